@@ -1,0 +1,42 @@
+"""The MATLAB scripts of person re-identification, line by line.
+
+Aim: to give the very doubles that the scripts give, by doing what they do in the order
+in which they do it. One file a script, with the script's name and its variable names;
+each block carries the lines of ``matlab_ref/NAME.m`` that it follows. No speed is
+sought, and no code is shared with the rest of the package, so that the two can disagree.
+
+Conventions: a smaller distance is nearer. ``dist`` is gallery x query: one column a
+query. Label -1 is junk, 0 a distractor. Index lists count from 0, as in numpy, where
+the scripts count from 1; that is the one thing translated at the border.
+
+Contents
+--------
+compute_AP
+    Average precision and match curve of one query.
+evaluation
+    CMC and mAP (Market-1501).
+evaluation_mars
+    CMC, mAP and the scores of each camera (MARS).
+compute_AP_multiCam, compute_r1_multiCam
+    One query on each of six cameras.
+draw_confusion_matrix
+    Mean scores of each pair of cameras.
+
+Source: zhunzhong07/person-re-ranking, commit 278f2c7, ``evaluation/utils``, and
+liangzheng06/MARS-evaluation, ``utils``.
+"""
+from reid_ref.matlab.compute_AP import compute_AP
+from reid_ref.matlab.compute_AP_multiCam import compute_AP_multiCam
+from reid_ref.matlab.compute_r1_multiCam import compute_r1_multiCam
+from reid_ref.matlab.draw_confusion_matrix import draw_confusion_matrix
+from reid_ref.matlab.evaluation import evaluation
+from reid_ref.matlab.evaluation_mars import evaluation_mars
+
+__all__ = [
+    "compute_AP",
+    "compute_AP_multiCam",
+    "compute_r1_multiCam",
+    "draw_confusion_matrix",
+    "evaluation",
+    "evaluation_mars",
+]

@@ -1,0 +1,135 @@
+"""What the ported scripts accept: every check, done once, before the first line.
+
+The scripts stop in the middle, or answer something, where these functions raise
+`InputError` with the argument's name, what was expected, what came, and the way out.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.validation import InputError, Integers, as_integers
+
+
+def index_list(value: Any, name: str) -> Integers:
+    """Return a list of gallery numbers, of any orientation; it may be empty."""
+    array = np.asarray(value)
+    if array.size == 0 and array.ndim <= 2:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype == np.float16:  # too narrow for the limits that as_integers compares with
+        array = array.astype(np.float64)
+    return as_integers(array, name)
+
+
+def column(value: Any, name: str, because: str) -> Integers:
+    """Return whole numbers that MATLAB needs as a column; a 1-D array counts as one."""
+    array = np.asarray(value)
+    if array.ndim == 2 and array.shape[0] == 1 and array.shape[1] > 1:
+        raise InputError(
+            f"{name}: expected a column (n,) or (n, 1), got a row of shape {array.shape}; "
+            f"MATLAB stops at {because} with a row, pass it transposed (.T)")
+    return index_list(array, name)
+
+
+def cameras(value: Any, name: str) -> Integers:
+    """Return camera numbers, each from 1 to 6."""
+    cams = index_list(value, name)
+    outside = np.flatnonzero((cams < 1) | (cams > 6))
+    if outside.size:
+        raise InputError(
+            f"{name}: expected cameras 1 to 6, got {cams[outside[0]]} at index {outside[0]}; "
+            "the multi-camera scripts have six columns: renumber the cameras, or use "
+            "evaluation, which takes any")
+    return cams
+
+
+def distances(dist: Any) -> npt.NDArray[Any]:
+    """Return `dist` as a matrix of numbers with at least one row and one column."""
+    try:
+        matrix = np.asarray(dist)
+    except ValueError:
+        raise InputError(
+            "dist: expected a matrix (gallery, query), got rows of different length; "
+            "pass one distance for each gallery image and query") from None
+    if matrix.dtype.kind not in "biufc":
+        raise InputError(
+            f"dist: expected numbers (real, integer, bool or complex), got dtype "
+            f"{matrix.dtype}; convert it, e.g. with dist.astype(float)")
+    if matrix.ndim != 2:
+        raise InputError(
+            f"dist: expected a matrix (gallery, query), got shape {matrix.shape}; "
+            "for a single query pass a column (gallery, 1)")
+    for size, word, axis in zip(matrix.shape, ("gallery image", "query"), ("row", "column")):
+        if size == 0:
+            raise InputError(
+                f"dist: expected at least one {word} (a {axis} each), got shape "
+                f"{matrix.shape}; check how the images were selected")
+    return matrix
+
+
+def labelled_distances(
+        dist: Any, label_gallery: Any, label_query: Any, cam_gallery: Any, cam_query: Any,
+) -> tuple[npt.NDArray[Any], Integers, Integers, Integers, Integers]:
+    """Return the five arguments of the evaluation scripts, checked against each other."""
+    dist = distances(dist)
+    label_gallery = column(label_gallery, "label_gallery", "[junk0; junk]")
+    label_query = index_list(label_query, "label_query")
+    cam_gallery = index_list(cam_gallery, "cam_gallery")
+    cam_query = index_list(cam_query, "cam_query")
+
+    if (len(label_gallery), len(label_query)) == dist.shape[::-1]:
+        way_out = "the transpose would fit: pass dist.T"
+    else:
+        way_out = "pass one for each"
+    for name, labels, axis, word in (
+            ("label_gallery", label_gallery, 0, "row"),
+            ("label_query", label_query, 1, "column"),
+            ("cam_gallery", cam_gallery, 0, "row"),
+            ("cam_query", cam_query, 1, "column")):
+        if len(labels) != dist.shape[axis]:
+            raise InputError(
+                f"{name}: expected {dist.shape[axis]} entries, one for each {word} of dist "
+                f"{dist.shape} (gallery x query), got {len(labels)}; {way_out}")
+    return dist, label_gallery, label_query, cam_gallery, cam_query
+
+
+def camera_lists(
+        good_image: Any, junk_image: Any, index: Any, queryCam: Any, testCam: Any,
+) -> tuple[Integers, Integers, Integers, int, Integers]:
+    """Return the five arguments of the two scripts for one query on six cameras."""
+    good_image = column(good_image, "good_image", "[good_image; index(1)]")
+    junk_image = column(junk_image, "junk_image", "[junk_image; good_image]")
+    index = index_list(index, "index")
+    if index.size == 0:
+        raise InputError(
+            "index: expected at least one gallery number, got none; the first one is taken "
+            "to be the query itself")
+    if np.size(queryCam) != 1:
+        raise InputError(
+            f"queryCam: expected the camera of one query, got {np.size(queryCam)} values; "
+            "call once for each query")
+    query_cam = int(cameras(np.reshape(queryCam, (1,)), "queryCam")[0])
+    test_cam = cameras(testCam, "testCam")
+    outside = np.flatnonzero((good_image < 0) | (good_image >= len(test_cam)))
+    if outside.size:
+        raise InputError(
+            f"good_image: expected gallery numbers from 0 to {len(test_cam) - 1}, got "
+            f"{good_image[outside[0]]} at index {outside[0]}; numbers count from 0 here, "
+            "and testCam has one camera for each gallery image")
+    return good_image, junk_image, index, query_cam, test_cam
+
+
+def scores(value: Any, name: str, n_query: int) -> npt.NDArray[np.float64]:
+    """Return the scores of `n_query` queries on six cameras as doubles."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{name}: expected real numbers, got dtype {array.dtype}; pass what "
+            "evaluation_mars returned")
+    if array.shape != (n_query, 6):
+        raise InputError(
+            f"{name}: expected shape ({n_query}, 6), a row for each entry of queryCam, got "
+            f"{array.shape}; pass what evaluation_mars returned")
+    return array.astype(np.float64)

@@ -1,0 +1,144 @@
+"""What goes in and what comes out: `Labels`, `PerQuery`, `Counts`, `Result`."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.validation import InputError, Integers, as_integers
+
+Doubles = npt.NDArray[np.float64]
+
+#: What became of a query, in the order in which reports list them, with its meaning.
+FATES = {
+    "fine": "at least one good image",
+    "identity absent": "no gallery image has the query's identity",
+    "only same camera": "the query's identity is in the gallery, but only on its own camera",
+    "only junk": "the query is labelled -1, so all of its good images are junk too",
+    "nothing kept": "every gallery image is junk for this query",
+}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Who is on each image, and which camera took it.
+
+    Parameters
+    ----------
+    identity : array_like, shape (n,), (n, 1) or (1, n)
+        Person of each image: any integer dtype, or floats that are whole numbers.
+        0 is a distractor, -1 is junk (Market-1501).
+    camera : array_like, same length
+        Camera of each image.
+
+    Raises
+    ------
+    InputError
+        Not whole numbers, or of different length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = Labels(np.array([7, 7, -1], np.int16), [[1], [2], [1]])
+    >>> len(labels), labels.camera
+    (3, array([1, 2, 1]))
+    """
+
+    identity: Integers
+    camera: Integers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "identity", as_integers(self.identity, "identity"))
+        object.__setattr__(self, "camera", as_integers(self.camera, "camera"))
+        if len(self.identity) != len(self.camera):
+            raise InputError(
+                f"camera: expected {len(self.identity)} entries, one for each identity, "
+                f"got {len(self.camera)}")
+
+    def __len__(self) -> int:
+        return len(self.identity)
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """What each of n queries got; every array has shape (n,).
+
+    Parameters
+    ----------
+    ap : float64
+        Average precision in [0, 1], as `compute_AP.m` returns it: NaN without a good image.
+    inp : float64
+        Inverse negative penalty in (0, 1]; NaN without a ranked good image.
+    first_match : int64
+        1-based rank of the first match among kept images; 0 is none.
+    n_good, n_junk : int64
+        Good and ignored gallery images.
+    fate : str
+        A key of `FATES`.
+    """
+
+    ap: Doubles
+    inp: Doubles
+    first_match: Integers
+    n_good: Integers
+    n_junk: Integers
+    fate: npt.NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many images and queries of each kind there were.
+
+    Parameters
+    ----------
+    query, gallery : int
+        Images on either side.
+    gallery_junk : int
+        Gallery images labelled -1: ignored for every query.
+    gallery_distractors : int
+        Gallery images labelled 0: wrong answers for every query but those labelled 0.
+    gallery_kept : int
+        Gallery images not labelled -1. For each query, those of its identity on its own
+        camera are ignored as well.
+    good, junk_same_camera : int
+        Pairs of query and gallery image, over all queries: the query's identity on another
+        camera (good), and on its own (ignored).
+    fate : dict of str to int
+        Queries by fate: each key of `FATES`.
+    """
+
+    query: int
+    gallery: int
+    gallery_junk: int
+    gallery_distractors: int
+    gallery_kept: int
+    good: int
+    junk_same_camera: int
+    fate: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The numbers of one evaluation, with all that is needed to believe them.
+
+    Parameters
+    ----------
+    mean_ap : float
+        mAP in [0, 1].
+    cmc : float64, shape (n_gallery,)
+        Rank-k is ``cmc[k - 1]``, in [0, 1].
+    mean_inp : float
+        mINP in [0, 1]. A query without a good image counts as it does in mAP.
+    per_query : PerQuery
+    counts : Counts
+    signature : str
+        Everything that could change the numbers, the version last.
+    """
+
+    mean_ap: float
+    cmc: Doubles
+    mean_inp: float
+    per_query: PerQuery
+    counts: Counts
+    signature: str

@@ -1,0 +1,188 @@
+"""Every check of what a user hands in, and every message about it.
+
+Aim: a wrong input gets one clear sentence that names the argument, says what was
+expected, what came, and the way out. Checks run once, at the door; the rooms behind
+it trust what they are given.
+"""
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from reid_ref.result import Labels
+
+Integers = npt.NDArray[np.int64]
+
+
+class InputError(ValueError):
+    """Input that cannot be evaluated; the message says what is wrong and the way out."""
+
+
+def as_vector(value: Any, name: str) -> npt.NDArray[Any]:
+    """Return `value` as a 1-D array; a single row or column counts as a vector."""
+    array = np.asarray(value)
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise InputError(
+            f"{name}: expected a vector (n,), (n, 1) or (1, n), got shape {array.shape}; "
+            "pass one number per image")
+    return array
+
+
+def as_integers(value: Any, name: str) -> Integers:
+    """Return `value` as a 1-D int64 array: any integer dtype, or floats that are integral.
+
+    Raises
+    ------
+    InputError
+        Not a vector, not numbers, or a number that is not integral (its place is named).
+    """
+    array = as_vector(value, name)
+    if array.dtype.kind == "f":
+        bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
+        if bad.size:
+            raise InputError(
+                f"{name}: expected whole numbers, got {array[bad[0]]!s} at index {bad[0]}; "
+                "labels and cameras are integers")
+        bad = np.flatnonzero(np.abs(array) >= 2.0**63)
+    elif array.dtype.kind == "u":
+        bad = np.flatnonzero(array > np.iinfo(np.int64).max)
+    elif array.dtype.kind in "ib":
+        bad = np.zeros(0, dtype=np.int64)
+    else:
+        raise InputError(
+            f"{name}: expected whole numbers, got dtype {array.dtype}; "
+            "map names to integers first, e.g. numpy.unique(names, return_inverse=True)[1]")
+    if bad.size:
+        raise InputError(
+            f"{name}: {array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer; "
+            "renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+    return array.astype(np.int64)
+
+
+def check_labels(query: Labels, gallery: Labels) -> None:
+    """Check that both sides hold images.
+
+    Raises
+    ------
+    InputError
+        Not `Labels`, or empty.
+    """
+    for name, labels in (("query", query), ("gallery", gallery)):
+        if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
+            raise InputError(
+                f"{name}: expected Labels(identity, camera), got {type(labels).__name__}; "
+                "wrap the two arrays: reid_ref.Labels(identity, camera)")
+        if len(labels) == 0:
+            raise InputError(f"{name}: expected at least one image, got none")
+
+
+def check_features(
+        query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+        ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return both feature arrays, checked: one row an image, equal dimension, finite.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+    """
+    check_labels(query, gallery)
+    checked = []
+    for name, value, labels in (("query_features", query_features, query),
+                                ("gallery_features", gallery_features, gallery)):
+        array = np.asarray(value)
+        _check_numeric_matrix(array, name, "features (n, d), one row an image")
+        if array.dtype.kind == "c":
+            raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
+        if len(array) != len(labels):
+            fits = array.shape[1] == len(labels)
+            raise InputError(
+                f"{name}: expected {len(labels)} rows, one for each label, got shape "
+                f"{array.shape}; " + ("its transpose would fit: pass it with .T" if fits else
+                                      "features and labels must come from the same run"))
+        checked.append(array)
+    dimensions = [array.shape[1] for array in checked]
+    if dimensions[0] != dimensions[1]:
+        raise InputError(
+            f"query_features, gallery_features: expected the same dimension, got "
+            f"{dimensions[0]} and {dimensions[1]}; both must come from the same model")
+    if dimensions[0] == 0:
+        raise InputError(
+            "query_features, gallery_features: expected at least one dimension, got 0")
+    for name, array in zip(("query_features", "gallery_features"), checked):
+        _check_finite_rows(array, name)
+    return checked[0], checked[1]
+
+
+def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:
+    """Return the distances as an array, checked: queries in rows, gallery in columns.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+    """
+    check_labels(query, gallery)
+    array = np.asarray(distances)
+    _check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
+    expected = (len(query), len(gallery))
+    if array.shape != expected:
+        fits = array.shape == expected[::-1]
+        raise InputError(
+            f"distances: expected shape (n_query, n_gallery) = {expected}, got {array.shape}; "
+            + ("its transpose would fit: pass it with .T (MATLAB keeps gallery x query)" if fits
+               else "distances and labels must come from the same run"))
+    return array
+
+
+def check_real_distances(distances: npt.NDArray[Any]) -> None:
+    """Refuse complex distances, which only the port orders as MATLAB does."""
+    if distances.dtype.kind == "c":
+        raise InputError(
+            f"distances: expected real numbers, got dtype {distances.dtype}; complex distances "
+            "come from the root of a tiny negative square. Use reid_ref.matlab.evaluation "
+            "(--implementation port), which orders them as MATLAB does, or clamp the squares at 0")
+
+
+def check_choice(value: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, listing the known ones and the nearest."""
+    names = list(known)
+    if value not in names:
+        near = difflib.get_close_matches(str(value), names, n=1)
+        raise InputError(f"{name}: unknown {value!r}; known: {', '.join(names)}"
+                         + (f". Did you mean {near[0]!r}?" if near else ""))
+
+
+def check_block_size(block_size: int | None) -> None:
+    """Refuse a number of queries a block that is not a positive whole number."""
+    if block_size is not None and (
+            not isinstance(block_size, (int, np.integer)) or block_size < 1):
+        raise InputError(
+            f"block_size: expected a positive whole number of queries, got {block_size!r}")
+
+
+def _check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
+    if array.ndim != 2:
+        raise InputError(f"{name}: expected {what}, got {array.ndim}-D shape {array.shape}")
+    if array.dtype.kind not in "fciub":
+        raise InputError(f"{name}: expected numbers, got dtype {array.dtype}")
+
+
+def _check_finite_rows(array: npt.NDArray[Any], name: str, rows: int = 4096) -> None:
+    if array.dtype.kind != "f":
+        return
+    for start in range(0, len(array), rows):
+        finite = np.isfinite(array[start:start + rows]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            kind = "NaN" if np.isnan(array[row]).any() else "Inf"
+            raise InputError(
+                f"{name}: expected finite numbers, got {kind} in row {row}; "
+                "look at how that image was read or normalised")

@@ -1,0 +1,134 @@
+"""The known layouts of result files, and which role a file or variable name says.
+
+Aim: one table that code, messages and documentation read. Fields are always the same seven
+or eight (`query_features`, `gallery_features` or `distances`, and four label vectors); a
+layout says what each is called in the file, and whether its matrices are the other way round.
+
+Source: each layout names the script that writes or reads it.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+FEATURES = ("query_features", "gallery_features")
+LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to store features or distances with labels.
+
+    Parameters
+    ----------
+    title : str
+        What it is, for people.
+    source : str
+        The script that writes or reads it.
+    keys : mapping of str to str
+        Our field to the key (or example file name) that holds it.
+    columns : bool
+        The matrices have one column, not one row, an image (features) or query (distances).
+    """
+
+    title: str
+    source: str
+    keys: Mapping[str, str]
+    columns: bool = False
+
+
+_LAYUMI_LABELS = {
+    "query_identity": "query_label", "query_camera": "query_cam",
+    "gallery_identity": "gallery_label", "gallery_camera": "gallery_cam"}
+_OWN_LABELS = {field: field for field in LABELS}
+
+#: One file that holds everything, by its keys; the first that fits is taken.
+LAYOUTS: Mapping[str, Layout] = {
+    "layumi": Layout(
+        "layumi's pytorch_result (features, one row an image)",
+        "layumi/Person_reID_baseline_pytorch, test.py",
+        {"query_features": "query_f", "gallery_features": "gallery_f", **_LAYUMI_LABELS}),
+    "reid-ref": Layout(
+        "reid-ref's own names (features, one row an image)",
+        "reid-ref",
+        {"query_features": "query_features", "gallery_features": "gallery_features",
+         **_OWN_LABELS}),
+    "matlab-distances": Layout(
+        "MATLAB's distances (dist, gallery x query)",
+        "zhunzhong07/person-re-ranking, evaluation/utils/evaluation.m",
+        {"distances": "dist",
+         "query_identity": "label_query", "query_camera": "cam_query",
+         "gallery_identity": "label_gallery", "gallery_camera": "cam_gallery"},
+        columns=True),
+    "torchreid-distances": Layout(
+        "torchreid's distances (distmat, query x gallery)",
+        "KaiyangZhou/deep-person-reid, torchreid/metrics/rank.py",
+        {"distances": "distmat",
+         "query_identity": "q_pids", "query_camera": "q_camids",
+         "gallery_identity": "g_pids", "gallery_camera": "g_camids"}),
+    "layumi-distances": Layout(
+        "distances (query x gallery) with layumi's label names",
+        "layumi/Person_reID_baseline_pytorch, test.py",
+        {"distances": "distances", **_LAYUMI_LABELS}),
+    "reid-ref-distances": Layout(
+        "distances (query x gallery) with reid-ref's own label names",
+        "reid-ref",
+        {"distances": "distances", **_OWN_LABELS}),
+}
+
+#: Several files, one array each, by their names.
+SEPARATE: Mapping[str, Layout] = {
+    "features": Layout(
+        "the separate files of the MATLAB drivers (features, one column an image)",
+        "zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m",
+        {"query_features": "ResNet_50_IDE_query.mat",
+         "gallery_features": "ResNet_50_IDE_test.mat",
+         "query_identity": "queryID.mat", "query_camera": "queryCam.mat",
+         "gallery_identity": "testID.mat", "gallery_camera": "testCam.mat"},
+        columns=True),
+    "distances": Layout(
+        "a distance matrix and four label files",
+        "huanghoujing/person-re-identification-check-eval-code",
+        {"distances": "query_gallery_distance.txt (query x gallery) or dist.mat (gallery x query)",
+         "query_identity": "query_id.txt", "query_camera": "query_cam.txt",
+         "gallery_identity": "gallery_id.txt", "gallery_camera": "gallery_cam.txt"}),
+}
+
+_WORDS = {
+    "dist": "distances", "query": "query", "prob": "query", "probe": "query", "q": "query",
+    "gallery": "gallery", "gal": "gallery", "test": "gallery", "g": "gallery",
+    "id": "identity", "ids": "identity", "pid": "identity", "pids": "identity",
+    "label": "identity", "labels": "identity", "identity": "identity",
+    "identities": "identity",
+    "cam": "camera", "cams": "camera", "camera": "camera", "cameras": "camera",
+    "camid": "camera", "camids": "camera"}
+# Where words stick together: queryID, testCAM, probFea, querycam; but not mquery, distractor,
+# latest, Camstyle, and `id` only alone or behind a side (IDE and GRID are not identities).
+_BORDERS = (
+    re.compile(r"(?<=[a-z])(?=[A-Z])"),
+    re.compile(r"(?<![a-z])(?:query|probe?|gallery|gal|test)|dist(?!ract)"
+               r"|(?:cam(?:era|id)?|label)s?(?![a-z])", re.IGNORECASE))
+
+
+def role_of(name: str) -> str | None:
+    """Return the field that a file or variable name says, or None.
+
+    Names of query or gallery that say neither identity nor camera mean features.
+
+    Examples
+    --------
+    >>> [role_of(name) for name in ("queryID", "testCAM", "query_gallery_distance")]
+    ['query_identity', 'gallery_camera', 'distances']
+    >>> role_of("ResNet_50_IDE_test"), role_of("feat")
+    ('gallery_features', None)
+    """
+    for border in _BORDERS:
+        name = border.sub(r" \g<0> ", name)
+    said = {_WORDS[word] for word in re.findall("[a-z]+", name.lower()) if word in _WORDS}
+    if "distances" in said:
+        return "distances"
+    sides, what = said & {"query", "gallery"}, said & {"identity", "camera"}
+    if len(sides) != 1 or len(what) > 1:
+        return None
+    return f"{sides.pop()}_{what.pop() if what else 'features'}"

@@ -1,0 +1,132 @@
+"""`Result` to text: a table for people, JSON and CSV for programs."""
+from __future__ import annotations
+
+import csv
+import io
+import math
+import textwrap
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from reid_ref.result import Counts, Doubles, Labels, Result
+
+#: The ranks of the CMC curve that papers report.
+RANKS = (1, 5, 10, 20)
+WIDTH = 80
+
+
+def as_table(result: Result, source: str, sizes: str) -> str:
+    """Return the report for a terminal of 80 columns.
+
+    Parameters
+    ----------
+    result : Result
+    source : str
+        Which file, in which layout.
+    sizes : str
+        Dimension and dtype of what was evaluated.
+    """
+    counts = result.counts
+    rows = [
+        ("input", source),
+        ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
+        ("gallery", f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1); "
+                    f"{counts.gallery_distractors:,} of the kept are distractors (label 0)"),
+        ("pairs", f"{counts.good:,} good (same identity, other camera); "
+                  f"{counts.junk_same_camera:,} junk (same identity, same camera)"),
+        ("queries", fates(counts)),
+    ]
+    lines = [line for name, text in rows for line in _row(name, text)]
+    lines += ["", f"{'':10}{'percent':>9}  full precision"]
+    lines += [f"{name:10}{_percent(value):>9}  {value!r}" for name, value in headline(result)]
+    lines += ["", *_row("signature", result.signature.replace("|", " | "))]
+    return "\n".join(lines)
+
+
+def headline(result: Result) -> list[tuple[str, float]]:
+    """Return the numbers that papers print, in their order."""
+    return [*rank_rows(result.cmc), ("mAP", result.mean_ap), ("mINP", result.mean_inp)]
+
+
+def rank_rows(cmc: Doubles) -> list[tuple[str, float]]:
+    """Return Rank-1, 5, 10 and 20, as far as the gallery reaches."""
+    return [(f"Rank-{k}", float(cmc[k - 1])) for k in RANKS if k <= len(cmc)]
+
+
+def fates(counts: Counts) -> str:
+    """Return the queries by fate, in words; fates that no query met are left out."""
+    words = [f"{counts.fate['fine']:,} with a good image"]
+    words += [f"{n:,} without ({name})" for name, n in counts.fate.items() if n and name != "fine"]
+    return ", ".join(words)
+
+
+def side_by_side(answers: dict[str, tuple[float, Doubles]], difference: float) -> str:
+    """Return several implementations' numbers in columns, and their largest difference."""
+    lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
+    curves = [[*rank_rows(cmc), ("mAP", mean_ap)] for mean_ap, cmc in answers.values()]
+    for row in zip(*curves):
+        lines.append(f"{row[0][0]:10}" + "".join(f"{value!r:>23}" for _, value in row))
+    if len(answers) == 1:
+        return "\n".join(lines)
+    verdict = ("equal to the last bit" if difference == 0 else "NOT equal")
+    lines += ["", f"largest difference, over mAP and all {len(next(iter(answers.values()))[1]):,} "
+                  f"entries of CMC: {difference!r} ({verdict})"]
+    return "\n".join(lines)
+
+
+def largest_difference(answers: dict[str, tuple[float, Doubles]]) -> float:
+    """Return the largest difference between any two answers, over mAP and all of CMC.
+
+    NaN differs by 0 from NaN, and by infinity from a number.
+    """
+    rows = np.array([[mean_ap, *cmc] for mean_ap, cmc in answers.values()])
+    nan = np.isnan(rows)
+    span = np.ptp(np.where(nan, 0.0, rows), axis=0)
+    span[nan.any(axis=0)] = np.inf
+    span[nan.all(axis=0)] = 0.0
+    return float(span.max())
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
+
+    Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, signature.
+    """
+    return {
+        "mAP": json_number(result.mean_ap),
+        "mINP": json_number(result.mean_inp),
+        "cmc": result.cmc.tolist(),
+        "counts": asdict(result.counts),
+        "signature": result.signature,
+    }
+
+
+def json_number(value: float) -> float | None:
+    """Return `value`, or None for NaN."""
+    return None if math.isnan(value) else value
+
+
+def per_query_csv(result: Result, query: Labels) -> str:
+    """Return one CSV line a query: doubles in full precision, NaN as an empty field."""
+    per_query = result.per_query
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ["query", "identity", "camera", "fate", "ap", "inp", "first_match", "n_good", "n_junk"])
+    for k in range(len(query)):
+        writer.writerow([
+            k, query.identity[k], query.camera[k], per_query.fate[k],
+            json_number(float(per_query.ap[k])), json_number(float(per_query.inp[k])),
+            per_query.first_match[k] or None, per_query.n_good[k], per_query.n_junk[k]])
+    return text.getvalue()
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f}"
+
+
+def _row(name: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
+                         break_long_words=False, break_on_hyphens=False)

@@ -23,9 +23,19 @@ class InputError(ValueError):
     """Input that cannot be evaluated; the message says what is wrong and the way out."""
 
 
+def as_array(value: Any, name: str) -> npt.NDArray[Any]:
+    """Return `value` as an array; rows of different length have no shape."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise InputError(
+            f"{name}: expected an array, got rows of different length; every row needs "
+            "the same number of entries") from None
+
+
 def as_vector(value: Any, name: str) -> npt.NDArray[Any]:
     """Return `value` as a 1-D array; a single row or column counts as a vector."""
-    array = np.asarray(value)
+    array = as_array(value, name)
     if array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     if array.ndim != 1:
@@ -45,6 +55,7 @@ def as_integers(value: Any, name: str) -> Integers:
     """
     array = as_vector(value, name)
     if array.dtype.kind == "f":
+        array = array.astype(np.float64)
         bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
         if bad.size:
             raise InputError(
@@ -97,7 +108,7 @@ def check_features(
     checked = []
     for name, value, labels in (("query_features", query_features, query),
                                 ("gallery_features", gallery_features, gallery)):
-        array = np.asarray(value)
+        array = as_array(value, name)
         _check_numeric_matrix(array, name, "features (n, d), one row an image")
         if array.dtype.kind == "c":
             raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
@@ -105,8 +116,9 @@ def check_features(
             fits = array.shape[1] == len(labels)
             raise InputError(
                 f"{name}: expected {len(labels)} rows, one for each label, got shape "
-                f"{array.shape}; " + ("its transpose would fit: pass it with .T" if fits else
-                                      "features and labels must come from the same run"))
+                f"{array.shape}; "
+                + ("its transpose would fit: pass or save it transposed" if fits
+                   else "features and labels must come from the same run"))
         checked.append(array)
     dimensions = [array.shape[1] for array in checked]
     if dimensions[0] != dimensions[1]:
@@ -130,15 +142,15 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
         Names the argument, what was expected, what came and the way out.
     """
     check_labels(query, gallery)
-    array = np.asarray(distances)
+    array = as_array(distances, "distances")
     _check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
     expected = (len(query), len(gallery))
     if array.shape != expected:
         fits = array.shape == expected[::-1]
         raise InputError(
             f"distances: expected shape (n_query, n_gallery) = {expected}, got {array.shape}; "
-            + ("its transpose would fit: pass it with .T (MATLAB keeps gallery x query)" if fits
-               else "distances and labels must come from the same run"))
+            + ("its transpose would fit: pass or save it transposed (MATLAB keeps "
+               "gallery x query)" if fits else "distances and labels must come from the same run"))
     return array
 
 

@@ -136,10 +136,10 @@ def _no_layout(there: set[str]) -> str:
     lacks = (f"; for {nearest.title} it lacks {', '.join(missing(nearest))}"
              if len(missing(nearest)) < len(nearest.keys) else "")
     listed = ", ".join(sorted(there)[:20]) + (", ..." if len(there) > 20 else "")
-    known = "".join(f"\n  {layout.title}: {', '.join(layout.keys.values())}"
-                    for layout in (*LAYOUTS.values(), *SEPARATE.values()))
+    known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
+                      for layout in (*LAYOUTS.values(), *SEPARATE.values()))
     return (f"expected the keys of a known layout, got {listed or 'no keys'}"
-            f"{lacks}. Known layouts:{known}")
+            f"{lacks}. Known layouts are {known}")
 
 
 def _from_several(files: Mapping[Path, Contents]) -> ResultFile:

@@ -18,8 +18,6 @@ def index_list(value: Any, name: str) -> Integers:
     array = np.asarray(value)
     if array.size == 0 and array.ndim <= 2:
         return np.zeros(0, dtype=np.int64)
-    if array.dtype == np.float16:  # too narrow for the limits that as_integers compares with
-        array = array.astype(np.float64)
     return as_integers(array, name)
 
 

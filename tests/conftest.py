@@ -1,0 +1,40 @@
+"""Options and fixtures of the whole suite."""
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.octave import Octave, missing
+
+OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--matlab-dir", metavar="DIR", default=os.environ.get("REID_REF_MATLAB_DIR"),
+        help="folder of MATLAB scripts to compare with, e.g. your checkout of the originals "
+             "(default: $REID_REF_MATLAB_DIR, else matlab_ref)")
+
+
+def scripts_folder(config):
+    return Path(config.getoption("--matlab-dir") or OWN_SCRIPTS).resolve()
+
+
+def pytest_configure(config):
+    if not (scripts_folder(config) / "compute_AP.m").is_file():
+        raise pytest.UsageError(
+            "--matlab-dir (or REID_REF_MATLAB_DIR): expected a folder that holds compute_AP.m, "
+            f"got {scripts_folder(config)}")
+
+
+@pytest.fixture(scope="session")
+def octave(pytestconfig):
+    """One Octave session for the run; see `tests.octave` for what happens without Octave."""
+    reason = missing()
+    if reason and os.environ.get("REID_REF_OCTAVE") == "required":
+        pytest.fail(f"REID_REF_OCTAVE=required, but {reason}")
+    if reason:
+        pytest.skip(reason)
+    session = Octave(scripts_folder(pytestconfig))
+    yield session
+    session.close()

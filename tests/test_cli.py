@@ -1,0 +1,214 @@
+"""The command as a user meets it: in a process of its own, from another folder."""
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import cli
+from reid_ref.files import read_result
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+MARKET = str(FIXTURES / "market_like.mat")
+ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
+
+
+def reid_ref_command(*arguments, cwd=None, **options):
+    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *map(str, arguments)],
+                          capture_output=True, text=True, cwd=cwd, **options)
+
+
+def test_table(tmp_path):
+    done = reid_ref_command("evaluate", MARKET, cwd=tmp_path)
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= max(80, 13 + len(MARKET))
+    words = done.stdout.split()
+    for name, value in (("Rank-1", ANSWERS["CMC"][0]), ("Rank-20", ANSWERS["CMC"][19]),
+                        ("mAP", ANSWERS["map"])):
+        place = words.index(name)
+        assert words[place + 1:place + 3] == [f"{100 * value:.2f}", repr(value)]
+    assert f"reid-ref:{reid_ref.__version__}" in words
+    assert "285 kept, 60 junk (label -1); 50 of the kept are distractors" in done.stdout
+    # 3 queries without a match: one line of warning, and nothing else, on stderr.
+    assert done.stderr.startswith("reid-ref: warning: 3 of 48 queries have no good image")
+    assert done.stderr.count("\n") == 1
+
+
+def test_json_has_full_precision_and_stable_keys():
+    done = reid_ref_command("evaluate", MARKET, "--json")
+    answer = json.loads(done.stdout)
+    assert list(answer) == ["files", "layout", "mAP", "mINP", "cmc", "counts", "signature"]
+    assert answer["mAP"] == ANSWERS["map"]
+    assert answer["cmc"] == ANSWERS["CMC"]
+    assert answer["counts"]["fate"]["identity absent"] == 3
+
+
+def test_json_of_nan_is_null():
+    answer = json.loads(reid_ref_command(
+        "evaluate", MARKET, "--json", "--convention", "mars").stdout)
+    assert answer["mAP"] is None and answer["cmc"] == ANSWERS["CMC"]
+
+
+def test_per_query(tmp_path):
+    done = reid_ref_command("evaluate", MARKET, "--per-query", "out.csv", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    assert [float(row["ap"]) if row["ap"] else None for row in rows] == ANSWERS["ap"]
+    assert [int(row["first_match"] or 0) for row in rows] == ANSWERS["first"]
+    assert rows[-1]["fate"] == "identity absent" and rows[-1]["inp"] == ""
+
+
+def test_metric_and_normalisation_matter():
+    raw = json.loads(reid_ref_command(
+        "evaluate", MARKET, "--json", "--metric", "dot", "--no-normalize").stdout)
+    data = read_result(MARKET)
+    distances = -data.query_features.astype(float) @ data.gallery_features.T.astype(float)
+    with pytest.warns(UserWarning):
+        expected = reid_ref.evaluate_distances(distances, data.query, data.gallery)
+    assert raw["mAP"] == expected.mean_ap != ANSWERS["map"]
+    assert "metric:dot|normalize:no" in raw["signature"]
+
+
+@pytest.mark.parametrize("convention", ["matlab", "mars"])
+def test_port(convention):
+    done = reid_ref_command("evaluate", MARKET, "--implementation", "port", "--json",
+                            "--convention", convention)
+    answer = json.loads(done.stdout)["implementations"]["port"]
+    assert answer == {"mAP": ANSWERS["map"] if convention == "matlab" else None,
+                      "cmc": ANSWERS["CMC"]}
+
+
+@pytest.mark.octave
+@pytest.mark.parametrize("name", ["market_like", "ties", "special_values", "mars_like"])
+def test_all_implementations_agree(name, octave):
+    done = reid_ref_command("evaluate", FIXTURES / f"{name}.mat", "--implementation", "all")
+    assert done.returncode == 0
+    assert "fast" in done.stdout and "port" in done.stdout and "octave" in done.stdout
+    assert "0.0 (equal to the last bit)" in done.stdout
+    assert "Octave" not in done.stderr and "octave" not in done.stderr
+
+
+@pytest.mark.octave
+def test_another_folder_of_scripts_is_really_used(tmp_path, octave):
+    for script in Path(FIXTURES.parent / "matlab_ref").glob("*.m"):
+        (tmp_path / script.name).write_text(script.read_text())
+    mutant = tmp_path / "compute_AP.m"
+    assert "(j + 1)" in mutant.read_text()
+    mutant.write_text(mutant.read_text().replace("(j + 1)", "(j + 2)"))
+    for where in ({"env": {**os.environ, "REID_REF_MATLAB_DIR": str(tmp_path)}}, {}):
+        options = [] if where else ["--matlab-dir", str(tmp_path)]
+        done = reid_ref_command("evaluate", MARKET, "--implementation", "all", *options, **where)
+        assert done.returncode == 1
+        assert "NOT equal" in done.stdout
+
+
+@pytest.mark.octave
+def test_a_script_that_fails_is_reported_in_one_line(tmp_path, octave):
+    for script in Path(FIXTURES.parent / "matlab_ref").glob("*.m"):
+        (tmp_path / script.name).write_text(script.read_text())
+    (tmp_path / "compute_AP.m").write_text(
+        "function [ap, cmc] = compute_AP(a, b, c)\nerror('no such luck');\nend\n")
+    done = reid_ref_command(
+        "evaluate", MARKET, "--implementation", "octave", "--matlab-dir", tmp_path)
+    assert_one_line_error(done, "evaluation.m: Octave says: .*no such luck")
+
+
+def assert_one_line_error(done, message):
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+    assert re.search(message, done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["evaluate"], "error: the following arguments are required: FILE; see reid-ref evaluate --h"),
+    ([], "error: the following arguments are required: COMMAND"),
+    (["evaluate", "nowhere.mat"], "nowhere.mat"),
+    (["evaluate", "."], "directory"),
+    (["evaluate", MARKET, "--metric", "cosin"], "unknown 'cosin'; known: .*Did you mean 'cosine'"),
+    (["evaluate", MARKET, "--convention", "x"], "unknown 'x'; known: matlab, mars"),
+    (["evaluate", MARKET, "--per-query", "no/such/folder.csv"], "a folder that exists"),
+    (["evaluate", MARKET, "--per-query", "x.csv", "--implementation", "port"], "--per-query: the"),
+    (["evaluate", MARKET, "--implementation", "octave", "--matlab-dir", "."],
+     r"evaluation.m and compute_AP.m missing; --matlab-dir \(or REID_REF_MATLAB_DIR\)"),
+    (["evaluate", MARKET, "--implementation", "slow"], "invalid choice: 'slow'"),
+])
+def test_wrong_use(arguments, message, tmp_path):
+    done = reid_ref_command(*arguments, cwd=tmp_path)
+    assert_one_line_error(done, message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_octave_missing_is_said(tmp_path):
+    done = reid_ref_command("evaluate", MARKET, "--implementation", "octave",
+                            env={**os.environ, "PATH": str(tmp_path)})
+    assert_one_line_error(done, "expected GNU Octave on the PATH, found none; install it")
+
+
+def test_a_file_that_cannot_be_evaluated_leaves_no_output(tmp_path):
+    broken = tmp_path / "broken.mat"
+    broken.write_bytes(Path(MARKET).read_bytes()[:5000])
+    done = reid_ref_command("evaluate", broken, "--per-query", "out.csv", cwd=tmp_path)
+    assert_one_line_error(done, "broken.mat")
+    assert [path.name for path in tmp_path.iterdir()] == ["broken.mat"]
+
+
+def test_version_and_help():
+    assert reid_ref_command("--version").stdout == f"reid-ref {reid_ref.__version__}\n"
+    assert "evaluate" in reid_ref_command("--help").stdout
+    options = reid_ref_command("evaluate", "--help").stdout
+    for name in ("--json", "--per-query", "--implementation", "--matlab-dir", "--metric"):
+        assert name in options
+
+
+def test_help_loads_nothing_heavy():
+    code = ("import sys, contextlib\nfrom reid_ref import cli\n"
+            "with contextlib.suppress(SystemExit): cli.main(['--help'])\n"
+            "heavy = {'scipy', 'h5py', 'oct2py', 'tqdm', 'reid_ref.files'} & set(sys.modules)\n"
+            "sys.exit(str(heavy) if heavy else 0)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_pipe_that_closes_early_is_no_error():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reid_ref.cli", "evaluate", MARKET, "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    stderr = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait() == 0
+    assert "Traceback" not in stderr and "Broken" not in stderr
+
+
+def test_ctrl_c_says_one_line(monkeypatch, capsys):
+    def interrupted(_):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(cli, "_evaluate", interrupted)
+    assert cli.main(["evaluate", MARKET]) == 128 + signal.SIGINT
+    assert capsys.readouterr().err == "reid-ref: interrupted\n"
+
+
+def test_progress_is_shown_only_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with cli._progress_bar(10) as bar:
+        assert bar is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with cli._progress_bar(10) as bar:
+        assert bar.total == 10 and bar.delay == 2
+
+
+def test_a_distance_matrix_needs_no_metric(tmp_path):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "d.npz", distmat=rng.random((2, 4)), q_pids=[1, 2], g_pids=[1, 2, 1, 2],
+             q_camids=[1, 1], g_camids=[2, 2, 3, 3])
+    answer = json.loads(reid_ref_command("evaluate", tmp_path / "d.npz", "--json").stdout)
+    assert "distances:float64" in answer["signature"] and "metric" not in answer["signature"]

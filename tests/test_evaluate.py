@@ -1,0 +1,246 @@
+"""The public calls: what they answer, what they warn of, what they refuse."""
+import dataclasses
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels
+from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
+from tests import cases
+
+# Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
+QUERY = Labels([1, 9, 2, -1], [1, 1, 2, 1])
+GALLERY = Labels([1, 1, 2, -1, 0, 1], [1, 2, 2, 2, 3, 3])
+DISTANCES = np.array([[.1, .4, .2, .3, .25, .6]] * 4)
+
+
+@pytest.fixture
+def result():
+    with pytest.warns(UserWarning, match="3 of 4 queries have no good image"):
+        return reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
+
+
+def test_a_case_worked_by_hand(result):
+    # Query 0 keeps 2 (.2, wrong), 4 (.25, distractor), 1 (.4, good), 5 (.6, good):
+    # ranks 3 and 4. AP = 1/2 (0 + 1/3)/2 + 1/2 (1/3 + 2/4)/2.
+    assert result.per_query.ap[0] == 0.5 * ((0 + 1 / 3) / 2) + 0.5 * ((1 / 3 + 2 / 4) / 2)
+    assert result.per_query.inp[0] == 2 / 4
+    np.testing.assert_array_equal(result.per_query.ap[1:], [np.nan, np.nan, 0.0])
+    # The query labelled -1 has one good image, which is junk as well: rank 4 of the kept
+    # ones nearer than .3 (0, 2, 4) plus one.
+    np.testing.assert_array_equal(result.per_query.first_match, [3, 0, 0, 4])
+    np.testing.assert_array_equal(result.per_query.n_good, [2, 0, 0, 1])
+    np.testing.assert_array_equal(result.per_query.n_junk, [2, 1, 2, 1])
+    np.testing.assert_array_equal(result.cmc, [0, 0, .25, .5, .5, .5])
+    assert result.mean_ap == result.per_query.ap[0] / 4
+    assert result.mean_inp == 0.5 / 4
+
+
+def test_fates_and_counts(result):
+    assert result.per_query.fate.tolist() == [
+        "fine", "identity absent", "only same camera", "only junk"]
+    assert result.counts == reid_ref.Counts(
+        query=4, gallery=6, gallery_junk=1, gallery_distractors=1, gallery_kept=5,
+        good=3, junk_same_camera=2,
+        fate={"fine": 1, "identity absent": 1, "only same camera": 1, "only junk": 1,
+              "nothing kept": 0})
+
+
+def test_nothing_kept():
+    with pytest.warns(UserWarning, match="1 nothing kept"):
+        result = reid_ref.evaluate_distances([[.5]], Labels([1], [1]), Labels([1], [1]))
+    assert result.per_query.fate == ["nothing kept"]
+    np.testing.assert_array_equal(result.per_query.ap, [0.0])
+    assert result.counts.fate["nothing kept"] == 1
+
+
+def test_mars_makes_an_unmatched_query_nan():
+    with pytest.warns(UserWarning, match="they count as NaN"):
+        result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, "mars")
+    assert np.isnan(result.mean_ap)
+    np.testing.assert_array_equal(result.cmc, [0, 0, .25, .5, .5, .5])
+
+
+def test_the_signature_says_all_that_could_change_the_number(result):
+    assert result.signature == (
+        "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
+        f"queries:4|gallery:6|reid-ref:{reid_ref.__version__}")
+    features = np.eye(4, 6, dtype=np.float32)
+    with pytest.warns(UserWarning, match="3 of 4"):
+        from_features = reid_ref.evaluate(
+            features, np.eye(6, dtype=np.float32), QUERY, GALLERY, "cosine", normalize=False)
+    assert "|metric:cosine|normalize:no|features:float32|" in from_features.signature
+
+
+def test_results_are_frozen(result):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.mean_ap = 1.0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8"])
+def test_features_are_measured_as_defined(metric, normalize, dtype):
+    rng = np.random.default_rng(8)
+    query, gallery = ((4 * rng.standard_normal((n, 16))).astype(dtype) for n in (5, 9))
+    exact_query, exact_gallery = query.astype(float), gallery.astype(float)
+    if normalize or metric == "cosine":
+        exact_query /= np.linalg.norm(exact_query, axis=1, keepdims=True)
+        exact_gallery /= np.linalg.norm(exact_gallery, axis=1, keepdims=True)
+    if metric == "euclidean":
+        expected = ((exact_query[:, np.newaxis] - exact_gallery) ** 2).sum(2)
+    else:
+        expected = (metric == "cosine") - exact_query @ exact_gallery.T
+    np.testing.assert_allclose(
+        distance_matrix(query, gallery, metric, normalize), expected,
+        rtol=TOLERANCE, atol=TOLERANCE * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_all_metrics_rank_alike_on_normalised_features(metric):
+    rng = np.random.default_rng(9)
+    _, query, gallery = cases.market_like(9, n_query=20)
+    query = Labels(np.abs(query.identity) % 5, query.camera)
+    features = [rng.standard_normal((n, 24)) for n in (20, 80)]
+    result = reid_ref.evaluate(*features, query, gallery, metric)
+    assert result.mean_ap == reid_ref.evaluate(*features, query, gallery).mean_ap
+
+
+def test_features_are_left_as_they_were():
+    rng = np.random.default_rng(1)
+    features = [rng.standard_normal((n, 4)).astype(np.float32) for n in (2, 3)]
+    before = [array.copy() for array in features]
+    reid_ref.evaluate(*features, Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2]))
+    for array, copy in zip(features, before):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_progress_is_told_of_every_query():
+    distances, query, gallery = cases.market_like(1)
+    done = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reid_ref.evaluate_distances(distances, query, gallery, block_size=5, progress=done.append)
+    assert done == [5, 5, 2]
+
+
+# Hollow input: a warning and an answer.
+
+def test_nan_distances_warn():
+    with pytest.warns(UserWarning, match="distances: 1 of 3 are NaN; they rank last"):
+        result = reid_ref.evaluate_distances(
+            [[np.nan, .2, .3]], Labels([1], [1]), Labels([1, 2, 3], [2, 2, 2]))
+    assert result.per_query.first_match == [3]
+
+
+def test_one_camera_warns_with_the_way_out():
+    with pytest.warns(UserWarning, match="only same camera.*give each camera its own number"):
+        reid_ref.evaluate_distances([[.1, .2]], Labels([1], [1]), Labels([1, 2], [1, 1]))
+
+
+def test_a_row_of_zeros_warns():
+    with pytest.warns(UserWarning) as record:
+        reid_ref.evaluate([[1., 0.]], [[0., 0.], [1., 0.]], Labels([1], [1]),
+                          Labels([1, 1], [2, 2]))
+    assert [str(warning.message) for warning in record] == [
+        "gallery_features: 1 of 2 rows are all zero (first: row 0); they cannot be normalised, "
+        "so their distances are NaN", "distances: 1 of 2 are NaN; they rank last, as in MATLAB"]
+
+
+@pytest.mark.parametrize("call", ["features", "distances"])
+def test_warnings_point_at_the_caller(call):
+    with pytest.warns(UserWarning) as record:
+        if call == "features":
+            reid_ref.evaluate([[0.]], [[0.]], Labels([1], [1]), Labels([2], [2]))
+        else:
+            reid_ref.evaluate_distances([[np.nan]], Labels([1], [1]), Labels([2], [2]))
+    assert {warning.filename for warning in record} == {__file__}
+
+
+# Bad input: one message each.
+
+FEATURES = np.ones((4, 3)), np.ones((6, 3))
+
+
+@pytest.mark.parametrize(("query", "gallery", "message"), [
+    (np.ones((3, 3)), FEATURES[1], r"query_features: expected 4 rows, .* got shape \(3, 3\)"),
+    (FEATURES[0], np.ones((3, 6)),
+     r"gallery_features: expected 6 rows.*\(3, 6\); its transpose would fit"),
+    (FEATURES[0], np.ones((6, 5)), "expected the same dimension, got 3 and 5"),
+    (np.ones((4, 0)), np.ones((6, 0)), "expected at least one dimension, got 0"),
+    (np.ones(4), FEATURES[1], r"query_features: expected features \(n, d\).*1-D shape \(4,\)"),
+    (FEATURES[0] + 1j, FEATURES[1], "query_features: expected real features, got dtype complex"),
+    (FEATURES[0].astype(str), FEATURES[1], "query_features: expected numbers, got dtype <U"),
+    (FEATURES[0].astype(object), FEATURES[1], "query_features: expected numbers, got dtype obj"),
+    (np.where(np.arange(4)[:, np.newaxis] >= 2, np.nan, 1) * np.ones(3), FEATURES[1],
+     "query_features: expected finite numbers, got NaN in row 2"),
+    (FEATURES[0], np.where(np.arange(6)[:, np.newaxis] == 5, -np.inf, 1) * np.ones(3),
+     "gallery_features: expected finite numbers, got Inf in row 5"),
+])
+def test_bad_features(query, gallery, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.evaluate(query, gallery, QUERY, GALLERY)
+
+
+@pytest.mark.parametrize(("distances", "message"), [
+    (DISTANCES.T, r"\(n_query, n_gallery\) = \(4, 6\), got \(6, 4\); its transpose would fit"),
+    (DISTANCES[:, :5], r"expected shape .* \(4, 6\), got \(4, 5\); distances and labels must"),
+    ([[.1, .2], [.3]], "distances: expected an array, got rows of different length"),
+    (DISTANCES[0], r"distances: expected distances \(n_query, n_gallery\), got 1-D"),
+    (DISTANCES.astype(str), "distances: expected numbers, got dtype <U"),
+    (DISTANCES.astype(complex), "got dtype complex128.*reid_ref.matlab.evaluation"),
+])
+def test_bad_distances(distances, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.evaluate_distances(distances, QUERY, GALLERY)
+
+
+@pytest.mark.parametrize(("identity", "camera", "message"), [
+    ([[1], [2, 3]], [1], "identity: expected an array, got rows of different length"),
+    (np.array([1.5], np.float16), [1], "identity: expected whole numbers, got 1.5"),
+    ([1, 2], [1], "camera: expected 2 entries, one for each identity, got 1"),
+    ([1.0, 1.5], [1, 1], "identity: expected whole numbers, got 1.5 at index 1"),
+    ([1.0, np.nan], [1, 1], "identity: expected whole numbers, got nan at index 1"),
+    ([1, 2], [1.0, np.inf], "camera: expected whole numbers, got inf at index 1"),
+    (["a", "b"], [1, 1], "identity: expected whole numbers, got dtype <U1.*unique"),
+    ([[1, 2], [3, 4]], [1, 1], r"identity: expected a vector.*got shape \(2, 2\)"),
+    (np.array([2**63], np.uint64), [1], "identity: 9223372036854775808 .* does not fit"),
+    ([1e30], [1], r"identity: 1e\+30 at index 0 does not fit"),
+])
+def test_bad_labels(identity, camera, message):
+    with pytest.raises(InputError, match=message):
+        Labels(identity, camera)
+
+
+@pytest.mark.parametrize("side", ["query", "gallery"])
+def test_an_empty_side(side):
+    sides = {"query": QUERY, "gallery": GALLERY, side: Labels(np.zeros(0, int), np.zeros(0, int))}
+    with pytest.raises(InputError, match=f"{side}: expected at least one image, got none"):
+        reid_ref.evaluate_distances(np.zeros((0, 0)), **sides)
+
+
+def test_labels_that_are_none():
+    with pytest.raises(InputError, match=r"query: expected Labels\(identity, camera\), got list"):
+        reid_ref.evaluate_distances(DISTANCES, [1, 2, 3, 4], GALLERY)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"convention": "matlba"}, "convention: unknown 'matlba'; known: .*Did you mean 'matlab'"),
+    ({"metric": "manhattan"}, "metric: unknown 'manhattan'; known: euclidean, cosine, dot"),
+    ({"block_size": 0}, "block_size: expected a positive whole number of queries, got 0"),
+    ({"block_size": 2.5}, "block_size: expected a positive whole number of queries, got 2.5"),
+])
+def test_bad_options(options, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.evaluate(*FEATURES, QUERY, GALLERY, **options)
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = {"scipy", "h5py", "matplotlib", "oct2py", "torch", "tqdm"}
+    code = f"import sys, reid_ref; print(*sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n" and done.stderr == ""

@@ -1,0 +1,312 @@
+"""The port against the scripts in live Octave: equal to the last bit, NaN where NaN."""
+import numpy as np
+import pytest
+
+from reid_ref.matlab import (
+    compute_AP, compute_AP_multiCam, compute_r1_multiCam, draw_confusion_matrix, evaluation,
+    evaluation_mars)
+from tests.hand_cases import AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, SORT
+from tests.octave import NEEDS, col
+
+pytestmark = pytest.mark.octave
+
+
+def same(port, octave):
+    """Each pair of answers is equal; MATLAB's rows and columns are the port's 1-D arrays."""
+    for ours, theirs in zip(port, octave, strict=True):
+        ours = np.asarray(ours)
+        assert ours.dtype == theirs.dtype == np.float64
+        np.testing.assert_array_equal(ours, theirs.reshape(ours.shape))
+
+
+# ---------------------------------------------------------------- distances
+
+def near_ties(rng, shape, dtype):
+    """Complex numbers whose moduli or angles differ in the last bits, or not at all."""
+    part = np.finfo(dtype).dtype
+    points = np.array([0.6 + 0.8j, -0.8 + 0.6j, 1 - 1e-3j, -3 + 1e-5j])
+    points = points[rng.integers(0, 4, shape)].astype(dtype)
+    jitter = (1 + np.finfo(part).eps * rng.integers(-2, 3, (2, *shape))).astype(part)
+    return (points.real * jitter[0] + 1j * (points.imag * jitter[1])).astype(dtype)
+
+
+def special_complex(rng, shape):
+    parts = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324]
+    values = np.array([complex(a, b) for a in parts for b in parts])
+    return values[rng.integers(0, len(values), shape)]
+
+
+def one_real_column(rng, shape):
+    """A complex matrix; its first column has zeros, some of them -0, as imaginary parts."""
+    dist = rng.integers(-3, 4, shape) + 1j * rng.integers(-3, 4, shape)
+    dist[:, 0] = dist[:, 0].real
+    dist.imag[::2, 0] = -0.0
+    dist[:, -1] += 1j
+    return dist
+
+
+def among(*values):
+    values = np.array(values)
+    return lambda rng, shape: values[rng.integers(0, len(values), shape)]
+
+
+def whole(dtype):
+    low = 0 if np.dtype(dtype).kind == "u" else -5
+    return lambda rng, shape: rng.integers(low, 6, shape).astype(dtype)
+
+
+def extremes(dtype):
+    """Neighbours at both ends of the range, where a detour over doubles would tie them."""
+    info = np.iinfo(dtype)
+    return among(*np.array([info.min, info.min + 1, info.max - 1, info.max], dtype))
+
+
+DISTANCES = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "some ties": lambda rng, shape: rng.standard_normal(shape).round(1),
+    "heavy ties": lambda rng, shape: rng.integers(0, 3, shape).astype(float),
+    "all equal": lambda rng, shape: np.full(shape, 0.5),
+    "special": among(np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 5e-324),
+    "all NaN": among(np.nan),
+    "zeros": among(0.0, -0.0),
+    "complex": lambda rng, shape: rng.standard_normal(shape) + 1j * rng.standard_normal(shape),
+    "complex, whole": lambda rng, shape: rng.integers(-2, 3, shape) + 1j * rng.integers(
+        -2, 3, shape),
+    "complex, special": special_complex,
+    "complex, a column real": one_real_column,
+    "complex, near ties": lambda rng, shape: near_ties(rng, shape, np.complex128),
+    "complex single, near ties": lambda rng, shape: near_ties(rng, shape, np.complex64),
+    "roots of negative squares": lambda rng, shape: np.sqrt(
+        rng.integers(-3, 4, shape).astype(complex)),
+    "single": lambda rng, shape: rng.standard_normal(shape).astype(np.float32),
+    "single, special": among(*np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1], np.float32)),
+    "bool": among(False, True),
+    **{np.dtype(dtype).name: whole(dtype) for dtype in (
+        np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)},
+    "int64, extremes": extremes(np.int64),
+    "uint64, extremes": extremes(np.uint64),
+}
+
+SHAPES = [(1, 1), (1, 4), (2, 3), (5, 1), (9, 4), (9, 4), (17, 5), (30, 6), (30, 6), (70, 8)]
+
+
+# ---------------------------------------------------------------- labels
+
+def labels_for(rng, shape, people=5, cameras=6):
+    """Gallery and query labels with junk, distractors, queries -1 and unknown queries."""
+    n_gallery, n_query = shape
+    return (
+        col(rng.integers(-1, people, n_gallery)), col(rng.integers(-1, people + 1, n_query)),
+        col(rng.integers(1, cameras + 1, n_gallery)), col(rng.integers(1, cameras + 1, n_query)))
+
+
+def each_query(case):
+    """The queries of a case, each as a case of its own."""
+    dist, label_gallery, label_query, cam_gallery, cam_query = case
+    for k in range(dist.shape[1]):
+        yield dist[:, [k]], label_gallery, label_query[[k]], cam_gallery, cam_query[[k]]
+
+
+def check(octave, script, cases):
+    """Whole cases and single queries, whose map is the ap of the query."""
+    function = {"evaluation": evaluation, "evaluation_mars": evaluation_mars}[script]
+    cases = [*cases, *(query for case in cases for query in each_query(case))]
+    for case, answer in zip(cases, octave.run(script, cases, nout=4), strict=True):
+        same(function(*case), answer)
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_distances(octave, kind):
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    check(octave, "evaluation", [
+        (DISTANCES[kind](rng, shape), *labels_for(rng, shape)) for shape in SHAPES])
+
+
+def test_half_precision(octave):
+    """MATLAB has no such type: the port orders it as the doubles of the same value."""
+    rng = np.random.default_rng(16)
+    half = rng.standard_normal((40, 6)).round(1).astype(np.float16)
+    half[rng.random(half.shape) < 0.1] = np.nan
+    labels = labels_for(rng, half.shape)
+    (answer,) = octave.run("evaluation", [(half.astype(float), *labels)], nout=4)
+    same(evaluation(half, *labels), answer)
+
+
+@pytest.mark.parametrize("script", ["evaluation", "evaluation_mars"])
+@pytest.mark.parametrize("people, cameras", [(1, 1), (1, 6), (3, 2), (12, 6), (40, 3)])
+def test_labels(octave, script, people, cameras):
+    rng = np.random.default_rng(100 * people + cameras)
+    check(octave, script, [
+        (rng.integers(0, 20, shape).astype(float), *labels_for(rng, shape, people, cameras))
+        for shape in SHAPES])
+
+
+def test_all_junk(octave):
+    rng = np.random.default_rng(4)
+    dist = rng.standard_normal((9, 3))
+    minus_one = col(-np.ones(9))
+    check(octave, "evaluation_mars", [
+        (dist, minus_one, col([1, 2, -1]), col(rng.integers(1, 7, 9)), col([1, 2, 3])),
+        (dist, minus_one, col([-1, -1, -1]), col(np.ones(9)), col([1, 2, 1])),
+        (dist, col(np.full(9, 7)), col([7, 7, 7]), col(np.ones(9)), col([1, 1, 2]))])
+
+
+@pytest.mark.parametrize("dtypes", [
+    ("int16", "uint16", "uint8", "uint8"), ("uint16", "uint16", "uint8", "uint8"),
+    ("int8", "int64", "int32", "uint64"), ("single", "double", "int8", "single")])
+def test_labels_of_other_dtypes(octave, dtypes):
+    rng = np.random.default_rng(len(dtypes[0]))
+    shape = (30, 6)
+    cases = []
+    for _ in range(5):
+        labels = [np.where(values < 0, 7, values) if dtype.startswith("u") else values
+                  for values, dtype in zip(labels_for(rng, shape), dtypes)]
+        labels = [col(values, dtype) for values, dtype in zip(labels, dtypes)]
+        cases.append((rng.integers(0, 9, shape).astype(float), *labels))
+    check(octave, "evaluation", cases)
+
+
+def test_labels_that_wrap_into_each_other(octave):
+    dist = np.array([[1.0], [2.0], [3.0]])
+    check(octave, "evaluation", [
+        (dist, col([65535, 7, 1], "uint16"), col([7], "int16"), col([2, 2, 2]), col([1])),
+        (dist, col([44, 300, -1], "int16"), col([300], "uint16"), col([1, 257, 1], "uint16"),
+         col([1], "uint8"))])
+
+
+def test_cameras_may_be_a_row(octave):
+    rng = np.random.default_rng(6)
+    cases = []
+    for shape in SHAPES:
+        label_gallery, label_query, cam_gallery, cam_query = labels_for(rng, shape)
+        cases.append((rng.standard_normal(shape), label_gallery, label_query.T, cam_gallery.T,
+                      cam_query.T))
+    answers = octave.run("evaluation", cases, nout=4)
+    for case, answer in zip(cases, answers, strict=True):
+        same(evaluation(*case), answer)
+
+
+def test_gallery_labels_may_not_be_a_row(octave):
+    from oct2py import Oct2PyError
+    case = (np.ones((4, 1)), col([-1, 7, 7, 7]).T, col([7]), col([1, 1, 1, 2]), col([1]))
+    with pytest.raises(Oct2PyError, match="vertical dimensions mismatch"):
+        octave.run("evaluation", [case], nout=4)
+    with pytest.raises(ValueError, match="junk0; junk"):
+        evaluation(*case)
+
+
+def mars_cases(seed, near=0.0):
+    """Queries are rows of the gallery, at distance `near` from themselves."""
+    rng = np.random.default_rng(seed)
+    for n_gallery, n_query, people, cameras in (
+            (1, 1, 1, 1), (6, 4, 2, 2), (12, 6, 3, 3), (40, 8, 4, 6), (80, 9, 6, 6)):
+        label_gallery, _, cam_gallery, _ = labels_for(rng, (n_gallery, 1), people, cameras)
+        rows = rng.integers(0, n_gallery, n_query)
+        dist = rng.integers(1, 30, (n_gallery, n_query)).astype(float)
+        dist[rows, np.arange(n_query)] = near
+        yield dist, label_gallery, label_gallery[rows], cam_gallery, cam_gallery[rows]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("near", [0.0, 10.0, np.nan])
+def test_mars(octave, seed, near):
+    check(octave, "evaluation_mars", list(mars_cases(seed, near)))
+
+
+@pytest.mark.parametrize("kind", ["special", "complex, special", "heavy ties", "uint8"])
+def test_mars_without_the_queries_in_the_gallery(octave, kind):
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    check(octave, "evaluation_mars", [
+        (DISTANCES[kind](rng, shape), *labels_for(rng, shape)) for shape in SHAPES])
+
+
+# ---------------------------------------------------------------- direct calls, indices
+
+def some(rng, n):
+    """Some of n images, in any order, none and all included."""
+    return rng.permutation(n)[:rng.integers(0, n + 1)]
+
+
+def test_compute_AP(octave):
+    """Lists that overlap, and lists cut short."""
+    rng = np.random.default_rng(11)
+    cases = []
+    for n in list(range(1, 21)) * 15:
+        index = rng.permutation(n)[:rng.integers(1, n + 1)]
+        cases.append(tuple(map(col, (some(rng, n), some(rng, n), index))))
+    cases += [tuple(map(col, case[:3])) for case in AP.values()]
+    cases += [(col(good), col([]), col(np.arange(30))) for good, _ in LAST_BITS.values()]
+    answers = octave.run("compute_AP", cases, nout=2)
+    for case, answer in zip(cases, answers, strict=True):
+        same(compute_AP(*case), answer)
+    assert sum(np.isnan(ap) for ap, _ in answers) > 5
+
+
+def test_compute_AP_with_many_images(octave):
+    rng = np.random.default_rng(12)
+    cases = []
+    for n_good in (1, 7, 100, 900):
+        index = rng.permutation(2000)
+        cases.append((col(index[:n_good]), col(index[n_good:n_good + 300]),
+                      col(rng.permutation(2000))))
+    for case, answer in zip(cases, octave.run("compute_AP", cases, nout=2), strict=True):
+        same(compute_AP(*case), answer)
+
+
+@pytest.mark.parametrize("script, function", [
+    ("compute_AP_multiCam", compute_AP_multiCam), ("compute_r1_multiCam", compute_r1_multiCam)])
+def test_multiCam(octave, script, function):
+    """Lists that overlap, lists cut short, queries that are not the nearest image."""
+    rng = np.random.default_rng(13)
+    cases = [case[:5] for case in MULTI_CAM.values()]
+    for n in list(range(1, 16)) * 20:
+        test_cam = rng.integers(1, rng.integers(2, 8), n)
+        index = rng.permutation(n)[:rng.integers(1, n + 1)]
+        if n % 2:
+            good, junk = some(rng, n), some(rng, n)
+        else:
+            good, junk = np.split(some(rng, n), [rng.integers(0, n)])
+        cases.append((good, junk, index, int(rng.integers(1, 7)), test_cam))
+    one_based = [
+        (*(col(values) + 1 for values in map(np.array, case[:3])), float(case[3]), col(case[4]))
+        for case in cases]
+    for case, answer in zip(cases, octave.run(script, one_based), strict=True):
+        same([function(*case)], answer)
+
+
+def test_draw_confusion_matrix(octave):
+    rng = np.random.default_rng(14)
+    cases = [(np.array(CONFUSION[0]), np.array(CONFUSION[1]), col(CONFUSION[2]))]
+    for n in (1, 2, 7, 30, 200):
+        ap = rng.random((n, 6)) * (rng.random((n, 6)) < 0.6)
+        r1 = rng.integers(-2, 2, (n, 6)).astype(float)
+        cases.append((ap, r1, col(rng.integers(1, 7, n))))
+        cases.append((np.where(rng.random(ap.shape) < 0.1, np.nan, ap),
+                      np.where(rng.random(ap.shape) < 0.1, np.nan, r1), cases[-1][2]))
+    answers = octave.run("draw_confusion_matrix", cases, nout=2)
+    for case, answer in zip(cases, answers, strict=True):
+        same(draw_confusion_matrix(*case), answer)
+
+
+# ---------------------------------------------------------------- the hand-worked cases
+
+@pytest.mark.parametrize("script", ["evaluation", "evaluation_mars"])
+def test_hand_worked(octave, script):
+    check(octave, script, [
+        (np.array(case[0]), *map(col, case[1:5])) for case in EVALUATION.values()])
+
+
+def test_sort(octave):
+    """The table of orders, which the port and its mutants are tested with, is Octave's."""
+    columns = [np.array(column).reshape(-1, 1) for column, _ in SORT]
+    octave.eval("function index = order(column), [~, index] = sort(column); end")
+    answers = octave.run("order", [(column,) for column in columns])
+    for (_, order), (answer,) in zip(SORT, answers, strict=True):
+        np.testing.assert_array_equal(answer.ravel() - 1, order)
+
+
+def test_scripts_come_from_the_folder(octave):
+    for script in NEEDS:
+        path = octave.folder / f"{script}.m"
+        if path.is_file():
+            assert octave.session.feval("which", script) == str(path)

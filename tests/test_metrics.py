@@ -1,0 +1,81 @@
+"""Hand-worked cases: seeds 000, 002, 003 and the consequences listed for compute_AP."""
+import numpy as np
+import pytest
+
+from reid_ref import metrics
+from reid_ref.ranks import from_lists
+
+# Two queries, two similarities, five returned of five that exist (seed 000).
+SIMILARITY1 = from_lists([[1, 4, 5], [2, 3, 4]], n_good=5, n_kept=5)
+SIMILARITY2 = from_lists([[2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
+
+
+@pytest.mark.parametrize(("ranks", "ap", "mean_ap"), [
+    (SIMILARITY1, [0.39333333333333333, 0.30833333333333333], 0.35083333333333333),
+    (SIMILARITY2, [0.30833333333333333, 0.45833333333333333], 0.38333333333333333),
+])
+def test_trapezoid_of_the_fruit(ranks, ap, mean_ap):
+    answer = metrics.average_precision_trapezoid(ranks)
+    np.testing.assert_allclose(answer, ap, rtol=1e-15)
+    np.testing.assert_allclose(metrics.mean_in_order(answer), mean_ap, rtol=1e-15)
+
+
+@pytest.mark.parametrize("ranks", [SIMILARITY1, SIMILARITY2])
+def test_cmc_of_the_fruit(ranks):
+    answer = metrics.cumulative_matching(ranks.first_match, 5, 2)
+    np.testing.assert_array_equal(answer, [0.5, 1, 1, 1, 1])
+
+
+def test_step_and_inp_of_seed_002():
+    ranks = from_lists([[1, 2, 10], [1, 4, 5]])
+    np.testing.assert_allclose(
+        metrics.average_precision_step(ranks), [23 / 30, 0.7], rtol=1e-15)
+    np.testing.assert_array_equal(metrics.inverse_negative_penalty(ranks), [0.3, 0.6])
+
+
+def test_step_of_seed_003():
+    np.testing.assert_allclose(
+        metrics.average_precision_step(from_lists([[1, 3]])), [5 / 6], rtol=1e-15)
+
+
+def test_a_perfect_prefix_is_1_under_both_rules():
+    ranks = from_lists([[1, 2, 3, 4]], n_kept=9)
+    np.testing.assert_array_equal(metrics.average_precision_trapezoid(ranks), [1.0])
+    np.testing.assert_array_equal(metrics.average_precision_step(ranks), [1.0])
+
+
+def test_trapezoid_uses_the_precision_of_the_position_before():
+    # One hit, at rank 3: precision 1/3 there and 0 at rank 2.
+    answer = metrics.average_precision_trapezoid(from_lists([[3]]))
+    np.testing.assert_array_equal(answer, [1 / 3 / 2])
+
+
+@pytest.mark.parametrize("rule", [
+    metrics.average_precision_trapezoid, metrics.average_precision_step])
+def test_no_good_image_is_nan_but_nothing_kept_is_zero(rule):
+    answer = rule(from_lists([[], [], [1]], n_good=[0, 0, 1], n_kept=[7, 0, 7]))
+    np.testing.assert_array_equal(answer, [np.nan, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("rule", [
+    metrics.average_precision_trapezoid, metrics.average_precision_step])
+def test_good_images_without_any_rank_are_zero(rule):
+    np.testing.assert_array_equal(rule(from_lists([[]], n_good=2, n_kept=7)), [0.0])
+
+
+def test_inp_needs_every_good_image():
+    ranks = from_lists([[1, 2], [], [2]], n_good=[3, 0, 1], n_kept=5)
+    np.testing.assert_array_equal(
+        metrics.inverse_negative_penalty(ranks), [np.nan, np.nan, 0.5])
+
+
+def test_cmc_leaves_out_those_who_never_match_and_ranks_beyond_its_end():
+    answer = metrics.cumulative_matching(np.array([0, 1, 3, 9]), length=4, n_query=4)
+    np.testing.assert_array_equal(answer, [0.25, 0.25, 0.5, 0.5])
+
+
+def test_sums_run_in_order():
+    # 1 + 1e-16 ten times stays 1 when added in order; pairwise addition gives more.
+    values = np.array([1.0] + [1e-16] * 127)
+    assert metrics.mean_in_order(values) == 1.0 / 128
+    assert np.mean(values) != 1.0 / 128

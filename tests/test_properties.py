@@ -1,0 +1,110 @@
+"""What must hold for every ranking, on inputs that hypothesis invents."""
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reid_ref
+from reid_ref import Labels
+from reid_ref.metrics import average_precision_step, average_precision_trapezoid
+from reid_ref.ranks import from_lists, good_ranks
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@st.composite
+def problems(draw, ties=True):
+    """Distances, query, gallery: small whole distances, or distinct ones in random order."""
+    n_query, n_gallery = draw(st.integers(1, 5)), draw(st.integers(1, 25))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    if ties:
+        distances = rng.integers(0, draw(st.integers(1, 30)), (n_query, n_gallery)).astype(float)
+    else:
+        distances = np.array([rng.permutation(n_gallery) for _ in range(n_query)], dtype=float)
+    query, gallery = (Labels(rng.integers(-1, 4, n), rng.integers(1, 4, n))
+                      for n in (n_query, n_gallery))
+    return distances, query, gallery
+
+
+def same(one, other):
+    assert one.mean_ap == other.mean_ap
+    assert one.mean_inp == other.mean_inp
+    np.testing.assert_array_equal(one.cmc, other.cmc)
+    np.testing.assert_array_equal(one.per_query.ap, other.per_query.ap)
+
+
+@given(problems(ties=False), st.randoms(use_true_random=False))
+def test_the_order_of_the_gallery_changes_nothing_without_ties(problem, random):
+    distances, query, gallery = problem
+    order = np.array(random.sample(range(len(gallery)), len(gallery)))
+    moved = Labels(gallery.identity[order], gallery.camera[order])
+    same(reid_ref.evaluate_distances(distances[:, order], query, moved),
+         reid_ref.evaluate_distances(distances, query, gallery))
+
+
+@given(problems())
+def test_a_strictly_increasing_map_of_the_distances_changes_nothing(problem):
+    distances, query, gallery = problem
+    expected = reid_ref.evaluate_distances(distances, query, gallery)
+    for mapped in (2 * distances + 7, np.expm1(distances), distances**3 - 1000, distances - 1e6):
+        same(reid_ref.evaluate_distances(mapped, query, gallery), expected)
+
+
+@given(problems(), st.integers(1, 8), st.integers(0, 2**32))
+def test_adding_junk_changes_no_ap(problem, n_junk, seed):
+    distances, query, gallery = problem
+    rng = np.random.default_rng(seed)
+    known = Labels(np.abs(query.identity), query.camera)
+    place = rng.integers(0, len(gallery) + 1, n_junk)
+    wider = np.insert(distances, place, rng.integers(0, 30, n_junk), axis=1)
+    more = Labels(np.insert(gallery.identity, place, -1), np.insert(gallery.camera, place, 1))
+    before = reid_ref.evaluate_distances(distances, known, gallery)
+    after = reid_ref.evaluate_distances(wider, known, more)
+    np.testing.assert_array_equal(after.per_query.ap, before.per_query.ap)
+    np.testing.assert_array_equal(after.cmc[:len(before.cmc)], before.cmc)
+
+
+@given(problems())
+def test_step_is_never_below_the_trapezoid(problem):
+    ranks = good_ranks(*problem)
+    step, trapezoid = average_precision_step(ranks), average_precision_trapezoid(ranks)
+    known = ~np.isnan(step)
+    assert (step[known] - trapezoid[known] >= -1e-15).all()
+
+
+@given(st.integers(1, 12), st.integers(0, 12))
+def test_step_and_trapezoid_agree_only_on_a_perfect_prefix(n, shift):
+    ranks = from_lists([list(range(1 + shift, n + 1 + shift))])
+    step, trapezoid = average_precision_step(ranks), average_precision_trapezoid(ranks)
+    assert (abs(step - trapezoid) < 1e-15) == (shift == 0)
+
+
+@given(problems(), st.integers(1, 6))
+def test_the_block_size_changes_nothing(problem, block_size):
+    same(reid_ref.evaluate_distances(*problem, block_size=block_size),
+         reid_ref.evaluate_distances(*problem))
+
+
+@given(problems())
+def test_ranks_are_places_in_the_stable_sort_of_the_kept_images(problem):
+    distances, query, gallery = problem
+    ranks = good_ranks(*problem)
+    for k in range(len(query)):
+        own = (gallery.identity == query.identity[k]) & (gallery.camera == query.camera[k])
+        junk = own | (gallery.identity == -1)
+        order = np.argsort(distances[k], kind="stable")
+        kept = order[~junk[order]]
+        places = 1 + np.flatnonzero(gallery.identity[kept] == query.identity[k])
+        np.testing.assert_array_equal(ranks.rank[ranks.query == k], places)
+        assert ranks.n_kept[k] == len(kept)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.integers(1, 9))
+def test_the_block_size_of_features_changes_nothing(seed, block_size):
+    # Whole-number features: every product is exact, whatever the block.
+    rng = np.random.default_rng(seed)
+    query, gallery = (Labels(rng.integers(-1, 4, n), rng.integers(1, 4, n)) for n in (6, 20))
+    features = [rng.integers(-9, 10, (n, 5)) for n in (6, 20)]
+    same(reid_ref.evaluate(*features, query, gallery, normalize=False, block_size=block_size),
+         reid_ref.evaluate(*features, query, gallery, normalize=False))

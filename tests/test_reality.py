@@ -1,0 +1,81 @@
+"""Real files and the original scripts' own answers, where `../shared` is present."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+import reid_ref
+from reid_ref import Labels
+from reid_ref.files import read_result
+
+SHARED = Path(__file__).parents[2] / "shared"
+GOLDENS = sorted(path for path in (SHARED / "goldens").glob("*.mat")
+                 if not path.stem.startswith(("rerank", "market1501_full")))
+
+needs_shared = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="no folder 'shared' beside the checkout")
+pytestmark = [needs_shared, pytest.mark.filterwarnings("ignore::UserWarning")]
+
+
+def test_the_goldens_are_there():
+    assert len(GOLDENS) >= 22
+
+
+@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
+def test_golden(path):
+    recorded = scipy.io.loadmat(path)
+    data = read_result(path)
+    if np.iscomplexobj(data.distances):
+        with pytest.raises(reid_ref.InputError, match="complex.*reid_ref.matlab.evaluation"):
+            reid_ref.evaluate_distances(data.distances, data.query, data.gallery)
+        return
+    for block_size in (None, 1, 7):
+        result = reid_ref.evaluate_distances(
+            data.distances, data.query, data.gallery, block_size=block_size)
+        np.testing.assert_array_equal(result.per_query.ap, recorded["ap"].ravel())
+        np.testing.assert_array_equal(result.cmc, recorded["CMC"].ravel())
+        assert result.mean_ap == recorded["map"].item()
+        hits = recorded["cmc_per_query"].any(axis=0)
+        np.testing.assert_array_equal(
+            result.per_query.first_match,
+            np.where(hits, recorded["cmc_per_query"].argmax(axis=0) + 1, 0))
+
+
+def test_all_of_market1501():
+    recorded = scipy.io.loadmat(SHARED / "goldens" / "market1501_full.mat")
+    query = Labels(recorded["query_label"], recorded["query_cam"])
+    gallery = Labels(recorded["gallery_label"], recorded["gallery_cam"])
+    features = recorded["query_f"], recorded["gallery_f"]
+    result = reid_ref.evaluate(*features, query, gallery, normalize=False)
+    np.testing.assert_array_equal(result.per_query.ap, recorded["ap"].ravel())
+    np.testing.assert_array_equal(result.cmc, recorded["CMC"].ravel())
+    assert result.mean_ap == recorded["map"].item()
+    # The known counts of the benchmark.
+    assert result.counts.query == 3368 and result.counts.gallery == 19732
+    assert result.counts.gallery_junk == 3819 and result.counts.gallery_distractors == 2798
+    assert result.counts.good == 49649 and result.counts.fate["fine"] == 3368
+
+
+def test_sketch_reid():
+    data = read_result(SHARED / "real" / "sketch_reid" / "pytorch_result.mat")
+    result = reid_ref.evaluate(
+        data.query_features, data.gallery_features, data.query, data.gallery)
+    np.testing.assert_array_equal(result.cmc[[0, 4, 9]], [0.14, 0.36, 0.48])
+    assert f"{result.mean_ap:.12f}" == "0.177999718544"
+    assert f"{result.mean_inp:.6f}" == "0.187561"
+    log = (SHARED / "real" / "sketch_reid" / "logged.txt").read_text()
+    assert log.split() == [f"Rank@1:{result.cmc[0]:.6f}", f"Rank@5:{result.cmc[4]:.6f}",
+                           f"Rank@10:{result.cmc[9]:.6f}", f"mAP:{result.mean_ap:.6f}"]
+
+
+def test_cuhk03_np():
+    folder = SHARED / "real" / "cuhk03_np_100q"
+    data = read_result(*(folder / f"{name}.txt" for name in (
+        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
+    result = reid_ref.evaluate_distances(data.distances, data.query, data.gallery)
+    assert f"{result.mean_ap:.15f}" == "0.640337161526478"
+    assert f"{result.mean_inp:.15f}" == "0.536818961902077"
+    logged = np.loadtxt(folder / "logged_matlab_CMC.txt")
+    np.testing.assert_array_equal(result.cmc[:len(logged)].round(2), logged)
+    assert len(logged) == 100

@@ -13,6 +13,7 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
+from reid_ref.commands import common, evaluate
 from reid_ref.files import read_result
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -192,17 +193,17 @@ def test_a_pipe_that_closes_early_is_no_error():
 def test_ctrl_c_says_one_line(monkeypatch, capsys):
     def interrupted(_):
         raise KeyboardInterrupt
-    monkeypatch.setattr(cli, "_evaluate", interrupted)
+    monkeypatch.setattr(evaluate, "run", interrupted)
     assert cli.main(["evaluate", MARKET]) == 128 + signal.SIGINT
     assert capsys.readouterr().err == "reid-ref: interrupted\n"
 
 
 def test_progress_is_shown_only_on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    with cli._progress_bar(10) as bar:
+    with common.progress_bar(10) as bar:
         assert bar is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with cli._progress_bar(10) as bar:
+    with common.progress_bar(10) as bar:
         assert bar.total == 10 and bar.delay == 2
 
 

@@ -4,8 +4,8 @@ validate -> distances, block by block -> ranks -> per query -> summary.
 """
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,23 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref._version import __version__
-from reid_ref.conventions import AP_RULES, CONVENTIONS, Convention
+from reid_ref.conventions import CONVENTIONS, Convention, find_convention
+from reid_ref.curves import Curves
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
-from reid_ref.ranks import JUNK, GoodRanks, concatenate, good_ranks
-from reid_ref.result import FATES, Counts, Labels, PerQuery, Result
+from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
+from reid_ref.ranks import JUNK, GoodRanks, concatenate, good_ranks, reverse_ties, truncate
+from reid_ref.result import FATES, Counts, IndexLists, Labels, PerQuery, Result
 from reid_ref.validation import (
-    check_block_size, check_choice, check_distances, check_features, check_real_distances)
+    check_block_size, check_choice, check_distances, check_features, check_lists,
+    check_real_distances, warn)
 
 #: Called with the number of queries done after each block.
 Progress = Callable[[int], object]
 
 
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-             metric: str = "euclidean", normalize: bool = True, convention: str = "matlab", *,
+             metric: str = "euclidean", normalize: bool = True,
+             convention: str | Convention = "matlab", *, lists: IndexLists | None = None,
              block_size: int | None = None, progress: Progress | None = None) -> Result:
     """Evaluate features: Rank-k, mAP, mINP.
 
@@ -40,8 +44,10 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         How near two features are. On normalised features all three rank alike.
     normalize : bool
         Divide each feature by its 2-norm first, as the Market-1501 drivers do.
-    convention : str
-        A key of `CONVENTIONS`.
+    convention : str or Convention
+        A name in `CONVENTIONS`, or a record of your own.
+    lists : IndexLists, optional
+        Good and junk images of every query, for conventions that list them.
     block_size : int, optional
         Queries in a block of distances.
     progress : callable, optional
@@ -74,7 +80,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     (0.5396, 0.5)
     """
     check_choice(metric, "metric", METRICS)
-    check_choice(convention, "convention", CONVENTIONS)
+    one = find_convention(convention)
     check_block_size(block_size)
     query_features, gallery_features = check_features(
         query_features, gallery_features, query, gallery)
@@ -82,14 +88,23 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         _warn_zero_norm("query_features", query_features)
         _warn_zero_norm("gallery_features", gallery_features)
     blocks = distance_blocks(query_features, gallery_features, metric, normalize, block_size)
-    dtype = np.result_type(query_features, gallery_features)
-    signature = {"metric": metric, "normalize": "yes" if normalize else "no",
-                 "features": str(dtype)}
-    return _evaluate_blocks(blocks, query, gallery, CONVENTIONS[convention], signature, progress)
+    results = evaluate_blocks(
+        blocks, query, gallery, [one], features_made_of(query_features, gallery_features,
+                                                        metric, normalize),
+        lists, progress)
+    return results[one.name]
+
+
+def features_made_of(query_features: npt.NDArray[Any], gallery_features: npt.NDArray[Any],
+                     metric: str, normalize: bool) -> dict[str, str]:
+    """Return what the signature says of distances that come from features."""
+    return {"metric": metric, "normalize": "yes" if normalize else "no",
+            "features": str(np.result_type(query_features, gallery_features))}
 
 
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
-                       convention: str = "matlab", *, block_size: int | None = None,
+                       convention: str | Convention = "matlab", *,
+                       lists: IndexLists | None = None, block_size: int | None = None,
                        progress: Progress | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
@@ -102,8 +117,10 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
         Smaller is nearer. Any real dtype; NaN is farther than everything. MATLAB keeps
         gallery x query: pass that transposed.
     query, gallery : Labels
-    convention : str
-        A key of `CONVENTIONS`.
+    convention : str or Convention
+        A name in `CONVENTIONS`, or a record of your own.
+    lists : IndexLists, optional
+        Good and junk images of every query, for conventions that list them.
     block_size : int, optional
         Queries handled at a time.
     progress : callable, optional
@@ -131,13 +148,49 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     >>> round(result.mean_ap, 4), result.cmc, result.per_query.first_match
     (0.7917, array([1., 1., 1.]), array([1]))
     """
-    check_choice(convention, "convention", CONVENTIONS)
+    results = evaluate_conventions(distances, query, gallery, [convention], lists=lists,
+                                   block_size=block_size, progress=progress)
+    return next(iter(results.values()))
+
+
+def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
+                         conventions: Iterable[str | Convention], *,
+                         lists: IndexLists | None = None, block_size: int | None = None,
+                         progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate a distance matrix under several conventions; ranks are shared.
+
+    Parameters
+    ----------
+    distances, query, gallery, lists, block_size, progress
+        As for `evaluate_distances`.
+    conventions : iterable of str or Convention
+        Names in `CONVENTIONS`, or records of your own.
+
+    Returns
+    -------
+    dict of str to Result
+        By the convention's name, in the order asked for.
+
+    Raises
+    ------
+    InputError
+        As `evaluate_distances`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> results = evaluate_conventions(np.array([[.1, .2, .3]]), query, gallery,
+    ...                                ["matlab", "torchreid"])
+    >>> {name: round(result.mean_ap, 4) for name, result in results.items()}
+    {'matlab': 0.7917, 'torchreid': 0.8333}
+    """
     check_block_size(block_size)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
     blocks = _row_blocks(distances, block_size)
-    signature = {"distances": str(distances.dtype)}
-    return _evaluate_blocks(blocks, query, gallery, CONVENTIONS[convention], signature, progress)
+    made_of = {"distances": str(distances.dtype)}
+    return evaluate_blocks(blocks, query, gallery, conventions, made_of, lists, progress)
 
 
 def _row_blocks(distances: npt.NDArray[Any],
@@ -149,81 +202,151 @@ def _row_blocks(distances: npt.NDArray[Any],
         yield np.ascontiguousarray(distances[start:start + block_size])
 
 
-def _evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
-                     convention: Convention, signature: dict[str, str],
-                     progress: Progress | None) -> Result:
-    parts: list[GoodRanks] = []
+def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+                    conventions: Iterable[str | Convention], made_of: dict[str, str],
+                    lists: IndexLists | None = None,
+                    progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate blocks of distances, queries in order, under several conventions at once.
+
+    Ranks are computed once for each set of choices that they depend on, not for each convention.
+
+    Parameters
+    ----------
+    blocks : iterable of arrays, shape (n_block, n_gallery)
+    query, gallery : Labels
+    conventions : iterable of str or Convention
+    made_of : dict of str to str
+        What the signature says of the distances.
+    lists : IndexLists, optional
+        For conventions that list the good and junk images.
+    progress : callable, optional
+
+    Returns
+    -------
+    dict of str to Result
+        By the convention's name, in the order asked for.
+    """
+    asked = [find_convention(convention) for convention in conventions]
+    check_lists(lists, [one.name for one in asked if "listed as junk" in one.ignored],
+                query, gallery)
+    curves = Curves(asked, query, gallery)
+    parts: dict[RankKey, list[GoodRanks]] = {rank_key(one): [] for one in asked}
     done = n_nan = 0
     for block in blocks:
-        rows = slice(done, done + len(block))
-        parts.append(good_ranks(
-            block, Labels(query.identity[rows], query.camera[rows]), gallery))
+        part = slice(done, done + len(block))
+        rows = Labels(query.identity[part], query.camera[part])
+        own_lists = lists and IndexLists(lists.good[part], lists.junk[part])
+        for key, ranks in parts.items():
+            ignored, order, arithmetic = key
+            distances = block.astype(np.float32) if arithmetic == "float32" else block
+            ranks.append(good_ranks(distances, rows, gallery, ignored, order, own_lists))
+        curves.add(block, rows)
         done += len(block)
         if np.isnan(block.min()):  # min keeps NaN, and costs one read
             n_nan += int(np.count_nonzero(np.isnan(block)))
         if progress is not None:
             progress(len(block))
     if n_nan:
-        warnings.warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank "
-                      "last, as in MATLAB", UserWarning, stacklevel=3)
-    result = summarize(concatenate(parts), query, gallery, convention, signature)
-    _warn_unmatched(result, query, gallery)
-    return result
+        warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
+             "MATLAB")
+    joined = {key: concatenate(ranks) for key, ranks in parts.items()}
+    results = {one.name: summarize(joined[rank_key(one)], query, gallery, one, made_of, curves)
+               for one in asked}
+    _warn_unmatched(next(iter(results.values())), query, gallery)
+    return results
+
+
+#: What ranks depend on: what is ignored, the order of ties, the precision of the distances.
+RankKey = tuple[tuple[str, ...], str, str]
+
+
+def rank_key(convention: Convention) -> RankKey:
+    """Return what this convention's ranks depend on; orders that counts give count as one."""
+    order = convention.ties if convention.ties.startswith("numpy") else "gallery-order"
+    return convention.ignored, order, convention.arithmetic
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-              signature: dict[str, str]) -> Result:
+              made_of: dict[str, str], curves: Curves) -> Result:
     """Turn ranks into a `Result`: pure arithmetic on a few numbers a query."""
+    if convention.ties == "reversed":
+        ranks = reverse_ties(ranks)
+    fates = _fates(ranks, query, gallery)
+    tied = _tied_queries(ranks)
+    if convention.top_k is not None:
+        ranks = truncate(ranks, convention.top_k)
+    if convention.recall == "found":
+        ranks = replace(ranks, n_good=ranks.found)
+    rules = (FLOAT32_RULES if convention.arithmetic == "float32" else
+             GROUPED_RULES if convention.ties == "grouped" else AP_RULES)
     per_query = PerQuery(
-        ap=AP_RULES[convention.ap](ranks), inp=metrics.inverse_negative_penalty(ranks),
-        first_match=ranks.first_match, n_good=ranks.n_good, n_junk=ranks.n_junk,
-        fate=_fates(ranks, query, gallery))
-    ap, inp = per_query.ap, per_query.inp
+        ap=rules[convention.ap](ranks), inp=metrics.inverse_negative_penalty(ranks),
+        first_match=ranks.first_match, n_good=ranks.n_good, n_junk=ranks.n_junk, fate=fates)
+    mean = (metrics.mean_in_float32 if convention.arithmetic == "float32"
+            else metrics.mean_in_order)
+    counted = ranks.n_good > 0
     if convention.unmatched == "zero":
-        ap, inp = np.nan_to_num(ap, nan=0.0), np.nan_to_num(inp, nan=0.0)
+        ap, inp = (np.nan_to_num(values, nan=0.0) for values in (per_query.ap, per_query.inp))
+    elif convention.unmatched == "nan":
+        ap, inp = per_query.ap, per_query.inp
+    else:
+        ap, inp = per_query.ap[counted], per_query.inp[counted]
     return Result(
-        mean_ap=metrics.mean_in_order(ap),
-        cmc=metrics.cumulative_matching(ranks.first_match, len(gallery), len(query)),
-        mean_inp=metrics.mean_in_order(inp),
-        per_query=per_query,
-        counts=_counts(per_query, query, gallery),
-        signature=_signature(convention, signature, query, gallery))
+        mean_ap=mean(ap), cmc=curves.curve(ranks, convention), mean_inp=mean(inp),
+        per_query=per_query, counts=_counts(per_query, tied, query, gallery, convention),
+        counted=len(ap), signature=_signature(convention, made_of, query, gallery))
+
+
+def _tied_queries(ranks: GoodRanks) -> int:
+    """Count the queries with a good image at the very distance of a wrong one."""
+    group = np.stack([ranks.query, ranks.nearer], axis=1)
+    _, place, hits = np.unique(group, axis=0, return_index=True, return_counts=True)
+    mixed = ranks.tied[place] > hits
+    return len(np.unique(ranks.query[place[mixed]]))
 
 
 def _fates(ranks: GoodRanks, query: Labels, gallery: Labels) -> npt.NDArray[np.str_]:
     fate = np.full(len(query), "fine", dtype=f"<U{max(map(len, FATES))}")
     fate[ranks.n_good == 0] = "only same camera"
-    fate[~np.isin(query.identity, gallery.identity)] = "identity absent"
-    fate[(query.identity == JUNK) & (ranks.n_good > 0)] = "only junk"
+    fate[(ranks.n_good == 0) & ~np.isin(query.identity, gallery.identity)] = "identity absent"
+    fate[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
     fate[ranks.n_kept == 0] = "nothing kept"
     return fate
 
 
-def _counts(per_query: PerQuery, query: Labels, gallery: Labels) -> Counts:
+def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels,
+            convention: Convention) -> Counts:
     n_junk = int(np.count_nonzero(gallery.identity == JUNK))
-    same_camera = per_query.n_junk[query.identity != JUNK] - n_junk
+    labelled_junk = n_junk if "label -1" in convention.ignored else 0
+    other_junk = per_query.n_junk[query.identity != JUNK] - labelled_junk
     return Counts(
         query=len(query), gallery=len(gallery), gallery_junk=n_junk,
         gallery_distractors=int(np.count_nonzero(gallery.identity == 0)),
-        gallery_kept=len(gallery) - n_junk,
-        good=int(per_query.n_good.sum()), junk_same_camera=int(same_camera.sum()),
+        gallery_kept=len(gallery) - labelled_junk,
+        good=int(per_query.n_good.sum()), junk_same_camera=int(other_junk.sum()), tied=tied,
         fate={name: int(np.count_nonzero(per_query.fate == name)) for name in FATES})
 
 
-def _signature(convention: Convention, extra: dict[str, str], query: Labels,
+def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
                gallery: Labels) -> str:
+    changed = {name: getattr(convention, name) for name in (
+        "recall", "top_k", "cmc", "arithmetic")}
+    default = CONVENTIONS["matlab"]
     fields = {"convention": convention.name, "ap": convention.ap,
-              "unmatched": convention.unmatched, "ties": "gallery-order", **extra,
-              "queries": str(len(query)), "gallery": str(len(gallery)), "reid-ref": __version__}
+              "unmatched": convention.unmatched, "ties": convention.ties,
+              **{name: str(value) for name, value in changed.items()
+                 if value != getattr(default, name)},
+              **made_of, "queries": str(len(query)), "gallery": str(len(gallery)),
+              "reid-ref": __version__}
     return "|".join(f"{key}:{value}" for key, value in fields.items())
 
 
 def _warn_zero_norm(name: str, features: npt.NDArray[Any]) -> None:
     zero = np.flatnonzero(~features.any(axis=1))
     if zero.size:
-        warnings.warn(
+        warn(
             f"{name}: {zero.size} of {len(features)} rows are all zero (first: row {zero[0]}); "
-            "they cannot be normalised, so their distances are NaN", UserWarning, stacklevel=3)
+            "they cannot be normalised, so their distances are NaN")
 
 
 def _warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
@@ -238,7 +361,8 @@ def _warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     first = ", ".join(str(k) for k in unmatched[:5])
     fates = ", ".join(f"{count} {name}" for name, count in result.counts.fate.items()
                       if count and name != "fine")
-    warnings.warn(
+    counts_as = ("count as NaN" if np.isnan(result.mean_ap) else
+                 "count as AP 0" if result.counted == len(query) else "are left out")
+    warn(
         f"{unmatched.size} of {len(query)} queries have no good image ({fates}; first: {first}): "
-        f"they count as {'NaN' if np.isnan(result.mean_ap) else 'AP 0'}; {way_out}",
-        UserWarning, stacklevel=4)
+        f"they {counts_as}; {way_out}")

@@ -3,28 +3,32 @@
 Aim: the one small ragged array from which every number of the field follows. A rank is
 the count of kept images that come before, so no ranking is ever sorted.
 
-Conventions: distance, smaller is nearer. Good: the query's identity on another camera.
-Junk: label -1, and the query's identity on its own camera; junk images are not counted.
-Ties keep gallery order and NaN comes last, in gallery order, as MATLAB's sort does.
+Conventions: distance, smaller is nearer; NaN is farthest. Good: the query's identity, where it
+is not ignored. Which images are ignored and in which order equal distances stand is up to the
+convention; MATLAB's sort, and so the default, keeps gallery order.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3;
 `matlab_ref/evaluation.m`, whose answers this file must give without walking the gallery.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.result import Labels
+from reid_ref.result import IndexLists, Labels
 from reid_ref.validation import Integers
 
 JUNK = -1
+#: SYSU-MM01: its cameras 2 and 3 stand at one location.
+SYSU_LOCATION = {3: 2}
 #: Above this many good images, one sort is cheaper than one pass over the row for each.
 _SORT_FROM = 64
+
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -35,17 +39,21 @@ class GoodRanks:
     ----------
     rank : int64, shape (number of good images found,)
         1-based rank among kept images; ascending within a query, query after query.
+    nearer, tied : int64, shape of `rank`
+        Kept images strictly nearer than this one; kept images at its distance, itself included.
     found : int64, shape (n,)
         How many entries of `rank` each query has.
     n_good, n_junk, n_kept : int64, shape (n,)
         Good images that exist; gallery images ignored; gallery images that count.
     first_match : int64, shape (n,)
         Where the CMC curve rises to 1; 0 is never. It is the first rank, but for
-        a query labelled -1: its good images are junk too, so they have no rank, and
-        yet `compute_AP.m` lets the first of them raise the curve.
+        a query labelled -1 where that label is ignored: its good images are junk too, so they
+        have no rank, and yet `compute_AP.m` lets the first of them raise the curve.
     """
 
     rank: Integers
+    nearer: Integers
+    tied: Integers
     found: Integers
     n_good: Integers
     n_junk: Integers
@@ -66,7 +74,7 @@ class GoodRanks:
 
 def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | None = None,
                n_kept: int | Sequence[int] | None = None) -> GoodRanks:
-    """Make `GoodRanks` by hand, from the ranks at which good images stand.
+    """Make `GoodRanks` by hand, from the ranks at which good images stand, without ties.
 
     Parameters
     ----------
@@ -84,10 +92,10 @@ def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | Non
     """
     n = len(ranks)
     found = np.array([len(row) for row in ranks], dtype=np.int64)
+    rank = np.array([rank for row in ranks for rank in row], dtype=np.int64)
     last = np.array([row[-1] if len(row) else 0 for row in ranks], dtype=np.int64)
     return GoodRanks(
-        rank=np.array([rank for row in ranks for rank in row], dtype=np.int64),
-        found=found,
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), found=found,
         n_good=found if n_good is None else np.broadcast_to(np.array(n_good, np.int64), n),
         n_junk=np.zeros(n, dtype=np.int64),
         n_kept=last if n_kept is None else np.broadcast_to(np.array(n_kept, np.int64), n),
@@ -100,7 +108,92 @@ def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
                        for name in GoodRanks.__dataclass_fields__))
 
 
-def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels) -> GoodRanks:
+def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
+    """Return what is left of every ranked list after its first `top_k` kept images.
+
+    Examples
+    --------
+    >>> truncate(from_lists([[1, 4, 5], [6]]), top_k=4).rank
+    array([1, 4])
+    """
+    inside = ranks.rank <= top_k
+    return replace(
+        ranks, rank=ranks.rank[inside], nearer=ranks.nearer[inside], tied=ranks.tied[inside],
+        found=np.bincount(ranks.query[inside], minlength=len(ranks.found)),
+        first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
+
+
+def reverse_ties(ranks: GoodRanks) -> GoodRanks:
+    """Return the ranks that the opposite order of equal distances gives.
+
+    Examples
+    --------
+    One good image first of four equals becomes the last of them:
+
+    >>> ranks = from_lists([[1]], n_kept=9)
+    >>> reverse_ties(replace(ranks, tied=np.array([4]))).rank
+    array([4])
+    """
+    rank = 2 * ranks.nearer + ranks.tied + 1 - ranks.rank
+    order = np.lexsort((rank, ranks.query))  # nearer and tied are one value within a group
+    rank = rank[order]
+    first = np.where(ranks.found > 0, 0, ranks.first_match)
+    first[ranks.found > 0] = rank[(np.cumsum(ranks.found) - ranks.found)[ranks.found > 0]]
+    return replace(ranks, rank=rank, first_match=first)
+
+
+def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
+                lists: IndexLists | None = None) -> Callable[[int], tuple[Integers, Mask]]:
+    """Return the function that tells the good images and the kept ones of query k.
+
+    An image can be good and yet not kept: label -1 makes the images of a query labelled -1
+    junk, but `evaluation.m` still takes those on other cameras as good.
+
+    Parameters
+    ----------
+    query, gallery : Labels
+    ignored : iterable of str
+        What is ignored: keys of `IGNORED` in conventions.py.
+    lists : IndexLists, optional
+        Good and junk images of every query, where "listed as junk" is among `ignored`.
+    """
+    rules = set(ignored)
+    by_identity = np.argsort(gallery.identity, kind="stable")
+    identities = gallery.identity[by_identity]
+    start = np.searchsorted(identities, query.identity, side="left")
+    stop = np.searchsorted(identities, query.identity, side="right")
+    labelled = gallery.identity != JUNK if "label -1" in rules else None
+    place, query_place = _locations(gallery), _locations(query)
+
+    def roles(k: int) -> tuple[Integers, Mask]:
+        kept = np.ones(len(gallery), dtype=bool)
+        if lists is not None and "listed as junk" in rules:
+            kept[lists.junk[k]] = False
+            return np.asarray(lists.good[k]), kept
+        same = by_identity[start[k]:stop[k]]
+        if "same identity, same camera" in rules:
+            kept[same[gallery.camera[same] == query.camera[k]]] = False
+        if "same camera" in rules:
+            kept &= gallery.camera != query.camera[k]
+        if "same location" in rules:
+            kept &= place != query_place[k]
+        good = same[kept[same]]
+        if labelled is not None:
+            kept &= labelled
+        return good, kept
+    return roles
+
+
+def _locations(labels: Labels) -> Integers:
+    place: Integers = labels.camera.copy()
+    for camera, location in SYSU_LOCATION.items():
+        place[place == camera] = location
+    return place
+
+
+def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+               ignored: Iterable[str] = ("label -1", "same identity, same camera"),
+               ties: str = "gallery-order", lists: IndexLists | None = None) -> GoodRanks:
     """Rank every query's good images among its kept ones.
 
     Parameters
@@ -108,6 +201,12 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels) -> G
     distances : real array, shape (n_query, n_gallery)
         Smaller is nearer; NaN is farthest.
     query, gallery : Labels
+    ignored : iterable of str
+        What is ignored; see `query_roles`.
+    ties : str
+        "gallery-order", or "numpy" or "numpy-reversed": as this machine's
+        ``argsort(distances)`` or ``argsort(-distances)[::-1]`` happens to leave equals.
+    lists : IndexLists, optional
 
     Returns
     -------
@@ -117,43 +216,70 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels) -> G
     --------
     The nearest image is junk, the good ones are second and third of the kept:
 
-    >>> import numpy as np
     >>> gallery = Labels([-1, 8, 7, 7, 7], [1, 1, 2, 3, 1])
     >>> ranks = good_ranks(np.array([[.1, .2, .3, .4, .5]]), Labels([7], [1]), gallery)
     >>> ranks.rank, ranks.n_good, ranks.n_junk, ranks.n_kept
     (array([2, 3]), array([2]), array([2]), array([3]))
     """
-    n = len(query)
-    by_identity = np.argsort(gallery.identity, kind="stable")
-    identities = gallery.identity[by_identity]
-    start = np.searchsorted(identities, query.identity, side="left")
-    stop = np.searchsorted(identities, query.identity, side="right")
-    labelled = gallery.identity != JUNK
-    n_unlabelled = len(gallery) - int(np.count_nonzero(labelled))
-
-    ranks: list[Integers] = []
-    n_good, n_junk, first_match = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    for k in range(n):
-        same = by_identity[start[k]:stop[k]]
-        own_camera = gallery.camera[same] == query.camera[k]
-        good, junk = same[~own_camera], same[own_camera]
-        kept = labelled.copy()
-        kept[junk] = False
-        n_good[k] = len(good)
-        n_junk[k] = n_unlabelled
-        if query.identity[k] == JUNK:
-            if len(good):
-                nearest = _first(distances[k, good])
-                first_match[k] = _ranks_of(distances[k], kept, good[[nearest]])[0]
-            ranks.append(np.zeros(0, dtype=np.int64))
-            continue
-        n_junk[k] += len(junk)
-        ranks.append(np.sort(_ranks_of(distances[k], kept, good)))
+    roles_of = query_roles(query, gallery, ignored, lists)
+    triples: list[Integers] = []
+    n_good, n_kept, first_match = (np.zeros(len(query), dtype=np.int64) for _ in range(3))
+    for k in range(len(query)):
+        good, kept = roles_of(k)
+        n_good[k], n_kept[k] = len(good), np.count_nonzero(kept)
+        if len(good) and not kept[good].any():
+            good = good[[_first(distances[k, good])]]  # of junk, only the first raises the curve
+        places = ranks_of(distances[k], kept, good)
+        if ties.startswith("numpy"):
+            places[0] = _ranks_by_argsort(distances[k], kept, good, ties)
+        order = np.argsort(places[0], kind="stable")
         if len(good):
-            first_match[k] = ranks[-1][0]
+            first_match[k] = places[0, order[0]]
+        triples.append(places[:, order[kept[good[order]]]])
+    rank, nearer, tied = np.concatenate(triples, axis=1)
     return GoodRanks(
-        rank=np.concatenate(ranks), found=np.array([len(r) for r in ranks], dtype=np.int64),
-        n_good=n_good, n_junk=n_junk, n_kept=len(gallery) - n_junk, first_match=first_match)
+        rank=rank, nearer=nearer, tied=tied,
+        found=np.array([places.shape[1] for places in triples], dtype=np.int64),
+        n_good=n_good, n_junk=len(gallery) - n_kept, n_kept=n_kept, first_match=first_match)
+
+
+def ranks_of(row: npt.NDArray[Any], kept: Mask, images: Integers) -> Integers:
+    """Rank, nearer and tied of `images` in one row of distances, in gallery order on ties.
+
+    Parameters
+    ----------
+    row : real array, shape (n_gallery,)
+    kept : bool, shape (n_gallery,)
+    images : int64, shape (m,)
+        They need not be kept themselves.
+
+    Returns
+    -------
+    int64, shape (3, m)
+        1 + the kept images that come before; kept images strictly nearer; kept images at the
+        same distance.
+    """
+    wanted = row[images]
+    is_nan = wanted != wanted
+    if is_nan.any():
+        return _ranks_with_nan(row, kept, images, is_nan)
+    if not len(images):
+        return np.zeros((3, 0), dtype=np.int64)
+    # Only images up to the farthest wanted one can matter.
+    near = np.flatnonzero((row <= wanted.max()) & kept)
+    candidates = row[near]
+    if len(images) < _SORT_FROM:
+        nearer = np.count_nonzero(candidates < wanted[:, np.newaxis], axis=1)
+        not_farther = np.count_nonzero(candidates <= wanted[:, np.newaxis], axis=1)
+    else:
+        ordered = np.sort(candidates)
+        nearer = np.searchsorted(ordered, wanted, side="left")
+        not_farther = np.searchsorted(ordered, wanted, side="right")
+    places = np.array([nearer + 1, nearer, not_farther - nearer], dtype=np.int64)
+    for i in np.flatnonzero(places[2] > kept[images]):
+        earlier = candidates[:np.searchsorted(near, images[i])]
+        places[0, i] += np.count_nonzero(earlier == wanted[i])
+    return places
 
 
 def _first(distances: npt.NDArray[Any]) -> int:
@@ -161,40 +287,23 @@ def _first(distances: npt.NDArray[Any]) -> int:
     return int(np.argsort(distances, kind="stable")[0])
 
 
-def _ranks_of(row: npt.NDArray[Any], kept: npt.NDArray[np.bool_], images: Integers) -> Integers:
-    """1 + how many kept images come before each of `images` in `row`.
-
-    `images` need not be kept themselves.
-    """
-    wanted = row[images]
-    is_nan = wanted != wanted
-    if is_nan.any():
-        return _ranks_with_nan(row, kept, images, is_nan)
-    if not len(images):
-        return np.zeros(0, dtype=np.int64)
-    # Only images up to the farthest wanted one can matter.
-    near = np.flatnonzero((row <= wanted.max()) & kept)
-    candidates = row[near]
-    if len(images) < _SORT_FROM:
-        before = np.count_nonzero(candidates < wanted[:, np.newaxis], axis=1)
-        not_after = np.count_nonzero(candidates <= wanted[:, np.newaxis], axis=1)
-    else:
-        ordered = np.sort(candidates)
-        before = np.searchsorted(ordered, wanted, side="left")
-        not_after = np.searchsorted(ordered, wanted, side="right")
-    rank = np.asarray(before, dtype=np.int64) + 1
-    for i in np.flatnonzero(not_after - before > kept[images]):
-        earlier = candidates[:np.searchsorted(near, images[i])]
-        rank[i] += np.count_nonzero(earlier == wanted[i])
-    return rank
-
-
-def _ranks_with_nan(row: npt.NDArray[Any], kept: npt.NDArray[np.bool_], images: Integers,
-                    is_nan: npt.NDArray[np.bool_]) -> Integers:
-    """As `_ranks_of`, where some of `images` are at distance NaN: behind all others."""
-    rank = np.zeros(len(images), dtype=np.int64)
-    rank[~is_nan] = _ranks_of(row, kept, images[~is_nan])
+def _ranks_with_nan(row: npt.NDArray[Any], kept: Mask, images: Integers,
+                    is_nan: Mask) -> Integers:
+    """As `ranks_of`, where some of `images` are at distance NaN: behind all others."""
+    places = np.zeros((3, len(images)), dtype=np.int64)
+    places[:, ~is_nan] = ranks_of(row, kept, images[~is_nan])
     nan_kept = np.flatnonzero((row != row) & kept)
     n_numbers = int(np.count_nonzero(kept)) - len(nan_kept)
-    rank[is_nan] = n_numbers + np.searchsorted(nan_kept, images[is_nan]) + 1
-    return rank
+    places[0, is_nan] = n_numbers + np.searchsorted(nan_kept, images[is_nan]) + 1
+    places[1, is_nan], places[2, is_nan] = n_numbers, len(nan_kept)
+    return places
+
+
+def _ranks_by_argsort(row: npt.NDArray[Any], kept: Mask, images: Integers,
+                      ties: str) -> Integers:
+    """Ranks as numpy's default sort leaves equals: they depend on the processor."""
+    order = np.argsort(row) if ties == "numpy" else np.argsort(-row)[::-1]
+    place = np.empty(len(row), dtype=np.int64)
+    place[order] = np.arange(len(row))
+    up_to: Integers = np.cumsum(kept[order])
+    return up_to[place[images]] + ~kept[images]

@@ -1,6 +1,7 @@
 """What goes in and what comes out: `Labels`, `PerQuery`, `Counts`, `Result`."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,44 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class IndexLists:
+    """Good and junk gallery images of every query, for conventions that list them.
+
+    Parameters
+    ----------
+    good, junk : sequence of int arrays, one a query
+        Gallery indices from 0, each once; an image on both lists is junk.
+
+    Raises
+    ------
+    InputError
+        Lists of different number, or an index that is negative or not a whole number.
+
+    Examples
+    --------
+    >>> IndexLists(good=[[1, 4]], junk=[[0]]).good
+    (array([1, 4]),)
+    """
+
+    good: Sequence[Integers]
+    junk: Sequence[Integers]
+
+    def __post_init__(self) -> None:
+        for name in ("good", "junk"):
+            lists = tuple(as_integers(np.asarray(one, dtype=None if len(one) else np.int64),
+                                      f"{name}[{k}]")
+                          for k, one in enumerate(getattr(self, name)))
+            for k, one in enumerate(lists):
+                if (one < 0).any() or len(np.unique(one)) != len(one):
+                    raise InputError(f"{name}[{k}]: expected gallery indices from 0, each once, "
+                                     f"got {one.tolist()}")
+            object.__setattr__(self, name, lists)
+        if len(self.good) != len(self.junk):
+            raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
+                             f"images, got {len(self.junk)}")
+
+
+@dataclass(frozen=True)
 class PerQuery:
     """What each of n queries got; every array has shape (n,).
 
@@ -102,8 +141,11 @@ class Counts:
         Gallery images not labelled -1. For each query, those of its identity on its own
         camera are ignored as well.
     good, junk_same_camera : int
-        Pairs of query and gallery image, over all queries: the query's identity on another
-        camera (good), and on its own (ignored).
+        Pairs of query and gallery image, over all queries: good ones, and those ignored
+        otherwise than for their label (the query's identity on its own camera).
+    tied : int
+        Queries with a good image at the very distance of a wrong one: their numbers depend on
+        the order of ties.
     fate : dict of str to int
         Queries by fate: each key of `FATES`.
     """
@@ -115,6 +157,7 @@ class Counts:
     gallery_kept: int
     good: int
     junk_same_camera: int
+    tied: int
     fate: dict[str, int]
 
 
@@ -132,6 +175,9 @@ class Result:
         mINP in [0, 1]. A query without a good image counts as it does in mAP.
     per_query : PerQuery
     counts : Counts
+    counted : int
+        Queries in the mean of mAP: all, or those with a good image where the convention drops
+        the others.
     signature : str
         Everything that could change the numbers, the version last.
     """
@@ -141,4 +187,5 @@ class Result:
     mean_inp: float
     per_query: PerQuery
     counts: Counts
+    counted: int
     signature: str

@@ -7,6 +7,9 @@ it trust what they are given.
 from __future__ import annotations
 
 import difflib
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +17,22 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from reid_ref.result import Labels
+    from reid_ref.result import IndexLists, Labels
 
 Integers = npt.NDArray[np.int64]
 
 
 class InputError(ValueError):
     """Input that cannot be evaluated; the message says what is wrong and the way out."""
+
+
+def warn(message: str) -> None:
+    """Warn of legal but hollow input, pointing at the first caller outside this package."""
+    package = os.path.dirname(__file__) + os.sep
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:
@@ -198,3 +210,28 @@ def _check_finite_rows(array: npt.NDArray[Any], name: str, rows: int = 4096) -> 
             raise InputError(
                 f"{name}: expected finite numbers, got {kind} in row {row}; "
                 "look at how that image was read or normalised")
+
+
+def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
+                gallery: Labels) -> None:
+    """Check the index lists of the conventions `names`, which cannot do without.
+
+    Raises
+    ------
+    InputError
+        No lists, not one for each query, or an index that the gallery does not have.
+    """
+    if not names:
+        return
+    if lists is None:
+        raise InputError(
+            f"lists: convention {names[0]!r} takes the good and junk images of every query from "
+            "lists, got none; pass lists=IndexLists(good, junk) (--index-lists GOOD JUNK)")
+    if len(lists.good) != len(query):
+        raise InputError(f"lists: expected {len(query)} lists, one for each query, "
+                         f"got {len(lists.good)}")
+    for name, side in (("good", lists.good), ("junk", lists.junk)):
+        for k, one in enumerate(side):
+            if len(one) and one.max() >= len(gallery):
+                raise InputError(f"lists: {name}[{k}]: expected indices below {len(gallery)}, the "
+                                 f"number of gallery images, got {one.max()}")

@@ -45,7 +45,7 @@ def test_fates_and_counts(result):
         "fine", "identity absent", "only same camera", "only junk"]
     assert result.counts == reid_ref.Counts(
         query=4, gallery=6, gallery_junk=1, gallery_distractors=1, gallery_kept=5,
-        good=3, junk_same_camera=2,
+        good=3, junk_same_camera=2, tied=0,
         fate={"fine": 1, "identity absent": 1, "only same camera": 1, "only junk": 1,
               "nothing kept": 0})
 

@@ -1,0 +1,87 @@
+"""CMC curves of every kind, gathered block by block where ranks alone do not give them."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import identities, metrics
+from reid_ref.conventions import Convention
+from reid_ref.ranks import GoodRanks
+from reid_ref.result import Doubles, Labels
+
+_OVER_IDENTITIES = (
+    "identities", "single-gallery-shot", "single-gallery-shot-other-cameras",
+    "single-gallery-shot-draws")
+
+
+class Curves:
+    """What the curves of some conventions need beyond ranks, for blocks of queries in order.
+
+    It has a state because blocks come one after another, and because draws share one seed.
+    """
+
+    def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels) -> None:
+        self._n_query, self._gallery = len(query), gallery
+        self._random = np.random.RandomState(0)
+        self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {
+            self._key(one): [] for one in conventions if one.cmc in _OVER_IDENTITIES}
+
+    def add(self, distances: npt.NDArray[Any], query: Labels) -> None:
+        """Take the next block: distances of shape (n_block, n_gallery), and its labels."""
+        for (cmc, ignored, length), parts in self._parts.items():
+            arguments = distances, query, self._gallery, ignored
+            if cmc == "identities":
+                parts.append(identities.identity_ranks(*arguments))
+            elif cmc == "single-gallery-shot-draws":
+                parts.append(identities.single_gallery_shot_draws(
+                    *arguments, length, self._random))
+            else:
+                parts.append(identities.single_gallery_shot(*arguments, length))
+
+    def curve(self, ranks: GoodRanks, convention: Convention) -> Doubles:
+        """Return the CMC curve: shape (length,), Rank-k is entry k - 1."""
+        drops = convention.unmatched == "drop"
+        n_query = int(np.count_nonzero(ranks.n_good)) if drops else self._n_query
+        if convention.cmc in _OVER_IDENTITIES:
+            values = np.concatenate(self._parts[self._key(convention)])
+            if convention.cmc == "identities":
+                counts = np.bincount(values, minlength=self._length(convention) + 1)[1:]
+                curve: Doubles = np.cumsum(_divide(counts.astype(np.float64), n_query))
+                return curve
+            matched = values[~np.isnan(values[:, 0])]
+            return _divide(np.cumsum(matched, axis=0)[-1] if len(matched)
+                           else np.zeros(values.shape[1]), n_query)
+        length = self._length(convention, ranks)
+        if convention.cmc == "all-shots":
+            return metrics.cumulative_matching_all_shots(ranks, length, n_query)
+        curve = metrics.cumulative_matching(ranks.first_match, length, n_query)
+        if convention.arithmetic == "float32":
+            matches = curve * n_query if n_query else curve
+            curve = _divide(matches.round().astype(np.float32), n_query).astype(np.float64)
+        return curve
+
+    def _key(self, convention: Convention) -> tuple[Any, ...]:
+        ignored = convention.ignored
+        if convention.cmc == "single-gallery-shot-other-cameras":
+            ignored = (*ignored, "same camera")
+        return convention.cmc, ignored, self._length(convention)
+
+    def _length(self, convention: Convention, ranks: GoodRanks | None = None) -> int:
+        n_gallery = len(self._gallery)
+        if isinstance(convention.cmc_length, int):
+            return min(convention.cmc_length, n_gallery)
+        if convention.cmc_length == "identities" or convention.cmc == "identities":
+            return len(np.unique(self._gallery.identity))
+        if convention.cmc_length == "shortest" and ranks is not None:
+            return int(ranks.n_kept.min())
+        return n_gallery
+
+
+def _divide(values: npt.NDArray[Any], n_query: int) -> Doubles:
+    """Divide by the number of queries, in the precision of `values`; NaN where there is none."""
+    with np.errstate(invalid="ignore"):
+        curve: Doubles = values / values.dtype.type(n_query)
+    return curve

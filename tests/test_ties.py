@@ -1,0 +1,100 @@
+"""Best, worst and expected numbers over tie orders, against every order written out."""
+import itertools
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.ranks import good_ranks, reverse_ties
+from reid_ref.ties import tie_bounds
+from tests import cases
+
+
+def tied_problem(seed, levels):
+    """Tied distances; no query is labelled -1 (its match, a junk image, keeps gallery order)."""
+    distances, query, gallery = cases.market_like(seed, levels=levels)
+    return distances, Labels(np.abs(query.identity), query.camera), gallery
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def every_order(distances, query, gallery, convention):
+    """mAP and CMC of all orders of the gallery columns that leave the distances as they are."""
+    for order in itertools.permutations(range(len(gallery))):
+        order = list(order)
+        moved = Labels(gallery.identity[order], gallery.camera[order])
+        yield reid_ref.evaluate_distances(distances[:, order], query, moved, convention)
+
+
+@pytest.mark.parametrize("name", ["matlab", "torchreid", "trec-eval"])
+@pytest.mark.parametrize("seed", range(6))
+def test_against_every_order(name, seed):
+    # One query: all orders of the gallery are all orders of its ties, each equally often.
+    rng = np.random.default_rng(seed)
+    gallery = Labels(rng.integers(-1, 2, 6), rng.integers(1, 3, 6))
+    query = Labels([1], [1])
+    distances = rng.integers(0, 3, (1, 6)).astype(float)
+    convention = CONVENTIONS[name]
+    ranks = good_ranks(distances, query, gallery, convention.ignored)
+    if not ranks.n_good[0] and name == "torchreid":
+        pytest.skip("the convention drops the only query")
+    bounds = tie_bounds(ranks, convention, length=6)
+    results = list(every_order(distances, query, gallery, name))
+    maps = np.array([result.mean_ap for result in results])
+    curves = np.array([result.cmc for result in results])
+    assert bounds.best[0] == maps.max() and bounds.worst[0] == maps.min()
+    np.testing.assert_allclose(bounds.expected[0], maps.mean(), rtol=1e-13)
+    np.testing.assert_array_equal(bounds.best[1], curves.max(axis=0))
+    np.testing.assert_array_equal(bounds.worst[1], curves.min(axis=0))
+    np.testing.assert_allclose(bounds.expected[1], curves.mean(axis=0), rtol=1e-13, atol=1e-15)
+    assert bounds.tied == results[0].counts.tied
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", ["matlab", "mars", "torchreid"])
+def test_every_order_lies_within_the_bounds(seed, name):
+    distances, query, gallery = tied_problem(seed, 5)
+    ranks = good_ranks(distances, query, gallery, CONVENTIONS[name].ignored)
+    bounds = tie_bounds(ranks, CONVENTIONS[name], length=80)
+    for ties in ("gallery-order", "reversed", "numpy"):
+        result = reid_ref.evaluate_distances(
+            distances, query, gallery, CONVENTIONS[name].replace(ties=ties, cmc_length="gallery"))
+        if np.isnan(result.mean_ap):
+            assert name == "mars" and np.isnan(bounds.worst[0]) and np.isnan(bounds.best[0])
+        else:
+            assert bounds.worst[0] <= result.mean_ap <= bounds.best[0]
+        assert (bounds.worst[1] <= result.cmc).all() and (result.cmc <= bounds.best[1]).all()
+
+
+def test_without_ties_all_three_are_the_number():
+    distances, query, gallery = tied_problem(1, None)
+    result = reid_ref.evaluate_distances(distances, query, gallery)
+    bounds = tie_bounds(good_ranks(distances, query, gallery), CONVENTIONS["matlab"], 80)
+    assert bounds.best[0] == bounds.worst[0] == result.mean_ap
+    np.testing.assert_allclose(bounds.expected[0], result.mean_ap, rtol=1e-14)
+    np.testing.assert_array_equal(bounds.best[1], result.cmc)
+    assert bounds.tied == result.counts.tied == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_reversed_ties_are_the_reversed_gallery(seed):
+    distances, query, gallery = tied_problem(seed, 4)
+    backwards = Labels(gallery.identity[::-1], gallery.camera[::-1])
+    expected = reid_ref.evaluate_distances(distances[:, ::-1], query, backwards)
+    result = reid_ref.evaluate_distances(
+        distances, query, gallery, CONVENTIONS["matlab"].replace(ties="reversed"))
+    np.testing.assert_array_equal(result.per_query.ap, expected.per_query.ap)
+    np.testing.assert_array_equal(result.cmc, expected.cmc)
+    twice = reverse_ties(reverse_ties(good_ranks(distances, query, gallery)))
+    np.testing.assert_array_equal(twice.rank, good_ranks(distances, query, gallery).rank)
+    np.testing.assert_array_equal(
+        result.per_query.first_match, expected.per_query.first_match)
+
+
+@pytest.mark.parametrize("name", ["open-reid", "torchreid-cython", "sysu-mm01"])
+def test_conventions_whose_expectation_is_not_known(name):
+    ranks = good_ranks(*cases.market_like(1))
+    with pytest.raises(InputError, match=f"AP by trapezoid or step in double.*{name}"):
+        tie_bounds(ranks, CONVENTIONS[name], 10)

@@ -11,9 +11,10 @@ import sys
 import warnings
 from typing import Any, NoReturn, TextIO
 
-from reid_ref.commands import evaluate
+from reid_ref.commands import (
+    conventions, crosscheck, evaluate, explain, export, oxford, published, validate)
 
-COMMANDS = (evaluate,)
+COMMANDS = (evaluate, conventions, explain, validate, published, crosscheck, export, oxford)
 
 
 def main(argv: list[str] | None = None) -> int:

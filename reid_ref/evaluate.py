@@ -4,7 +4,7 @@ validate -> distances, block by block -> ranks -> per query -> summary.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,8 @@ from reid_ref.conventions import CONVENTIONS, Convention, find_convention
 from reid_ref.curves import Curves
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
-from reid_ref.ranks import JUNK, GoodRanks, concatenate, good_ranks, reverse_ties, truncate
+from reid_ref.ranks import (
+    JUNK, GoodRanks, concatenate, from_index, good_ranks, reverse_ties, truncate)
 from reid_ref.result import FATES, Counts, IndexLists, Labels, PerQuery, Result
 from reid_ref.validation import (
     check_block_size, check_choice, check_distances, check_features, check_lists,
@@ -188,13 +189,53 @@ def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
     check_block_size(block_size)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
-    blocks = _row_blocks(distances, block_size)
+    blocks = row_blocks(distances, block_size)
     made_of = {"distances": str(distances.dtype)}
     return evaluate_blocks(blocks, query, gallery, conventions, made_of, lists, progress)
 
 
-def _row_blocks(distances: npt.NDArray[Any],
-                block_size: int | None) -> Iterator[npt.NDArray[Any]]:
+def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),
+                        ap: str = "trapezoid") -> tuple[float, npt.NDArray[np.float64]]:
+    """Evaluate one ranked list of gallery indices, whole or truncated.
+
+    Parameters
+    ----------
+    index : sequence of int
+        Gallery indices, the nearest first.
+    good : sequence of int
+        The good images that exist, also those that the list lacks: recall is over them.
+    junk : sequence of int
+        Ignored images.
+    ap : str
+        A key of `metrics.AP_RULES`.
+
+    Returns
+    -------
+    ap : float
+        In [0, 1]; NaN without a good image, as `compute_AP.m` returns it.
+    cmc : float64, shape (len(index),)
+
+    Raises
+    ------
+    InputError
+        An unknown rule.
+
+    Examples
+    --------
+    Seed 000: five exist, the list of five holds three of them, at 1, 4 and 5.
+
+    >>> evaluate_with_index([0, 9, 8, 1, 2], good=[0, 1, 2, 3, 4])
+    (0.3933333333333333, array([1., 1., 1., 1., 1.]))
+    """
+    check_choice(ap, "ap", AP_RULES)
+    ranks = from_index(index, good, junk)
+    return (float(AP_RULES[ap](ranks)[0]),
+            metrics.cumulative_matching(ranks.first_match, len(index), 1))
+
+
+def row_blocks(distances: npt.NDArray[Any],
+               block_size: int | None) -> Iterator[npt.NDArray[Any]]:
+    """Yield the rows of a distance matrix, so many queries at a time."""
     if block_size is None:
         block_size = max(1, BLOCK_BYTES // (distances.shape[1] * distances.itemsize))
     for start in range(0, len(distances), block_size):
@@ -230,7 +271,8 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     check_lists(lists, [one.name for one in asked if "listed as junk" in one.ignored],
                 query, gallery)
     curves = Curves(asked, query, gallery)
-    parts: dict[RankKey, list[GoodRanks]] = {rank_key(one): [] for one in asked}
+    # "double" sorts before "float32", which may then take over its ranks.
+    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in sorted(map(rank_key, asked))}
     done = n_nan = 0
     for block in blocks:
         part = slice(done, done + len(block))
@@ -238,6 +280,10 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
         own_lists = lists and IndexLists(lists.good[part], lists.junk[part])
         for key, ranks in parts.items():
             ignored, order, arithmetic = key
+            in_double = parts.get((ignored, order, "double"))
+            if arithmetic == "float32" and block.dtype == np.float32 and in_double:
+                ranks.append(in_double[-1])
+                continue
             distances = block.astype(np.float32) if arithmetic == "float32" else block
             ranks.append(good_ranks(distances, rows, gallery, ignored, order, own_lists))
         curves.add(block, rows)

@@ -102,6 +102,33 @@ def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | Non
         first_match=np.array([row[0] if len(row) else 0 for row in ranks], dtype=np.int64))
 
 
+def from_index(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = ()) -> GoodRanks:
+    """Make the `GoodRanks` of one query from a ranked list of gallery indices.
+
+    Parameters
+    ----------
+    index : sequence of int
+        Gallery indices, the nearest first; may be truncated, and good images missing in it.
+    good, junk : sequence of int
+        Gallery indices; an image on both lists is junk, but `compute_AP.m` lets it
+        raise the CMC curve.
+
+    Examples
+    --------
+    >>> from_index([9, 4, 2, 7], good=[4, 7, 8], junk=[9]).rank
+    array([1, 3])
+    """
+    is_good, is_junk = np.isin(index, good), np.isin(index, junk)
+    before: Integers = np.cumsum(~is_junk) - ~is_junk
+    places = 1 + before[is_good]
+    rank = 1 + before[is_good & ~is_junk]
+    one = np.ones(1, dtype=np.int64)
+    return GoodRanks(
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), found=one * len(rank),
+        n_good=one * len(good), n_junk=one * int(is_junk.sum()),
+        n_kept=one * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * one)
+
+
 def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
     """Join the ranks of consecutive blocks of queries."""
     return GoodRanks(*(np.concatenate([getattr(part, name) for part in parts])

@@ -6,11 +6,14 @@ import io
 import math
 import textwrap
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reid_ref.result import Counts, Doubles, Labels, Result
+
+if TYPE_CHECKING:
+    from reid_ref.ties import TieBounds
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
@@ -37,6 +40,7 @@ def as_table(result: Result, source: str, sizes: str) -> str:
         ("pairs", f"{counts.good:,} good (same identity, other camera); "
                   f"{counts.junk_same_camera:,} junk (same identity, same camera)"),
         ("queries", fates(counts)),
+        ("ties", _ties(counts)),
     ]
     lines = [line for name, text in rows for line in _row(name, text)]
     lines += ["", f"{'':10}{'percent':>9}  full precision"]
@@ -76,6 +80,61 @@ def side_by_side(answers: dict[str, tuple[float, Doubles]], difference: float) -
     return "\n".join(lines)
 
 
+def _ties(counts: Counts) -> str:
+    if not counts.tied:
+        return "no query has a good image at the very distance of a wrong one"
+    return (f"{counts.tied:,} of {counts.query:,} queries have a good image at the very distance "
+            "of a wrong one; --ties bounds shows what their order can do")
+
+
+def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
+                      sizes: str) -> str:
+    """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to matlab.
+
+    Parameters
+    ----------
+    results : dict of str to Result
+        `matlab` among them.
+    left_out : dict of str to str
+        Conventions that were not computed, and why.
+    source, sizes : str
+        As for `as_table`.
+    """
+    reference = results["matlab"]
+    counts = reference.counts
+    lines = _row("input", source)
+    lines += _row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
+    lines += _row("ties", _ties(counts))
+    lines += ["", f"{'convention':32}{'mAP':>7}{'+/-':>7}{'R-1':>7}{'R-5':>7}{'R-10':>7}"
+                  f"{'mINP':>7}{'used':>6}"]
+    for name, result in results.items():
+        ranks = [_percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
+                 for k in (1, 5, 10)]
+        difference = _signed(result.mean_ap - reference.mean_ap)
+        cells = [_percent(result.mean_ap), difference, *ranks, _percent(result.mean_inp)]
+        lines.append(f"{name:32}" + "".join(f"{cell:>7}" for cell in cells)
+                     + f"{result.counted:>6}")
+    lines += ["", *_row("+/-", "mAP less that of matlab, in points of percent")]
+    lines += _row("used", "queries in the mean of mAP")
+    for why in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, one in left_out.items() if one == why)
+        lines += _row("not here", f"{names}: {why}")
+    lines += _row("signature", reference.signature.replace("|", " | "))
+    return "\n".join(lines)
+
+
+def bounds_table(bounds: TieBounds, n_query: int) -> str:
+    """Return worst, expected and best numbers over the orders of ties, in percent."""
+    columns = {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
+    lines = [f"{'percent':10}" + "".join(f"{name:>12}" for name in columns)]
+    curves = [[*rank_rows(cmc), ("mAP", mean_ap)] for mean_ap, cmc in columns.values()]
+    for row in zip(*curves):
+        lines.append(f"{row[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in row))
+    lines += ["", f"{bounds.tied:,} of {n_query:,} queries have a good image at the very distance "
+                  "of a wrong one.", "expected: mean over all orders of ties, computed exactly"]
+    return "\n".join(lines)
+
+
 def largest_difference(answers: dict[str, tuple[float, Doubles]]) -> float:
     """Return the largest difference between any two answers, over mAP and all of CMC.
 
@@ -92,13 +151,15 @@ def largest_difference(answers: dict[str, tuple[float, Doubles]]) -> float:
 def as_json(result: Result) -> dict[str, Any]:
     """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
 
-    Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, signature.
+    Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, counted (queries in the mean),
+    signature.
     """
     return {
         "mAP": json_number(result.mean_ap),
         "mINP": json_number(result.mean_inp),
         "cmc": result.cmc.tolist(),
         "counts": asdict(result.counts),
+        "counted": result.counted,
         "signature": result.signature,
     }
 
@@ -123,8 +184,13 @@ def per_query_csv(result: Result, query: Labels) -> str:
     return text.getvalue()
 
 
+def _signed(difference: float) -> str:
+    points = round(100 * difference, 2) + 0.0  # no -0.00
+    return "-" if math.isnan(points) else f"{points:+.2f}"
+
+
 def _percent(value: float) -> str:
-    return f"{100 * value:.2f}"
+    return "-" if math.isnan(value) else f"{100 * value:.2f}"
 
 
 def _row(name: str, text: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
-from reid_ref.commands import common, evaluate
+from reid_ref.commands import common, conventions, evaluate
 from reid_ref.files import read_result
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -45,7 +45,8 @@ def test_table(tmp_path):
 def test_json_has_full_precision_and_stable_keys():
     done = reid_ref_command("evaluate", MARKET, "--json")
     answer = json.loads(done.stdout)
-    assert list(answer) == ["files", "layout", "mAP", "mINP", "cmc", "counts", "signature"]
+    assert list(answer) == [
+        "files", "layout", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert answer["mAP"] == ANSWERS["map"]
     assert answer["cmc"] == ANSWERS["CMC"]
     assert answer["counts"]["fate"]["identity absent"] == 3
@@ -122,6 +123,113 @@ def test_a_script_that_fails_is_reported_in_one_line(tmp_path, octave):
     assert_one_line_error(done, "evaluation.m: Octave says: .*no such luck")
 
 
+def test_all_conventions_in_one_table():
+    done = reid_ref_command("evaluate", MARKET, "--convention", "all")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines()[1:])) <= 80
+    row = next(line for line in done.stdout.splitlines() if line.startswith("fast-reid "))
+    data = read_result(MARKET)
+    with pytest.warns(UserWarning, match="they are left out"):
+        expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                     data.gallery, convention="fast-reid")
+    percent = [f"{100 * value:.2f}" for value in (
+        expected.mean_ap, *expected.cmc[[0, 4, 9]], expected.mean_inp)]
+    difference = f"{100 * (expected.mean_ap - ANSWERS['map']):+.2f}"
+    assert row.split() == ["fast-reid", percent[0], difference, *percent[1:], "45"]
+    answer = json.loads(reid_ref_command(
+        "evaluate", MARKET, "--convention", "all", "--json").stdout)
+    assert answer["conventions"]["matlab"]["mAP"] == ANSWERS["map"]
+    assert answer["conventions"]["fast-reid"]["mAP"] == expected.mean_ap
+    assert set(answer["conventions"]) | set(answer["left_out"]) == set(reid_ref.CONVENTIONS)
+
+
+@pytest.mark.parametrize(("format", "shown"), [
+    ("csv", "Rank-1,Rank-5"), ("markdown", "| 45.83 |"), ("latex", "& 45.83 &")])
+def test_formats(format, shown):
+    done = reid_ref_command("evaluate", MARKET, "--format", format)
+    assert done.returncode == 0 and shown in done.stdout
+    assert "convention:matlab" in done.stdout.replace("\\", "")
+    rows = reid_ref_command("evaluate", MARKET, "--format", format, "--convention", "all").stdout
+    assert "torchreid" in rows and "light-reid" in rows
+
+
+def test_ties_bounds():
+    done = reid_ref_command("evaluate", FIXTURES / "ties.mat", "--ties", "bounds", "--json")
+    bounds = json.loads(done.stdout)
+    stored = json.loads((FIXTURES / "ties.json").read_text())["map"]
+    assert bounds["worst"]["mAP"] < bounds["expected"]["mAP"] < bounds["best"]["mAP"]
+    assert bounds["worst"]["mAP"] < stored < bounds["best"]["mAP"]
+    table = reid_ref_command("evaluate", FIXTURES / "ties.mat", "--ties", "bounds").stdout
+    assert f"{100 * bounds['expected']['mAP']:.4f}" in table
+    assert f"{bounds['tied']} of 30 queries" in table
+    report = reid_ref_command("evaluate", FIXTURES / "ties.mat").stdout
+    assert f"{bounds['tied']} of 30 queries have a good image at the very distance" in report
+
+
+def test_the_order_of_ties_can_be_chosen():
+    orders = {ties: json.loads(reid_ref_command(
+        "evaluate", FIXTURES / "ties.mat", "--ties", ties, "--json").stdout)["mAP"]
+        for ties in ("gallery-order", "reversed", "grouped")}
+    assert len(set(orders.values())) == 3
+    stored = json.loads((FIXTURES / "ties.json").read_text())["map"]
+    assert orders["gallery-order"] == stored
+
+
+def test_index_lists(tmp_path):
+    # The lists of VeRi follow the rule: matlab's numbers, but for label -1 as an answer.
+    data = read_result(MARKET)
+    lines = {"good": [], "junk": []}
+    for identity, camera in zip(data.query.identity, data.query.camera):
+        same = data.gallery.identity == identity
+        own = data.gallery.camera == camera
+        lines["good"].append(np.flatnonzero(same & ~own) + 1)
+        lines["junk"].append(np.flatnonzero((same & own) | (data.gallery.identity == -1)) + 1)
+    for name, rows in lines.items():
+        (tmp_path / f"{name}.txt").write_text(
+            "".join(" ".join(map(str, row)) + "\n" for row in rows))
+    answer = json.loads(reid_ref_command(
+        "evaluate", MARKET, "--json", "--convention", "veri", "--index-lists",
+        tmp_path / "good.txt", tmp_path / "junk.txt").stdout)
+    assert answer["mAP"] is None and answer["cmc"] == ANSWERS["CMC"]
+    both = reid_ref_command("evaluate", MARKET, "--convention", "all", "--index-lists",
+                            tmp_path / "good.txt", tmp_path / "junk.txt")
+    assert any(line.startswith("veri ") for line in both.stdout.splitlines())
+    for text, message in (("1 2\n", "expected 48 lists, one for each query, got 1"),
+                          ("1 x\n", "line 1: expected gallery numbers from 1, got '1 x'"),
+                          ("0\n", "line 1: expected gallery numbers from 1, got '0'")):
+        (tmp_path / "bad.txt").write_text(text)
+        done = reid_ref_command("evaluate", MARKET, "--convention", "veri", "--index-lists",
+                                tmp_path / "bad.txt", tmp_path / "bad.txt")
+        assert_one_line_error(done, re.escape(message))
+    (tmp_path / "bad.txt").write_text("999\n" * 48)
+    done = reid_ref_command("evaluate", MARKET, "--convention", "veri", "--index-lists",
+                            tmp_path / "bad.txt", tmp_path / "junk.txt")
+    assert_one_line_error(done, r"good\[0\]: expected indices below 345.*got 998")
+
+
+def test_per_query_as_json(tmp_path):
+    reid_ref_command("evaluate", MARKET, "--per-query", tmp_path / "out.json")
+    rows = json.loads((tmp_path / "out.json").read_text())
+    assert [row["ap"] for row in rows] == ANSWERS["ap"]
+
+
+def test_conventions_are_listed_and_shown():
+    listed = reid_ref_command("conventions").stdout
+    assert {line.split()[0] for line in listed.splitlines()[1:-3]} == set(reid_ref.CONVENTIONS)
+    assert max(map(len, listed.splitlines())) <= 80
+    for convention in reid_ref.CONVENTIONS.values():
+        page = " ".join(conventions.as_page(convention).split())
+        assert " ".join(convention.source.split()) in page
+        for difference in convention.differences:
+            assert " ".join(difference.split()) in page
+    shown = reid_ref_command("conventions", "oxford").stdout
+    assert shown == conventions.as_page(reid_ref.CONVENTIONS["oxford"]) + "\n"
+    assert json.loads(reid_ref_command("conventions", "oxford", "--json").stdout)["ap"] \
+        == "trapezoid"
+    assert set(json.loads(reid_ref_command("conventions", "--json").stdout)) \
+        == set(reid_ref.CONVENTIONS)
+
+
 def assert_one_line_error(done, message):
     assert done.returncode == 2
     assert done.stdout == ""
@@ -135,9 +243,23 @@ def assert_one_line_error(done, message):
     (["evaluate", "nowhere.mat"], "nowhere.mat"),
     (["evaluate", "."], "directory"),
     (["evaluate", MARKET, "--metric", "cosin"], "unknown 'cosin'; known: .*Did you mean 'cosine'"),
-    (["evaluate", MARKET, "--convention", "x"], "unknown 'x'; known: matlab, mars"),
+    (["evaluate", MARKET, "--convention", "x"], "unknown 'x'; known: matlab, mars, veri"),
     (["evaluate", MARKET, "--per-query", "no/such/folder.csv"], "a folder that exists"),
-    (["evaluate", MARKET, "--per-query", "x.csv", "--implementation", "port"], "--per-query: the"),
+    (["evaluate", MARKET, "--per-query", "x.csv", "--implementation", "port"],
+     "--implementation: --per-query, --ties and other formats need the fast one"),
+    (["evaluate", MARKET, "--ties", "gallery"], "--ties: unknown 'gallery'; known: gallery-order"),
+    (["evaluate", MARKET, "--ties", "bounds", "--format", "csv"], "--ties bounds: prints a table"),
+    (["evaluate", MARKET, "--ties", "bounds", "--convention", "open-reid"],
+     "--ties bounds: expected a convention with AP by trapezoid or step"),
+    (["evaluate", MARKET, "--convention", "all", "--ties", "reversed"],
+     "--convention all: --ties, --per-query and --implementation need one convention"),
+    (["evaluate", MARKET, "--convention", "veri"],
+     "lists: convention 'veri' takes the good and junk images .*--index-lists GOOD JUNK"),
+    (["evaluate", MARKET, "--convention", "veri", "--index-lists", "g.txt", "j.txt"],
+     "g.txt: cannot be read: No such file"),
+    (["evaluate", MARKET, "--convention", "torchreid", "--implementation", "octave"],
+     "convention 'torchreid' follows no MATLAB script, only matlab, mars do"),
+    (["conventions", "torchried"], "unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
     (["evaluate", MARKET, "--implementation", "octave", "--matlab-dir", "."],
      r"evaluation.m and compute_AP.m missing; --matlab-dir \(or REID_REF_MATLAB_DIR\)"),
     (["evaluate", MARKET, "--implementation", "slow"], "invalid choice: 'slow'"),

@@ -2,8 +2,10 @@
 import numpy as np
 import pytest
 
+import reid_ref
 from reid_ref import metrics
 from reid_ref.ranks import from_lists
+from tests import hand_cases
 
 # Two queries, two similarities, five returned of five that exist (seed 000).
 SIMILARITY1 = from_lists([[1, 4, 5], [2, 3, 4]], n_good=5, n_kept=5)
@@ -79,3 +81,59 @@ def test_sums_run_in_order():
     values = np.array([1.0] + [1e-16] * 127)
     assert metrics.mean_in_order(values) == 1.0 / 128
     assert np.mean(values) != 1.0 / 128
+
+
+@pytest.mark.parametrize("name", hand_cases.AP)
+def test_a_ranked_list_of_indices_against_the_hand_cases(name):
+    good, junk, index, ap, cmc = hand_cases.AP[name]
+    if len(set(index)) != len(index) or name == "the walk ends when as many are seen as exist":
+        return  # only the script's own walk takes an image twice
+    answer = reid_ref.evaluate_with_index(index, good, junk)
+    np.testing.assert_allclose(answer[0], float(ap), rtol=1e-15)
+    np.testing.assert_array_equal(answer[1], cmc)
+
+
+def test_mistaken_trapezoid_of_seed_000():
+    # Precision at the hit before, not at the position before; the fruit at 1, 4, 5 of five.
+    ranks = from_lists([[1, 4, 5], [2, 3, 4]], n_good=5)
+    np.testing.assert_allclose(
+        metrics.average_precision_mistaken_trapezoid(ranks),
+        [((1 + 1) + (1 + 1 / 2) + (1 / 2 + 3 / 5)) / 2 / 5,
+         ((0 + 1 / 2) + (1 / 2 + 2 / 3) + (2 / 3 + 3 / 4)) / 2 / 5], rtol=1e-15)
+
+
+def test_precision_and_recall_table_of_seed_000():
+    # Green apple, similarity 1: right at 1, 4, 5; similarity 2: at 2, 3, 4; five exist.
+    precision, recall = metrics.precision_recall_curve(
+        from_lists([[1, 4, 5], [2, 3, 4]], n_good=5), 5)
+    np.testing.assert_allclose(precision, [[1, 1 / 2, 1 / 3, 1 / 2, 3 / 5],
+                                           [0, 1 / 2, 2 / 3, 3 / 4, 3 / 5]], rtol=1e-15)
+    np.testing.assert_allclose(recall, [[.2, .2, .2, .4, .6], [0, .2, .4, .6, .6]], rtol=1e-15)
+
+
+def test_simpleir_of_seed_004_at_top_k():
+    ranks = from_lists([[2, 3, 9], [7]], n_good=[3, 1], n_kept=10)
+    np.testing.assert_array_equal(metrics.accuracy_at(ranks, 5), [1, 0])
+    np.testing.assert_array_equal(metrics.precision_at(ranks, 5), [2 / 5, 0])
+    np.testing.assert_array_equal(metrics.recall_at(ranks, 5), [2 / 3, 0])
+
+
+def test_recall_of_nothing_is_nan():
+    np.testing.assert_array_equal(metrics.recall_at(from_lists([[]], n_kept=4), 2), [np.nan])
+
+
+def test_negative_penalty_is_one_less_inp():
+    ranks = from_lists([[1, 2, 10], [1, 4, 5], []])
+    np.testing.assert_allclose(metrics.negative_penalty(ranks), [0.7, 0.4, np.nan])
+
+
+def test_all_shots_by_hand():
+    # Hits at 1 and 3 of three, and at 2: places among the wrong ones 0, 1 and 1.
+    ranks = from_lists([[1, 3], [2]])
+    np.testing.assert_array_equal(
+        metrics.cumulative_matching_all_shots(ranks, 3, 2), [0.25, 1.0, 1.0])
+
+
+def test_unknown_ap_rule():
+    with pytest.raises(reid_ref.InputError, match="ap: unknown 'steps'; known: .*mean 'st"):
+        reid_ref.evaluate_with_index([1], [1], ap="steps")

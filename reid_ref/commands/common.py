@@ -1,13 +1,75 @@
-"""What several commands do: write files whole, print JSON, show progress."""
+"""What several commands do: take files, turn them into distances, print, write, show progress."""
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reid_ref.files import ResultFile
+
+
+def add_files(command: argparse.ArgumentParser) -> None:
+    """Take result files, and how near two features are."""
+    command.add_argument("files", nargs="+", metavar="FILE")
+    command.add_argument("--metric", default="euclidean", metavar="NAME",
+                         help="how near two features are: euclidean (default), cosine or dot")
+    command.add_argument("--no-normalize", dest="normalize", action="store_false",
+                         help="do not divide features by their 2-norm")
+
+
+def read_files(args: argparse.Namespace) -> ResultFile:
+    """Read what `add_files` took; the metric is checked first."""
+    from reid_ref.distances import METRICS
+    from reid_ref.files import read_result
+    from reid_ref.validation import check_choice
+
+    check_choice(args.metric, "--metric", METRICS)
+    return read_result(*args.files)
+
+
+def features(data: ResultFile) -> tuple[Any, Any]:
+    """Return both feature arrays of a file without distances; its reader sees to that."""
+    return data.query_features, data.gallery_features
+
+
+def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
+    """Return the file's distances, or those of its features."""
+    from reid_ref import distances
+
+    if data.distances is not None:
+        return data.distances
+    return distances.distance_matrix(*features(data), args.metric, args.normalize)
+
+
+def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
+    """Return the same distances as blocks of queries, of which one is in memory at a time."""
+    from reid_ref.distances import distance_blocks
+    from reid_ref.evaluate import row_blocks
+
+    if data.distances is not None:
+        return row_blocks(data.distances, None)
+    return distance_blocks(*features(data), args.metric, args.normalize)
+
+
+def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
+    """Return what the signature says of the distances."""
+    from reid_ref.evaluate import features_made_of
+
+    if data.distances is not None:
+        return {"distances": str(data.distances.dtype)}
+    return features_made_of(*features(data), args.metric, args.normalize)
+
+
+def source(args: argparse.Namespace, data: ResultFile) -> str:
+    """Return the file names and the layout, for people."""
+    return f"{', '.join(args.files)}: {data.layout}"
 
 
 def check_writable(path: Path) -> None:

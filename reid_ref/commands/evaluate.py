@@ -5,14 +5,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.common import (
-    check_writable, print_json, progress_bar, write_whole)
+from reid_ref.commands import common
 
 if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.result import Doubles, Result
+    from reid_ref.result import Doubles, IndexLists, Result
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
+FORMATS = ("table", "json", "csv", "markdown", "latex")
 
 
 def add(commands: Any) -> None:
@@ -23,16 +24,23 @@ def add(commands: Any) -> None:
                "driver's separate feature and label .mat files; or a distance matrix with "
                "labels in .mat, .npz or text. Several files in any order.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE")
-    command.add_argument("--metric", default="euclidean", metavar="NAME",
-                         help="how near two features are: euclidean (default), cosine or dot")
-    command.add_argument("--no-normalize", dest="normalize", action="store_false",
-                         help="do not divide features by their 2-norm")
+    common.add_files(command)
     command.add_argument("--convention", default="matlab", metavar="NAME",
-                         help="matlab (default) or mars")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON with full-precision doubles instead of the table")
-    command.add_argument("--per-query", metavar="FILE.csv", help="write one line a query")
+                         help="matlab (default), another that `reid-ref conventions` lists, or "
+                              "all: every one that applies, in one table")
+    command.add_argument("--ties", metavar="ORDER",
+                         help="order of equal distances: gallery-order, reversed, grouped, numpy, "
+                              "numpy-reversed; or bounds: best, worst and expected numbers")
+    command.add_argument("--index-lists", nargs=2, metavar=("GOOD", "JUNK"),
+                         help="good and junk gallery images of each query, for veri and oxford: "
+                              "text, one line a query, numbers from 1")
+    command.add_argument("--format", choices=FORMATS, default="table",
+                         help="table (default); json, in full precision; csv, markdown, latex: "
+                              "a row for a paper's table, with the signature")
+    command.add_argument("--json", dest="format", action="store_const", const="json",
+                         help="the same as --format json")
+    command.add_argument("--per-query", metavar="FILE",
+                         help="write one line a query; .json or .csv")
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
                          help="fast; port (Python, line by line); octave (the scripts, run "
                               "live); all: the three side by side, exit code 1 if they differ")
@@ -42,54 +50,146 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref import report
-    from reid_ref.conventions import CONVENTIONS
-    from reid_ref.files import read_result
-    from reid_ref.validation import check_choice
+    from reid_ref import conventions
+    from reid_ref.files.lists import read_index_lists
 
-    check_choice(args.convention, "--convention", CONVENTIONS)
+    asked = _asked(args)
     if args.per_query:
-        check_writable(Path(args.per_query))
-    data = read_result(*args.files)
+        common.check_writable(Path(args.per_query))
+    data = common.read_files(args)
+    lists = read_index_lists(*args.index_lists) if args.index_lists else None
     if args.implementation != "fast":
-        return _evaluate_scripts(args, data)
-    result = _fast(args, data)
+        return _evaluate_scripts(args, data, asked)
+    if args.ties == "bounds":
+        return _tie_bounds(args, data, asked[0], lists)
+    left_out = {} if args.convention != "all" else dict(conventions.NOT_IN_ALL)
+    if args.convention == "all" and lists is not None:
+        asked.append(conventions.CONVENTIONS["veri"])
+        left_out.pop("veri")
+    results = _fast(args, data, asked, lists)
     if args.per_query:
-        write_whole(Path(args.per_query), report.per_query_csv(result, data.query))
-    if args.json:
-        print_json({**_source(args, data), **report.as_json(result)})
-    else:
-        print(report.as_table(result, f"{', '.join(args.files)}: {data.layout}", _sizes(data)))
+        _write_per_query(args, data, results)
+    _print(args, data, results, left_out)
     return 0
 
 
-def _fast(args: argparse.Namespace, data: ResultFile) -> Result:
-    from reid_ref.evaluate import evaluate, evaluate_distances
+def _asked(args: argparse.Namespace) -> list[Convention]:
+    """Return the conventions asked for, with the order of ties asked for."""
+    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
+    from reid_ref.validation import InputError, check_choice
 
-    with progress_bar(len(data.query)) as bar:
+    check_choice(args.convention, "--convention", [*CONVENTIONS, "all"])
+    if args.ties is not None:
+        check_choice(args.ties, "--ties", [*TIES, "bounds"])
+    if args.convention == "all":
+        if args.ties or args.per_query or args.implementation != "fast":
+            raise InputError("--convention all: --ties, --per-query and --implementation need one "
+                             "convention; name it")
+        return [one for name, one in CONVENTIONS.items() if name not in NOT_IN_ALL]
+    convention = CONVENTIONS[args.convention]
+    if args.ties not in (None, "bounds", convention.ties):
+        convention = convention.replace(ties=args.ties)
+    return [convention]
+
+
+def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
+          lists: IndexLists | None) -> dict[str, Result]:
+    from reid_ref.evaluate import evaluate, evaluate_blocks, evaluate_distances
+
+    with common.progress_bar(len(data.query)) as bar:
         progress = None if bar is None else bar.update
+        if len(asked) > 1:
+            return evaluate_blocks(
+                common.distance_rows(args, data), data.query, data.gallery, asked,
+                common.made_of(args, data), lists, progress)
+        one, = asked
         if data.distances is not None:
-            return evaluate_distances(data.distances, data.query, data.gallery, args.convention,
-                                      progress=progress)
-        return evaluate(*_features(data), data.query, data.gallery, args.metric, args.normalize,
-                        args.convention, progress=progress)
+            result = evaluate_distances(
+                data.distances, data.query, data.gallery, one, lists=lists, progress=progress)
+        else:
+            result = evaluate(
+                *common.features(data), data.query, data.gallery, args.metric, args.normalize,
+                one, lists=lists, progress=progress)
+    return {one.name: result}
 
 
-def _evaluate_scripts(args: argparse.Namespace, data: ResultFile) -> int:
+def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
+           left_out: dict[str, str]) -> None:
+    from reid_ref import formats, report
+
+    result = next(iter(results.values()))
+    if args.format == "json":
+        answers = {name: report.as_json(one) for name, one in results.items()}
+        body = {"conventions": answers, "left_out": left_out} if left_out else answers.popitem()[1]
+        common.print_json({"files": args.files, "layout": data.layout, **body})
+    elif args.format != "table":
+        rows = results if left_out else result
+        print({"csv": formats.as_csv, "markdown": formats.as_markdown,
+               "latex": formats.as_latex}[args.format](rows))
+    elif left_out:
+        print(report.conventions_table(
+            results, left_out, common.source(args, data), _sizes(data)))
+    else:
+        print(report.as_table(result, common.source(args, data), _sizes(data)))
+
+
+def _write_per_query(args: argparse.Namespace, data: ResultFile,
+                     results: dict[str, Result]) -> None:
+    import json
+
+    from reid_ref import formats, report
+
+    path, (result,) = Path(args.per_query), results.values()
+    text = (json.dumps(formats.per_query_json(result, data.query), indent=1) + "\n"
+            if path.suffix == ".json" else report.per_query_csv(result, data.query))
+    common.write_whole(path, text)
+
+
+def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
+                lists: IndexLists | None) -> int:
     from reid_ref import report
-    from reid_ref.conventions import CONVENTIONS
+    from reid_ref.ranks import concatenate, good_ranks
+    from reid_ref.result import Labels
+    from reid_ref.ties import tie_bounds
+    from reid_ref.validation import InputError
+
+    if args.per_query or args.format not in ("table", "json") or lists is not None:
+        raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
+                         "--per-query, --index-lists and other formats")
+    parts, done = [], 0
+    for block in common.distance_rows(args, data):
+        rows = slice(done, done + len(block))
+        query = Labels(data.query.identity[rows], data.query.camera[rows])
+        parts.append(good_ranks(block, query, data.gallery, convention.ignored))
+        done += len(block)
+    bounds = tie_bounds(concatenate(parts), convention, len(data.gallery))
+    if args.format == "json":
+        common.print_json({
+            "files": args.files, "layout": data.layout, "convention": convention.name,
+            "tied": bounds.tied, **{
+                name: {"mAP": report.json_number(mean_ap), "cmc": cmc.tolist()}
+                for name, (mean_ap, cmc) in (("worst", bounds.worst), ("best", bounds.best),
+                                             ("expected", bounds.expected))}})
+    else:
+        print(report.bounds_table(bounds, len(data.query)))
+    return 0
+
+
+def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
+                      asked: list[Convention]) -> int:
+    from reid_ref import report
     from reid_ref.evaluate import evaluate_distances
     from reid_ref.scripts import run_octave, run_port
     from reid_ref.validation import InputError
 
-    if args.per_query:
-        raise InputError("--per-query: the scripts return no value for each query; use "
-                         "--implementation fast")
-    labels = _distances(args, data), data.query, data.gallery
-    convention = CONVENTIONS[args.convention]
+    if args.per_query or args.ties or args.format not in ("table", "json"):
+        raise InputError("--implementation: --per-query, --ties and other formats need the fast "
+                         "one; the scripts return no value for each query")
+    labels = common.distance_matrix(args, data), data.query, data.gallery
+    convention, = asked
     answers: dict[str, tuple[float, Doubles]] = {}
     if args.implementation == "all":
-        fast = evaluate_distances(*labels, args.convention)
+        fast = evaluate_distances(*labels, convention)
         answers["fast"] = fast.mean_ap, fast.cmc
     if args.implementation in ("port", "all"):
         port = run_port(*labels, convention)
@@ -98,8 +198,8 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile) -> int:
         octave = run_octave(*labels, convention, args.matlab_dir)
         answers["octave"] = octave.mean_ap, octave.cmc
     difference = report.largest_difference(answers)
-    if args.json:
-        print_json({**_source(args, data), "implementations": {
+    if args.format == "json":
+        common.print_json({"files": args.files, "layout": data.layout, "implementations": {
             name: {"mAP": report.json_number(mean_ap), "cmc": cmc.tolist()}
             for name, (mean_ap, cmc) in answers.items()}, "largest_difference": difference})
     else:
@@ -107,26 +207,8 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile) -> int:
     return 0 if difference == 0 else 1
 
 
-def _distances(args: argparse.Namespace, data: ResultFile) -> Any:
-    from reid_ref.distances import distance_matrix
-
-    if data.distances is not None:
-        return data.distances
-    return distance_matrix(
-        *_features(data), metric=args.metric, normalize=args.normalize)
-
-
-def _features(data: ResultFile) -> tuple[Any, Any]:
-    # A result file holds distances or both feature arrays; its reader sees to that.
-    return data.query_features, data.gallery_features
-
-
-def _source(args: argparse.Namespace, data: ResultFile) -> dict[str, Any]:
-    return {"files": args.files, "layout": data.layout}
-
-
 def _sizes(data: ResultFile) -> str:
     if data.distances is not None:
         return f"distances {data.distances.dtype}"
-    features, _ = _features(data)
-    return f"features {features.shape[1]}-d {features.dtype}"
+    query, _ = common.features(data)
+    return f"features {query.shape[1]}-d {query.dtype}"

@@ -1,0 +1,80 @@
+"""`reid-ref conventions`: the named conventions, and what each does otherwise than matlab."""
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from reid_ref.commands import common
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
+
+WIDTH = 80
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "conventions", help="the named conventions, and how they differ from matlab",
+        description="List the named conventions, or show one: its choices, its source and its "
+                    "differences from matlab, with their direction.")
+    command.set_defaults(run=run)
+    command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from reid_ref.conventions import CONVENTIONS, find_convention
+
+    if args.name is not None:
+        one = find_convention(args.name)
+        if args.json:
+            common.print_json(asdict(one))
+        else:
+            print(as_page(one))
+        return 0
+    if args.json:
+        common.print_json({name: asdict(one) for name, one in CONVENTIONS.items()})
+    else:
+        print(as_list(CONVENTIONS))
+    return 0
+
+
+def as_list(conventions: dict[str, Convention]) -> str:
+    """Return one line a convention: AP rule, label -1, queries without a match, CMC."""
+    lines = [f"{'convention':32}{'AP':18}{'label -1':9}{'no match':14}CMC"]
+    for name, one in conventions.items():
+        junk = ("ignored" if "label -1" in one.ignored else
+                "by list" if "listed as junk" in one.ignored else "wrong")
+        curve = {"all-shots": "shots", "identities": "ids", "first-match": "first"}.get(
+            one.cmc, "drawn")
+        lines.append(f"{name:32}{one.ap:18} {junk:8} {one.unmatched:13} {curve}")
+    lines += ["", "CMC: first matches, all shots, identities, or one image drawn an identity.",
+              "reid-ref conventions NAME shows one in full."]
+    return "\n".join(lines)
+
+
+def as_page(one: Convention) -> str:
+    """Return everything about one convention, its choices in words."""
+    from textwrap import wrap
+
+    from reid_ref.conventions import (
+        ARITHMETIC, CMC, CMC_LENGTH, IGNORED, RECALL, TIES, UNMATCHED)
+
+    length = one.cmc_length
+    rows = [("name", one.name), ("source", one.source),
+            ("ignored", "; ".join(IGNORED[rule] for rule in one.ignored) or "nothing"),
+            ("AP", one.ap + ("" if one.top_k is None else f", over the first {one.top_k}")),
+            ("recall", f"divides by {RECALL[one.recall]}"),
+            ("no match", f"a query without a good image: {UNMATCHED[one.unmatched]}"),
+            ("ties", TIES[one.ties]),
+            ("CMC", f"{CMC[one.cmc]}; " + (CMC_LENGTH[length] if isinstance(length, str)
+                                           else f"at most {length} ranks")),
+            ("arithmetic", ARITHMETIC[one.arithmetic]), ("", "")]
+    rows += [("differs", "from matlab in:")] if one.differences else []
+    rows += [("", difference) for difference in one.differences]
+    return "\n".join(
+        line for name, text in rows
+        for line in wrap(text, WIDTH, initial_indent=f"{name:12}", subsequent_indent=" " * 12,
+                         break_long_words=False, break_on_hyphens=False) or [""])

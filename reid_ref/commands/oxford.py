@@ -1,0 +1,38 @@
+"""`reid-ref oxford`: average precision of ranked lists of names, as compute_ap prints it."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "oxford", help="AP of ranked lists of names, as Oxford's compute_ap prints it",
+        description="Print the average precision of a ranked list of names: the same arguments "
+                    "and the same six digits as Oxford's compiled compute_ap. Of two folders: "
+                    "one line a query, name and AP, then mAP.",
+        epilog="mAP is the mean of the unrounded APs of all queries of the ground truth, added "
+               "in order of name in double precision. In the folder of ranked lists, a "
+               "query's is NAME.txt or NAME_ANYTHING.txt; other files are not read.")
+    command.set_defaults(run=run)
+    command.add_argument("ground_truth", metavar="GROUND_TRUTH",
+                         help="prefix of PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt, or "
+                              "the folder of all of them")
+    command.add_argument("ranked", metavar="RANKED_LIST",
+                         help="file of names, one a line, the nearest first; or the folder of "
+                              "one such file for each query")
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref import oxford
+
+    if not Path(args.ground_truth).is_dir():
+        print(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
+        return 0
+    answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
+    for name, ap in answers.items():
+        print(name, oxford.six_digits(ap))
+    print("mAP", oxford.six_digits(oxford.mean_average_precision(answers)),
+          f"(mean of all {len(answers)} queries, unrounded, in double precision)")
+    return 0

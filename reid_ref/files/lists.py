@@ -1,0 +1,62 @@
+"""Index lists: the good and junk gallery images of every query, as VeRi-776 ships them."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from reid_ref.result import IndexLists
+from reid_ref.validation import InputError, Integers
+
+
+def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str]) -> IndexLists:
+    """Read two text files of gallery numbers, one line a query, counted from 1.
+
+    Parameters
+    ----------
+    good, junk : str or path
+        Such as VeRi-776's gt_index.txt and jk_index.txt; an empty line is an empty list.
+
+    Returns
+    -------
+    IndexLists
+        Counted from 0.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or a line that is not a list of numbers from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = [Path(folder, name) for name in ("good.txt", "junk.txt")]
+    ...     for path, text in zip(paths, ("2 3\\n1\\n", "1\\n\\n")):
+    ...         _ = path.write_text(text)
+    ...     read_index_lists(*paths).good
+    (array([1, 2]), array([0]))
+    """
+    lists = [_read(Path(good)), _read(Path(junk))]
+    if len(lists[0]) != len(lists[1]):
+        raise InputError(f"{junk}: expected {len(lists[0])} lines, as {good} has, "
+                         f"got {len(lists[1])}")
+    return IndexLists(*lists)
+
+
+def _read(path: Path) -> list[Integers]:
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise InputError(f"{path}: cannot be read: {reason}; expected gallery numbers, one line "
+                         "a query") from None
+    lists = []
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not all(word.isdecimal() and int(word) > 0 for word in words):
+            raise InputError(f"{path}: line {number}: expected gallery numbers from 1, "
+                             f"got {line[:40]!r}")
+        lists.append(np.array([int(word) for word in words], dtype=np.int64) - 1)
+    return lists

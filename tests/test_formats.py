@@ -1,0 +1,128 @@
+"""Results in CSV, Markdown, LaTeX and JSON, read back as their readers read them."""
+import csv
+import dataclasses
+import json
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels, formats
+from tests.cases import market_like
+
+DISTANCES, QUERY, GALLERY = market_like(3)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # queries without a good image
+    RESULT = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
+    SHORT = reid_ref.evaluate_distances(DISTANCES[:, :7], QUERY, Labels(
+        GALLERY.identity[:7], GALLERY.camera[:7]), "mars")
+NUMBERS = [*(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mean_ap, RESULT.mean_inp]
+PERCENTS = [f"{100 * value:.2f}" for value in NUMBERS]
+
+
+def test_the_cases_are_worth_something():
+    assert len(set(PERCENTS)) > 3 and 0 < min(NUMBERS) and max(NUMBERS) < 1
+    assert math.isnan(SHORT.mean_ap) and len(SHORT.cmc) == 7
+
+
+def test_csv():
+    text = formats.as_csv({'a, "b"': RESULT, "short": SHORT})
+    header, first, second = csv.reader(text.split("\n"))
+    assert header == ["name", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP",
+                      "signature"]
+    assert first[0] == 'a, "b"' and first[-1] == RESULT.signature
+    assert [float(value) for value in first[1:-1]] == NUMBERS  # every bit
+    assert second == ["short", repr(float(SHORT.cmc[0])), repr(float(SHORT.cmc[4])), "", "", "",
+                      "", SHORT.signature]
+
+
+def test_markdown():
+    lines = formats.as_markdown({"ours|v2": RESULT, "short": SHORT}).split("\n")
+    assert lines[:2] == ["| Method | Rank-1 | Rank-5 | Rank-10 | Rank-20 | mAP | mINP |",
+                         "|:--|--:|--:|--:|--:|--:|--:|"]
+    assert lines[2] == "| ours\\|v2 | " + " | ".join(PERCENTS) + " |"
+    assert lines[3].endswith("| - | - | - | - |")
+    # Every row has as many cells as the head: bars that are not escaped divide cells.
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:4]} == {8}
+    # The empty line ends the table; the signatures have bars of their own.
+    assert lines[4:] == ["", f"- ours\\|v2: `{RESULT.signature}`", f"- short: `{SHORT.signature}`"]
+
+
+@pytest.mark.parametrize(("name", "written"), [
+    ("R50_ibn", r"R50\_ibn"), ("a*b", r"a\*b"), ("two\nlines", "two lines"), ("`x`", r"\`x\`"),
+    ("[1] <b>", r"\[1\] \<b\>"), ("a\\b", r"a\\b")])
+def test_markdown_names(name, written):
+    assert formats.as_markdown({name: RESULT}).split("\n")[2].startswith(f"| {written} | ")
+
+
+def test_latex():
+    text = formats.as_latex({"ours": RESULT, "short": SHORT})
+    head, signature, row, short_signature, short = text.split("\n")
+    assert head == r"% Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\"
+    assert signature == f"% ours: {RESULT.signature}"
+    assert row == "ours & " + " & ".join(PERCENTS) + r" \\"
+    assert short_signature == f"% short: {SHORT.signature}"
+    assert short.endswith(r" & -- & -- & -- & -- \\") and short.count("&") == 6
+
+
+@pytest.mark.parametrize(("name", "written"), [
+    ("A&B", r"A\&B"), ("50% #1_x", r"50\% \#1\_x"), ("{$}", r"\{\$\}"),
+    ("two\nlines", "two lines"), ("a\\b", r"a\textbackslash{}b"),
+    ("~^", r"\textasciitilde{}\textasciicircum{}"),
+    ("<|>", r"\textless{}\textbar{}\textgreater{}")])
+def test_latex_names(name, written):
+    lines = formats.as_latex({name: RESULT}).split("\n")
+    assert len(lines) == 3 and lines[2].startswith(f"{written} & ")
+    assert lines[1].startswith("% ")
+
+
+def test_a_single_result_is_one_row_named_method():
+    for write in (formats.as_csv, formats.as_markdown, formats.as_latex):
+        assert write(RESULT) == write({"Method": RESULT})
+        assert not write(RESULT).endswith("\n")
+
+
+def test_a_signature_stays_on_its_line():
+    odd = dataclasses.replace(RESULT, signature="a\nb")
+    assert "% x: a b\n" in formats.as_latex({"x": odd})
+    assert formats.as_markdown({"x": odd}).endswith("- x: `a b`")
+
+
+@pytest.mark.parametrize("write", [formats.as_csv, formats.as_markdown, formats.as_latex])
+@pytest.mark.parametrize(("results", "message"), [
+    ({}, "results: expected at least one result, got an empty dict"),
+    ([RESULT], "results: expected a Result or a dict of row name to Result, got list"),
+    ({"x": 0.5}, "results: expected a Result for 'x', got float; pass what reid_ref.evaluate"),
+    ({3: RESULT}, "results: expected a text as the name of each row, got 3"),
+    ({" ": RESULT}, "results: expected a text as the name of each row, got ' '"),
+])
+def test_results_that_make_no_row(write, results, message):
+    with pytest.raises(InputError, match=message):
+        write(results)
+
+
+def test_per_query_json():
+    rows = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY), allow_nan=False))
+    per_query = RESULT.per_query
+    assert len(rows) == len(QUERY) and [row["query"] for row in rows] == list(range(len(QUERY)))
+    assert list(rows[0]) == ["query", "identity", "camera", "fate", "ap", "inp", "first_match",
+                             "n_good", "n_junk"]
+    for name in ("ap", "inp"):
+        values = [np.nan if row[name] is None else row[name] for row in rows]
+        np.testing.assert_array_equal(values, getattr(per_query, name))
+        assert None in [row[name] for row in rows]
+    assert [row["first_match"] or 0 for row in rows] == per_query.first_match.tolist()
+    assert 0 not in [row["first_match"] for row in rows]
+    for name in ("n_good", "n_junk", "fate"):
+        assert [row[name] for row in rows] == getattr(per_query, name).tolist()
+    for name in ("identity", "camera"):
+        assert [row[name] for row in rows] == getattr(QUERY, name).tolist()
+
+
+def test_per_query_json_of_other_queries():
+    with pytest.raises(InputError, match="query: expected the labels of the 12 queries evaluated, "
+                                         "got 80"):
+        formats.per_query_json(RESULT, GALLERY)

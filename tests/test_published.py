@@ -1,0 +1,217 @@
+"""The built-in table: what it must hold, and what a user sees of it."""
+import csv
+import json
+import re
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from reid_ref import InputError, cli
+from reid_ref.commands import published as command
+from reid_ref.published import Published, by_key, find, load
+
+SHARED = Path(__file__).parents[2] / "shared" / "published"
+RANKS = ("rank1", "rank5", "rank10", "rank20")
+QUERIES = {"Market-1501": 3368, "DukeMTMC-reID": 2228, "CUHK03-NP": 1400, "MSMT17": 11659,
+           "VeRi-776": 1678, "MARS": 1980, "SketchReID": 50}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "COMMANDS", (command,))
+
+    def run(*arguments):
+        status = cli.main(["published", *arguments])
+        return status, *capsys.readouterr()
+    return run
+
+
+def test_every_key_is_unique_and_readable():
+    keys = [row.key for row in load()]
+    assert len(keys) == 507
+    assert [key for key, n in Counter(keys).items() if n > 1] == []
+    for key in keys:
+        assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9]+(-[a-z0-9]+)*", key), key
+        assert len(key) <= 53
+
+
+def test_every_row_names_dataset_figure_evaluator_and_source():
+    for row in load():
+        assert row.dataset and row.method and row.evaluator and row.rank1, row
+        assert re.fullmatch(r"[\w-]+/[\w-]+", row.source_repo) and row.source_path, row
+        assert re.fullmatch(r"[0-9a-f]{40}", row.source_commit), row
+
+
+def test_queries_are_those_of_the_protocol():
+    for row in load():
+        assert row.n_query == str(QUERIES.get(row.dataset, "")), row
+
+
+def printed(row):
+    return [(name, Decimal(getattr(row, name))) for name in (*RANKS, "mAP", "mINP")
+            if getattr(row, name)]
+
+
+def test_figures_are_percent_and_ranks_do_not_fall():
+    for row in load():
+        for _, value in printed(row):
+            assert 0 < value <= 100, row
+        ranks = [value for name, value in printed(row) if name in RANKS]
+        assert ranks == sorted(ranks), row
+
+
+def prints_as(value, n):
+    """How k/n gives these digits: counted by trying every k."""
+    unit = Decimal(1).scaleb(value.as_tuple().exponent)
+    errors = [Decimal(100 * k) / n - value for k in range(n + 1)]
+    if any(abs(error) <= unit / 2 for error in errors):
+        return "rounded"
+    return "truncation" if any(0 <= error < unit for error in errors) else "misprint"
+
+
+def test_rank_k_that_is_not_k_of_n_has_a_note_and_nothing_else_has_one():
+    answers = {}
+    for row in load():
+        if not row.n_query or "allshots" in row.protocol or "single-gallery" in row.protocol:
+            continue
+        said = dict(re.findall(r"Rank-(\d+) [\d.]+: (\w+)", row.note))
+        for name in RANKS:
+            value = getattr(row, name)
+            # Finer than one decimal: with one, some k of these N always fits.
+            if value and Decimal(value).as_tuple().exponent < -1:
+                k = name.removeprefix("rank")
+                key = value, row.n_query
+                if key not in answers:
+                    answers[key] = prints_as(Decimal(value), int(row.n_query))
+                assert said.get(k, "rounded") == answers[key], row
+        assert row.is_suspect == bool(said)
+    assert Counter(answers.values())["truncation"] >= 4
+    assert Counter(answers.values())["misprint"] >= 15
+
+
+def test_a_mean_over_draws_is_said_to_be_one():
+    for row in load():
+        drawn = any(word in row.protocol for word in (
+            "allshots", "single-gallery-shot", "cross-validation"))
+        assert ("not bound to k/N" in row.note) == drawn, row
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no folder 'shared' beside the checkout")
+def test_nothing_was_changed_or_lost():
+    columns = ("dataset", "split", "rerank", *RANKS, "mAP", "mINP", "source_repo",
+               "source_commit")
+
+    def rows(source):
+        return Counter(tuple(row[name] for name in columns) for row in source)
+    with open(SHARED / "published.csv", encoding="utf-8", newline="") as file:
+        theirs = rows(csv.DictReader(file))
+    ours = rows(vars(row) for row in load())
+    assert theirs.total() == 432
+    assert theirs - ours == Counter()
+
+
+def test_a_key_is_found():
+    row = by_key("market1501/bagtricks-resnet50")
+    assert isinstance(row, Published)
+    assert (row.dataset, row.rank1, row.mAP) == ("Market-1501", "94.5", "85.9")
+    assert row.evaluator.startswith("eval_reid.py: rectangular AP")
+
+
+@pytest.mark.parametrize(("key", "message"), [
+    ("market1501/bagtrick-resnet5", "unknown key 'market1501/bagtrick-resnet5'; nearest: "
+                                    "market1501/bagtricks-resnet50, .*; `reid-ref published` li"),
+    ("MARKET1501/BagTricks-ResNet50", "nearest: market1501/bagtricks-resnet50, "),
+    ("spcl", "nearest: market1501/spcl-gom, dukemtmc/spcl-gom; "),
+    ("qqqq", "unknown key 'qqqq'; `reid-ref published` lists all$"),
+    ("", "unknown key ''; `reid-ref published` lists all$"),
+])
+def test_an_unknown_key_names_the_nearest(key, message):
+    with pytest.raises(InputError, match=message):
+        by_key(key)
+
+
+def test_find_by_part_of_the_name_in_any_case():
+    assert {row.dataset for row in find("market 1501")} == {"Market-1501"}
+    assert {row.dataset for row in find("cuhk03np")} == {"CUHK03-NP"}
+    osnet = find("msmt", "OSNET")
+    assert len(osnet) == 7 and all("osnet" in row.method for row in osnet)
+    assert {row.key for row in find(method="r101")} >= {"msmt17/sbs-r101-ibn"}
+    assert {row.dataset for row in find(method="bot(r50)")} == {
+        "Market-1501", "DukeMTMC-reID", "MSMT17"}
+    assert find() == load()
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"dataset": "Maket-1501"}, "dataset: unknown 'Maket-1501'; known: Market-1501, .*SketchReID. "
+                                "Did you mean 'Market-1501'"),
+    ({"method": "zzz"}, "method: no published figure has 'zzz' in its method, backbone or key"),
+    ({"dataset": "mars", "method": "zzz"}, "no published figure on mars has 'zzz'"),
+])
+def test_nothing_found_is_said(arguments, message):
+    with pytest.raises(InputError, match=message):
+        find(**arguments)
+
+
+def test_the_list_fits_80_columns_and_stars_what_cannot_be(run):
+    status, out, err = run()
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for row in load():
+        line = next(line for line in lines if line.split()[:1] == [row.key])
+        assert line.endswith(" *") == row.is_suspect
+        if len(row.mAP) <= 7:
+            assert line.split()[1:2 + bool(row.mAP)] == [row.rank1] + [row.mAP] * bool(row.mAP)
+    assert lines[-1] == "507 published figures, percent, as printed; * 16 whose Rank-k is not k/N"
+
+
+def test_the_list_names_evaluator_and_source_once_a_block(run):
+    status, out, _ = run("--dataset", "mars", "--method", "resnet")
+    assert status == 0
+    assert out == (
+        "jiyanggao/Video-Person-ReID README.md: eval_metrics.py: rectangular AP\n"
+        "                                                           Rank-1       mAP\n"
+        "  mars/image-based-resnet50                                  81.3      74.1\n"
+        "  mars/pooling-resnet50                                      83.1      75.8\n"
+        "  mars/attention-resnet50                                    83.3      76.7\n"
+        "  mars/rnn-resnet50                                          81.6      73.9\n"
+        "  mars/3d-conv-resnet50                                      78.5      70.5\n"
+        "\n5 published figures, percent, as printed\n")
+
+
+def test_figures_with_many_decimals_are_shortened_in_the_list_only(run):
+    line = next(line for line in run("--method", "spcl")[1].splitlines() if "  market" in line)
+    assert line.split() == ["market1501/spcl-gom", "89.5190", "76.0478"]
+    assert re.search(r"^mAP +76.0478415258$", run("market1501/spcl-gom")[1], re.M)
+
+
+def test_one_in_full(run):
+    status, out, _ = run("market1501/densenet121-news")
+    assert status == 0 and max(map(len, out.splitlines())) <= 80
+    row = by_key("market1501/densenet121-news")
+    words = " ".join(out.split())
+    for value in (row.dataset, row.rank1, row.mAP, row.evaluator, row.source_commit):
+        assert value in words
+    assert "note Rank-1 89.91: misprint, or not over 3368 queries: not k/3368" in words
+    assert "Rank-5" not in out and "mINP" not in out
+
+
+def test_json(run):
+    rows = json.loads(run("--dataset", "vehicleid", "--json")[1])["published"]
+    assert [row["rank1"] for row in rows] == ["86.6", "82.9", "80.6"]
+    assert rows[0]["mAP"] == ""
+    one = json.loads(run("mars/rnn-resnet50", "--json")[1])
+    assert one == vars(by_key("mars/rnn-resnet50"))
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["mars/rnn"], "unknown key 'mars/rnn'; nearest: mars/rnn-resnet50"),
+    (["mars/rnn-resnet50", "--dataset", "mars"], "KEY: 'mars/rnn-resnet50' names one figure alre"),
+    (["--dataset", "x"], "dataset: unknown 'x'; known: "),
+])
+def test_wrong_use(run, arguments, message):
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("reid-ref: error: ") and err.count("\n") == 1 and message in err

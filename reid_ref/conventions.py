@@ -159,7 +159,7 @@ class Convention:
 
 
 def _plain(value: Any) -> str:
-    return "+".join(value) if isinstance(value, tuple) else str(value)
+    return "+".join(value) if isinstance(value, (tuple, list)) else str(value)
 
 
 _STEP = "AP by the step rule: higher, never lower"

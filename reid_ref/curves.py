@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reid_ref import identities, metrics
 from reid_ref.conventions import Convention
 from reid_ref.ranks import GoodRanks
-from reid_ref.result import Doubles, Labels
+from reid_ref.result import Doubles, IndexLists, Labels
 
 _OVER_IDENTITIES = (
     "identities", "single-gallery-shot", "single-gallery-shot-other-cameras",
@@ -20,26 +20,30 @@ _OVER_IDENTITIES = (
 class Curves:
     """What the curves of some conventions need beyond ranks, for blocks of queries in order.
 
-    It has a state because blocks come one after another, and because draws share one seed.
+    It has a state because blocks come one after another.
     """
 
     def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels) -> None:
         self._n_query, self._gallery = len(query), gallery
-        self._random = np.random.RandomState(0)
-        self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {
-            self._key(one): [] for one in conventions if one.cmc in _OVER_IDENTITIES}
+        keys = [self._key(one) for one in conventions if one.cmc in _OVER_IDENTITIES]
+        self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in keys}
+        # Each has a seed of its own: what it draws depends on nothing else that is asked for.
+        self._random = {key: np.random.RandomState(0) for key in keys}
 
-    def add(self, distances: npt.NDArray[Any], query: Labels) -> None:
-        """Take the next block: distances of shape (n_block, n_gallery), and its labels."""
-        for (cmc, ignored, length), parts in self._parts.items():
-            arguments = distances, query, self._gallery, ignored
+    def add(self, distances: npt.NDArray[Any], query: Labels,
+            lists: IndexLists | None = None) -> None:
+        """Take the next block: distances of shape (n_block, n_gallery), its labels and lists."""
+        for key, parts in self._parts.items():
+            cmc, ignored, length, ties, arithmetic = key
+            values = distances.astype(np.float32) if arithmetic == "float32" else distances
+            arguments = values, query, self._gallery, ignored
             if cmc == "identities":
-                parts.append(identities.identity_ranks(*arguments))
+                parts.append(identities.identity_ranks(*arguments, ties, lists))
             elif cmc == "single-gallery-shot-draws":
                 parts.append(identities.single_gallery_shot_draws(
-                    *arguments, length, self._random))
+                    *arguments, length, self._random[key], ties, lists))
             else:
-                parts.append(identities.single_gallery_shot(*arguments, length))
+                parts.append(identities.single_gallery_shot(*arguments, length, ties, lists))
 
     def curve(self, ranks: GoodRanks, convention: Convention) -> Doubles:
         """Return the CMC curve: shape (length,), Rank-k is entry k - 1."""
@@ -67,7 +71,8 @@ class Curves:
         ignored = convention.ignored
         if convention.cmc == "single-gallery-shot-other-cameras":
             ignored = (*ignored, "same camera")
-        return convention.cmc, ignored, self._length(convention)
+        return (convention.cmc, ignored, self._length(convention), convention.ties,
+                convention.arithmetic)
 
     def _length(self, convention: Convention, ranks: GoodRanks | None = None) -> int:
         n_gallery = len(self._gallery)

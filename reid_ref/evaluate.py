@@ -286,7 +286,7 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
                 continue
             distances = block.astype(np.float32) if arithmetic == "float32" else block
             ranks.append(good_ranks(distances, rows, gallery, ignored, order, own_lists))
-        curves.add(block, rows)
+        curves.add(block, rows, own_lists)
         done += len(block)
         if np.isnan(block.min()):  # min keeps NaN, and costs one read
             n_nan += int(np.count_nonzero(np.isnan(block)))

@@ -3,7 +3,8 @@
 These need to know which identities, not only how many images, come before a good image. So
 each row is sorted here: they cost more than ranks, and run only when a convention asks.
 
-Ties keep gallery order. An identity is a label; -1 and 0, where they are kept, are one each.
+An identity is a label; -1 and 0, where they are kept, are one each. `ties` is an order of
+`TIES` in conventions.py; "grouped" has none, so there ties keep gallery order.
 """
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.ranks import query_roles
-from reid_ref.result import Doubles, Labels
+from reid_ref.ranks import in_order, query_roles
+from reid_ref.result import Doubles, IndexLists, Labels
 from reid_ref.validation import Integers
 
 Array = npt.NDArray[Any]
@@ -22,7 +23,8 @@ DRAWS = 10
 
 
 def identity_ranks(distances: Array, query: Labels, gallery: Labels,
-                   ignored: Iterable[str]) -> Integers:
+                   ignored: Iterable[str], ties: str = "gallery-order",
+                   lists: IndexLists | None = None) -> Integers:
     """Rank of each query's identity among the identities, by their nearest kept image.
 
     Returns
@@ -43,17 +45,18 @@ def identity_ranks(distances: Array, query: Labels, gallery: Labels,
     ...                Labels([8, 8, 7], [2, 2, 2]), ignored=())
     array([2])
     """
-    roles_of = query_roles(query, gallery, ignored)
+    roles_of = query_roles(query, gallery, ignored, lists)
     rank = np.zeros(len(query), dtype=np.int64)
     for k in range(len(query)):
-        kept, good_places = _walk(distances[k], *roles_of(k))
+        kept, good_places = _walk(distances[k], *roles_of(k), ties)
         if len(good_places):
             rank[k] = 1 + len(np.unique(gallery.identity[kept[:good_places[0]]]))
     return rank
 
 
 def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
-                        ignored: Iterable[str], length: int) -> Doubles:
+                        ignored: Iterable[str], length: int, ties: str = "gallery-order",
+                        lists: IndexLists | None = None) -> Doubles:
     """Expected CMC of each query when one kept image is drawn from each identity.
 
     The good image is drawn among the query's good ones. Every other identity's drawn image
@@ -77,11 +80,11 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
     ...                     Labels([8, 7, 8], [2, 2, 2]), (), length=3)
     array([[0.5, 1. , 1. ]])
     """
-    roles_of = query_roles(query, gallery, ignored)
+    roles_of = query_roles(query, gallery, ignored, lists)
     identities, code = np.unique(gallery.identity, return_inverse=True)
     curves = np.full((len(query), length), np.nan)
     for k in range(len(query)):
-        kept, good_places = _walk(distances[k], *roles_of(k))
+        kept, good_places = _walk(distances[k], *roles_of(k), ties)
         if not len(good_places):
             continue
         n_good = len(good_places)
@@ -104,7 +107,8 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
 
 def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
                               ignored: Iterable[str], length: int,
-                              random: np.random.RandomState) -> Doubles:
+                              random: np.random.RandomState, ties: str = "gallery-order",
+                              lists: IndexLists | None = None) -> Doubles:
     """CMC of each query as torchreid's eval_cuhk03 draws it, 10 times.
 
     Identities are drawn from in order of their nearest kept image, so that a seed gives the
@@ -121,10 +125,10 @@ def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
     ...     Labels([8, 7, 8], [2, 2, 2]), (), length=2, random=np.random.RandomState(0))
     array([[0.8, 1. ]])
     """
-    roles_of = query_roles(query, gallery, ignored)
+    roles_of = query_roles(query, gallery, ignored, lists)
     curves = np.full((len(query), length), np.nan)
     for k in range(len(query)):
-        kept, good_places = _walk(distances[k], *roles_of(k))
+        kept, good_places = _walk(distances[k], *roles_of(k), ties)
         if not len(good_places):
             continue
         names, first = np.unique(gallery.identity[kept], return_index=True)
@@ -139,9 +143,10 @@ def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
     return curves
 
 
-def _walk(row: Array, good: Integers, kept: npt.NDArray[np.bool_]) -> tuple[Integers, Integers]:
+def _walk(row: Array, good: Integers, kept: npt.NDArray[np.bool_],
+          ties: str) -> tuple[Integers, Integers]:
     """Return the kept images in order of distance, and the places of the good among them."""
-    order = np.argsort(row, kind="stable")
+    order = in_order(row, ties)
     order = order[kept[order]]
     is_good = np.zeros(len(row), dtype=bool)
     is_good[good] = True

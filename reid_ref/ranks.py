@@ -309,6 +309,24 @@ def ranks_of(row: npt.NDArray[Any], kept: Mask, images: Integers) -> Integers:
     return places
 
 
+def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
+    """Return the gallery in order of distance, equals in the order `ties`; NaN comes last.
+
+    Examples
+    --------
+    >>> in_order(np.array([2., 1., 2.]), "gallery-order"), in_order(np.array([2., 1., 2.]),
+    ...                                                             "reversed")
+    (array([1, 0, 2]), array([1, 2, 0]))
+    """
+    if ties == "reversed":
+        return len(row) - 1 - np.argsort(row[::-1], kind="stable")
+    if ties == "numpy":
+        return np.argsort(row)
+    if ties == "numpy-reversed":
+        return np.argsort(-row)[::-1]
+    return np.argsort(row, kind="stable")
+
+
 def _first(distances: npt.NDArray[Any]) -> int:
     """Index of the nearest: the first of equals, NaN only where there is nothing else."""
     return int(np.argsort(distances, kind="stable")[0])
@@ -329,7 +347,7 @@ def _ranks_with_nan(row: npt.NDArray[Any], kept: Mask, images: Integers,
 def _ranks_by_argsort(row: npt.NDArray[Any], kept: Mask, images: Integers,
                       ties: str) -> Integers:
     """Ranks as numpy's default sort leaves equals: they depend on the processor."""
-    order = np.argsort(row) if ties == "numpy" else np.argsort(-row)[::-1]
+    order = in_order(row, ties)
     place = np.empty(len(row), dtype=np.int64)
     place[order] = np.arange(len(row))
     up_to: Integers = np.cumsum(kept[order])

@@ -43,7 +43,7 @@ def test_the_python_example_runs(capsys):
 
 def test_every_option_and_command_that_the_readme_names_exists():
     named = set(re.findall(r"--[a-z][a-z-]+", README)) - {"--check"}
-    commands = {command for command in re.findall(r"reid-ref ([a-z]+)\b", README)}
+    commands = {command for command in re.findall(r"[`$/] ?reid-ref ([a-z]+)\b", README)}
     assert len(named) >= 12 and len(commands) >= 8
     options = "".join(
         subprocess.run([sys.executable, "-m", "reid_ref.cli", command, "--help"],

@@ -98,3 +98,17 @@ def test_conventions_whose_expectation_is_not_known(name):
     ranks = good_ranks(*cases.market_like(1))
     with pytest.raises(InputError, match=f"AP by trapezoid or step in double.*{name}"):
         tie_bounds(ranks, CONVENTIONS[name], 10)
+
+
+@pytest.mark.parametrize("cmc", ["identities", "single-gallery-shot"])
+@pytest.mark.parametrize("seed", range(5))
+def test_curves_over_identities_follow_the_order_of_ties(cmc, seed):
+    distances, query, gallery = tied_problem(seed, 4)
+    backwards = Labels(gallery.identity[::-1], gallery.camera[::-1])
+    convention = CONVENTIONS["matlab"].replace(cmc=cmc, unmatched="drop", cmc_length=20)
+    expected = reid_ref.evaluate_distances(distances[:, ::-1], query, backwards, convention)
+    result = reid_ref.evaluate_distances(
+        distances, query, gallery, convention.replace(ties="reversed"))
+    np.testing.assert_array_equal(result.cmc, expected.cmc)
+    plain = reid_ref.evaluate_distances(distances, query, gallery, convention)
+    assert (plain.cmc != result.cmc).any()

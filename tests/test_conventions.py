@@ -1,0 +1,166 @@
+"""The records of the conventions: frozen, complete, and checked when changed."""
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError, Labels
+from reid_ref import conventions as tables
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.evaluate import evaluate_conventions
+from reid_ref.files import read_result
+from reid_ref.metrics import AP_RULES
+
+CUHK03 = Path(__file__).parents[2] / "shared" / "real" / "cuhk03_np_100q"
+NAMES = [
+    "matlab", "mars", "veri", "layumi", "torchreid", "torchreid-cython", "fast-reid",
+    "reid-strong-baseline", "reid-survey", "open-reid", "open-reid-sklearn-0.18",
+    "open-reid-allshots", "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03",
+    "open-reid-cuhk03-sklearn-0.18", "triplet-reid", "triplet-reid-sklearn-0.18",
+    "triplet-reid-market-ap", "light-reid", "cuhk03-single-shot", "cuhk03-single-shot-draws",
+    "sysu-mm01", "oxford", "trec-eval", "simpleir"]
+DIRECTION = re.compile(
+    r"higher|lower|either way|the same|matlab's|last bits|NaN|digit|not reproduced|off the exp")
+
+
+def test_names():
+    assert sorted(CONVENTIONS) == sorted(NAMES)
+    assert all(name == record.name for name, record in CONVENTIONS.items())
+    assert set(NOT_IN_ALL) <= set(CONVENTIONS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestRecord:
+    def test_is_frozen(self, name):
+        record = CONVENTIONS[name]
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            record.ap = "step"
+        assert hash(record) == hash(record.replace(name=name))
+        assert record == record.replace(name=name)
+
+    def test_source_names_repository_and_commit(self, name):
+        source = CONVENTIONS[name].source
+        assert re.search(r"[\w.-]+/[\w.-]+ [0-9a-f]{7}\b", source), source
+
+    def test_differences_are_numbered_and_have_a_direction(self, name):
+        differences = CONVENTIONS[name].differences
+        assert bool(differences) == (name != "matlab")
+        for number, text in enumerate(differences, 1):
+            assert text.startswith(f"{number}. ") and text.endswith(".")
+            assert DIRECTION.search(text), text
+
+    def test_a_difference_is_told_where_a_choice_differs(self, name):
+        record, matlab = CONVENTIONS[name], CONVENTIONS["matlab"]
+        choices = [key for key in Convention.__dataclass_fields__
+                   if key not in ("name", "source", "differences")]
+        differs = [key for key in choices if getattr(record, key) != getattr(matlab, key)]
+        assert bool(differs) == (name != "matlab")
+
+    def test_choices_are_known(self, name):
+        record = CONVENTIONS[name]
+        assert record.ap in AP_RULES
+        assert set(record.ignored) <= set(tables.IGNORED)
+        for choice in ("recall", "unmatched", "ties", "cmc", "arithmetic"):
+            assert getattr(record, choice) in getattr(tables, choice.upper())
+        assert record.cmc_length in tables.CMC_LENGTH or record.cmc_length in (50, 100)
+
+    def test_has_an_order_of_ties_on_every_machine(self, name):
+        assert CONVENTIONS[name].ties == "gallery-order"
+
+
+@pytest.mark.parametrize("choice", [
+    "ap", "recall", "unmatched", "ties", "cmc", "arithmetic", "cmc_length"])
+def test_replace_refuses_an_unknown_value(choice):
+    with pytest.raises(InputError, match=rf"^{choice}: .*nonsense.*"):
+        CONVENTIONS["matlab"].replace(**{choice: "nonsense"})
+
+
+def test_message_lists_the_known_values():
+    with pytest.raises(InputError, match=r"trapezoid.*step.*sklearn-0\.19"):
+        CONVENTIONS["matlab"].replace(ap="stepp")
+    with pytest.raises(InputError, match=r"^ignored: .*label -1"):
+        CONVENTIONS["matlab"].replace(ignored=("label -2",))
+    with pytest.raises(InputError, match="gallery-order.*reversed"):
+        CONVENTIONS["matlab"].replace(ties="random")
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"top_k": 0}, "top_k: .*0"),
+    ({"top_k": -3}, "top_k: .*-3"),
+    ({"cmc_length": 0}, "cmc_length: .*0"),
+    ({"arithmetic": "float32", "ap": "sklearn-0.18"}, "float32"),
+    ({"ties": "grouped", "ap": "mistaken-trapezoid"}, "grouped"),
+    ({"ties": "grouped", "top_k": 5}, "top_k: .*grouped"),
+    ({"tie": "reversed"}, "tie"),
+])
+def test_replace_refuses(changes, message):
+    with pytest.raises(InputError, match=message):
+        CONVENTIONS["matlab"].replace(**changes)
+
+
+def test_replace_makes_a_record_of_its_own():
+    mine = CONVENTIONS["torchreid"].replace(ties="reversed", ignored=("label -1",))
+    assert mine.name == "torchreid[ties=reversed,ignored=label -1]"
+    assert mine.ignored == ("label -1",)
+    assert CONVENTIONS["torchreid"].ties == "gallery-order"
+    assert CONVENTIONS["torchreid"].replace(name="mine", top_k=5).name == "mine"
+
+
+def test_unknown_name_lists_the_known_ones():
+    labels = Labels([1, 1], [1, 2])
+    with pytest.raises(InputError, match="convention.*torchried.*torchreid"):
+        evaluate_conventions(np.eye(2), labels, labels, ["matlab", "torchried"])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_together_as_alone():
+    """Every convention gives the same beside the others, in their order, as by itself."""
+    rng = np.random.default_rng(5)
+    query = Labels(rng.integers(-1, 8, 15), rng.integers(1, 4, 15))
+    gallery = Labels(rng.integers(-1, 7, 60), rng.integers(1, 4, 60))
+    distances = rng.integers(0, 9, (15, 60)) / 4
+    asked = [record for record in CONVENTIONS.values() if "listed as junk" not in record.ignored]
+    asked.append(CONVENTIONS["torchreid"].replace(ties="reversed"))
+    together = evaluate_conventions(distances, query, gallery, asked)
+    assert list(together) == [record.name for record in asked]
+    for record in asked:
+        alone = evaluate_conventions(distances, query, gallery, [record])[record.name]
+        blocks = evaluate_conventions(distances, query, gallery, asked, block_size=4)[record.name]
+        for other in (alone, blocks):
+            np.testing.assert_array_equal(other.mean_ap, together[record.name].mean_ap)
+            np.testing.assert_array_equal(other.cmc, together[record.name].cmc)
+            np.testing.assert_array_equal(
+                other.per_query.ap, together[record.name].per_query.ap)
+            assert other.signature == together[record.name].signature
+
+
+@pytest.mark.parametrize("name, expected", [
+    ("simpleir", (1 + 2 / 4) / 2), ("trec-eval", (1 + 2 / 4) / 3)])
+def test_recall_of_a_list_that_is_cut(name, expected):
+    """Good images at 1, 4 and 9; of a list of 5, recall is over the found or the existing."""
+    gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
+    record = CONVENTIONS[name].replace(name="cut", top_k=5)
+    result = evaluate_conventions(
+        np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, [record])["cut"]
+    assert result.mean_ap == expected
+
+
+@pytest.mark.skipif(not CUHK03.is_dir(), reason="no folder 'shared' beside the checkout")
+def test_cuhk03_np():
+    """A real distance matrix of which every row has ties."""
+    data = read_result(*(CUHK03 / f"{name}.txt" for name in (
+        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
+    matlab = CONVENTIONS["matlab"]
+    results = evaluate_conventions(data.distances, data.query, data.gallery, [
+        matlab, matlab.replace(name="sklearn", ap="sklearn-0.18"),
+        matlab.replace(name="step", ap="step"), "open-reid-sklearn-0.18", "torchreid"])
+    assert f"{results['matlab'].mean_ap:.15f}" == "0.640337161526478"
+    assert f"{results['matlab'].mean_inp:.15f}" == "0.536818961902077"
+    for name in ("sklearn", "open-reid-sklearn-0.18"):
+        assert f"{results[name].mean_ap:.12f}" == "0.640336402151"
+    for name in ("step", "torchreid"):
+        assert f"{results[name].mean_ap:.15f}" == "0.665187944484319"
+    assert {result.counts.tied for result in results.values()} == {
+        results["matlab"].counts.tied} != {0}

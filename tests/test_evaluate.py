@@ -9,7 +9,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
+from reid_ref.distances import METRICS, TOLERANCE, distance_blocks, distance_matrix
 from tests import cases
 
 # Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
@@ -244,3 +244,15 @@ def test_importing_loads_nothing_heavy():
     code = f"import sys, reid_ref; print(*sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n" and done.stderr == ""
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dimension", [7, 64, 300])
+def test_a_distance_is_the_same_in_every_block(metric, normalize, dimension):
+    rng = np.random.default_rng(3)
+    query, gallery = (rng.standard_normal((n, dimension)).astype(np.float32) for n in (70, 333))
+    whole = distance_matrix(query, gallery, metric, normalize)
+    for block_size in (1, 2, 3, 16, 17, 64, 69):
+        blocks = distance_blocks(query, gallery, metric, normalize, block_size)
+        np.testing.assert_array_equal(np.concatenate(list(blocks)), whole)

@@ -1,0 +1,206 @@
+"""Which convention an answer follows: the one seam between foreign numbers and ours."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.crosscheck.foreign import Answer, Arrays
+from reid_ref.evaluate import evaluate_conventions
+from reid_ref.result import Doubles, Labels, Result
+from reid_ref.validation import Integers
+
+#: How near two numbers are, nearest first, with the reason why that still counts as equal.
+LEVELS = {
+    "bit": "equal to the last bit",
+    "double": "equal but for the order in which doubles are added",
+    "float32": "equal but for float32, which keeps 24 bits",
+    "differs": "DIFFERENT",
+}
+#: Relative rounding error of one operation at each level.
+_UNIT = {"bit": 0.0, "double": 2.0**-53, "float32": 2.0**-24}
+#: Conventions that need what arrays do not hold.
+_NEED_LISTS = ("veri", "oxford")
+#: Queries on which conventions are screened where there are more than twice as many, and how
+#: many conventions are kept where all are refuted.
+_SCREEN, _NEAREST = 100, 4
+#: Other orders of ties, tried where no named convention fits; two depend on the machine.
+_OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How near their number is to ours: a key of `LEVELS`, and the largest difference."""
+
+    level: str
+    largest_difference: float
+
+    @property
+    def agrees(self) -> bool:
+        return self.level != "differs"
+
+
+@dataclass(frozen=True)
+class Match:
+    """An answer held against one convention.
+
+    Parameters
+    ----------
+    name : str
+    result : Result
+        Ours.
+    agreement : dict of str to Agreement
+        Of "ap" (all queries), "mAP", "mINP", "cmc": as far as they answered.
+    compared, equal : bool, shape (n_query,)
+        Queries of which both have an AP, or should have; those that agree.
+    tolerance : float64, shape (n_query,)
+        What rounding in float32 may cost the AP of a query.
+    """
+
+    name: str
+    result: Result
+    agreement: dict[str, Agreement]
+    compared: npt.NDArray[np.bool_]
+    equal: npt.NDArray[np.bool_]
+    tolerance: Doubles
+
+    @property
+    def agrees(self) -> bool:
+        return bool(self.agreement) and all(a.agrees for a in self.agreement.values())
+
+    @property
+    def worst(self) -> int:
+        """Place in `LEVELS` of the AP or mean that agrees least."""
+        return max(self.level(quantity) for quantity in ("ap", "mAP", "mINP"))
+
+    def level(self, quantity: str) -> int:
+        """Place of the level in `LEVELS`; what was not answered counts as equal."""
+        found = self.agreement.get(quantity)
+        return 0 if found is None else list(LEVELS).index(found.level)
+
+
+def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) -> list[Match]:
+    """Hold an answer against every convention; return the matches, the best first.
+
+    Other orders of ties, and the slow conventions, are tried only where
+    no quick and named convention gives the same numbers.
+    """
+    quick = [c for name, c in CONVENTIONS.items() if name not in NOT_IN_ALL]
+    matches = _match_all(answer, arrays, _screened(answer, arrays, quick, expected))
+    if not any(_exact(m) and m.name == (expected or m.name) for m in matches):
+        ties = [c.replace(ties=ties) for c in quick for ties in _OTHER_TIES
+                if c.ties == "gallery-order"]
+        matches += _match_all(answer, arrays, _screened(answer, arrays, ties, expected))
+    best = _ordered(matches, expected)
+    if best[0].level("ap") < 3 and best[0].level("cmc") == 3:
+        slow = [c for name, c in CONVENTIONS.items()
+                if name in NOT_IN_ALL and name not in _NEED_LISTS]
+        best = _ordered(matches + _match_all(answer, arrays, slow), expected)
+    return best
+
+
+def _screened(answer: Answer, arrays: Arrays, conventions: list[Convention],
+              expected: str | None) -> list[Convention]:
+    """Leave out, where there are many queries, what some of them already refute.
+
+    Kept are the conventions whose AP agrees on these queries, or else the nearest few.
+    """
+    if len(arrays.query) <= 2 * _SCREEN or answer.ap is None:
+        return conventions
+    some = np.linspace(0, len(arrays.query) - 1, _SCREEN).astype(np.int64)
+    query = Labels(arrays.query.identity[some], arrays.query.camera[some])
+    matches = _ordered(_match_all(
+        Answer(ap=answer.ap[some]), Arrays(arrays.distances[some], query, arrays.gallery),
+        conventions), expected)
+    kept = {m.name for m in matches if m.agrees} or {m.name for m in matches[:_NEAREST]}
+    return [c for c in conventions if c.name in kept]
+
+
+def _exact(match: Match) -> bool:
+    return match.agrees and match.worst < 2
+
+
+def _ordered(matches: list[Match], expected: str | None) -> list[Match]:
+    """Sort: those that agree first, the nearest first, of equals the expected one."""
+    def merit(match: Match) -> tuple[float, ...]:
+        differing = sum(agreement.level == "differs" for agreement in match.agreement.values())
+        away = match.agreement.get("mAP", match.agreement.get("cmc"))
+        return (not match.agrees, -int(match.equal.sum()), differing, match.worst,
+                match.level("cmc"), 0.0 if match.agrees or away is None
+                else away.largest_difference, not _is(match, expected), "[" in match.name)
+    ordered = sorted(matches, key=merit)
+    # What is expected need not be the nearest in the last bits, nor in its ties.
+    for match in ordered:
+        if _is(match, expected) and match.agrees and (
+                _exact(match) or not _exact(ordered[0])):
+            return [match, *(other for other in ordered if other is not match)]
+    return ordered
+
+
+def _is(match: Match, expected: str | None) -> bool:
+    return expected is not None and match.name.split("[")[0] == expected
+
+
+def _match_all(answer: Answer, arrays: Arrays, conventions: Iterable[Convention]) -> list[Match]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
+        results = evaluate_conventions(
+            arrays.distances, arrays.query, arrays.gallery, conventions)
+    return [match(answer, result, name) for name, result in results.items()]
+
+
+def match(answer: Answer, result: Result, name: str) -> Match:
+    """Hold an answer against one result."""
+    n_query = len(result.per_query.ap)
+    agreement: dict[str, Agreement] = {}
+    operations = result.per_query.n_good.astype(np.float64) + 4.0
+    compared = ~np.isnan(result.per_query.ap)
+    equal = np.zeros(n_query, dtype=bool)
+    if answer.ap is not None and len(answer.ap) == n_query:
+        equal = compared & _within(answer.ap, result.per_query.ap, operations * _UNIT["float32"])
+        agreement["ap"] = _agreement(
+            answer.ap[compared], result.per_query.ap[compared], operations[compared])
+    else:
+        compared = np.zeros(n_query, dtype=bool)
+    mean = np.array([4 + 4 * n_query**0.5])
+    for quantity, theirs, ours in (("mAP", answer.mean_ap, result.mean_ap),
+                                   ("mINP", answer.mean_inp, result.mean_inp)):
+        if theirs is not None:
+            agreement[quantity] = _agreement(np.array([theirs]), np.array([ours]), mean)
+    if answer.cmc is not None and len(answer.cmc):
+        theirs_cmc, ours_cmc = same_ranks(answer, result)
+        agreement["cmc"] = _agreement(theirs_cmc, ours_cmc, np.full(len(ours_cmc), 4.0))
+    return Match(name, result, agreement, compared, equal, operations * _UNIT["float32"])
+
+
+def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:
+    """Return both CMC curves at the ranks that both have."""
+    if answer.cmc is None:
+        return np.zeros(0), np.zeros(0)
+    ranks: Integers = np.arange(1, len(answer.cmc) + 1) if answer.ranks is None else answer.ranks
+    inside = ranks[:len(answer.cmc)] <= len(result.cmc)
+    return answer.cmc[:len(ranks)][inside], result.cmc[ranks[:len(answer.cmc)][inside] - 1]
+
+
+def _within(theirs: Doubles, ours: Doubles, tolerance: Doubles) -> npt.NDArray[np.bool_]:
+    with np.errstate(invalid="ignore"):
+        near = np.abs(theirs - ours) <= tolerance
+    within: npt.NDArray[np.bool_] = (
+        near | (theirs == ours) | (np.isnan(theirs) & np.isnan(ours)))
+    return within
+
+
+def _agreement(theirs: Doubles, ours: Doubles, operations: Doubles) -> Agreement:
+    same = _within(theirs, ours, np.zeros(len(ours)))
+    with np.errstate(invalid="ignore"):
+        away = np.where(same, 0.0, np.abs(theirs - ours))
+    away[np.isnan(away)] = np.inf
+    largest = float(away.max(initial=0.0))
+    for level, unit in _UNIT.items():
+        if (away <= unit * operations).all():
+            return Agreement(level, largest)
+    return Agreement("differs", largest)

@@ -1,0 +1,165 @@
+"""A cross-check as a report for people and as JSON for programs."""
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+import numpy as np
+
+from reid_ref.crosscheck import CrossCheck
+from reid_ref.crosscheck.matching import LEVELS, Match
+from reid_ref.crosscheck.foreign import Answer, shorten
+from reid_ref.result import Doubles
+
+WIDTH = 80
+_RANKS = (1, 5, 10, 20)
+
+
+def as_text(check: CrossCheck, source: str = "") -> str:
+    """Return the report for a terminal of 80 columns."""
+    lines = _row("input", source) if source else []
+    name = f"{check.evaluator} {check.version}".strip()
+    lines += _row("evaluator", f"{name}: {check.computes}" if check.computes else name)
+    lines += _row("fed", check.fed)
+    if check.match is not None:
+        n = len(check.match.result.per_query.ap)
+        good = int(np.count_nonzero(check.match.result.per_query.n_good))
+        lines += _row("queries", f"{n:,}, {good:,} of them with a good image")
+    lines += _row("verdict", verdict(check))
+    for problem in check.problems:
+        lines += _row("nonsense" if check.verdict != "failed" else "", problem)
+    if check.match is not None and check.answer is not None:
+        lines += ["", *_numbers(check.answer, check.match), ""]
+        lines += _per_query(check)
+    for remark in check.remarks:
+        lines += _row("note", remark)
+    for text in check.defects.values():
+        lines += _row("known", text)
+    for text in check.warned[:5]:
+        lines += _row("it warned", text)
+    if check.printed:
+        lines += _row("it printed", shorten(check.printed))
+    return "\n".join(lines)
+
+
+def verdict(check: CrossCheck) -> str:
+    """Return the verdict as one sentence."""
+    if check.verdict == "equal":
+        also = f"; here the same as {', '.join(check.also)}" if check.also else ""
+        expected = ""
+        if check.expected and check.expected != (check.follows or "").split("[")[0]:
+            expected = f" (expected: {check.expected})"
+        how = ""
+        if check.match is not None:
+            how = list(LEVELS.values())[check.match.worst].removeprefix("equal")
+        return f"EQUAL to convention {check.follows}{expected},{how}{also}"
+    if check.verdict == "failed":
+        near = ""
+        if check.match is not None and check.match.agrees:
+            near = f"; asked query by query, its APs are those of {check.match.name}"
+        return f"FAILED: {check.failure}{near}"
+    near = f"; the closest is {check.match.name}" if check.match is not None else ""
+    if check.match is not None and check.match.agrees:
+        near = f", although its numbers are near {check.match.name}"
+    return f"DIFFERENT: it follows no convention known here{near}"
+
+
+def _numbers(answer: Answer, match: Match) -> list[str]:
+    name = match.name if len(match.name) <= 23 else "ours"
+    lines = [f"{'':10}{'theirs':>23}{name:>23}  difference"]
+    rows: list[tuple[str, float, float]] = []
+    for quantity, theirs, ours in (("mAP", answer.mean_ap, match.result.mean_ap),
+                                   ("mINP", answer.mean_inp, match.result.mean_inp)):
+        if theirs is not None:
+            rows.append((quantity, theirs, ours))
+    ranks, curve = ranks_and_cmc(answer)
+    for k in _RANKS:
+        place = np.flatnonzero(ranks == k)
+        if place.size and k <= len(match.result.cmc):
+            rows.append((f"Rank-{k}", float(curve[place[0]]), float(match.result.cmc[k - 1])))
+    for row, theirs, ours in rows:
+        difference = 0.0 if theirs == ours or math.isnan(theirs) and math.isnan(ours) else (
+            theirs - ours)
+        lines.append(f"{row:10}{theirs!r:>23}{ours!r:>23}  {difference:.2g}")
+    if len(lines) == 1:
+        lines = []
+    for quantity, what in (("ap", "AP of each query"), ("cmc", "all of CMC")):
+        if quantity in match.agreement:
+            agreement = match.agreement[quantity]
+            lines += _row("", f"{what}: {LEVELS[agreement.level]} (largest difference "
+                              f"{agreement.largest_difference:.2g})")
+    return lines
+
+
+def ranks_and_cmc(answer: Answer) -> tuple[Any, Doubles]:
+    """Return the ranks of their CMC entries and the entries; both empty where there is none."""
+    if answer.cmc is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    ranks = np.arange(1, len(answer.cmc) + 1) if answer.ranks is None else answer.ranks
+    return ranks, answer.cmc
+
+
+def _per_query(check: CrossCheck) -> list[str]:
+    match, first = check.match, check.first_difference
+    if match is None or check.answer is None or check.answer.ap is None:
+        return []
+    compared, equal = int(match.compared.sum()), int((match.equal & match.compared).sum())
+    lines = _row("per query", f"{equal:,} of {compared:,} APs agree with {match.name}")
+    if first is not None:
+        lines += _row("first", f"query {first.query}: {first.theirs!r} for {first.ours!r}")
+        lines += _row("why", first.why)
+    return lines
+
+
+def as_json(check: CrossCheck) -> dict[str, Any]:
+    """Return the cross-check as plain JSON values; NaN and infinity become None.
+
+    Keys: evaluator, version, computes, fed, verdict (equal, different, failed), follows, also,
+    expected, closest; mAP, mINP, ranks, cmc, ap (theirs); reference (mAP, mINP and cmc of
+    `closest`); agreement (quantity to level and largest_difference); queries (compared, equal);
+    first_difference (query, theirs, ours, why) or null; remarks, defects, problems, failure,
+    printed, warned.
+    """
+    answer, match, first = check.answer or Answer(), check.match, check.first_difference
+    ranks, curve = ranks_and_cmc(answer)
+    reference = None
+    if match is not None:
+        reference = {"mAP": _json(match.result.mean_ap), "mINP": _json(match.result.mean_inp),
+                     "cmc": _list(match.result.cmc)}
+    return {
+        "evaluator": check.evaluator, "version": check.version, "computes": check.computes,
+        "fed": check.fed, "verdict": check.verdict, "follows": check.follows,
+        "also": list(check.also), "expected": check.expected,
+        "closest": None if match is None else match.name,
+        "mAP": _json(answer.mean_ap), "mINP": _json(answer.mean_inp),
+        "ranks": ranks.tolist(), "cmc": _list(curve),
+        "ap": None if answer.ap is None else _list(answer.ap),
+        "reference": reference,
+        "agreement": {} if match is None else {
+            quantity: {"level": agreement.level,
+                       "largest_difference": _json(agreement.largest_difference)}
+            for quantity, agreement in match.agreement.items()},
+        "queries": None if match is None else {
+            "compared": int(match.compared.sum()),
+            "equal": int((match.equal & match.compared).sum())},
+        "first_difference": None if first is None else {
+            "query": first.query, "theirs": _json(first.theirs), "ours": _json(first.ours),
+            "why": first.why},
+        "remarks": list(check.remarks), "defects": check.defects,
+        "problems": list(check.problems), "failure": check.failure,
+        "printed": check.printed, "warned": list(check.warned),
+    }
+
+
+def _json(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _list(values: Doubles) -> list[float | None]:
+    return [_json(value) for value in values.tolist()]
+
+
+def _row(name: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=f"{name:12}", subsequent_indent=" " * 12,
+                         break_on_hyphens=False)

@@ -1,0 +1,862 @@
+"""Cross-checks: evaluators made here, well and badly behaved, and those of PyPI where installed.
+
+The made evaluators are written in the plainest way, one query after another, and share no code
+with the package. Packages: without them these tests are skipped, with the reason in pytest's
+summary; with ``REID_REF_PEERS=required`` in the environment the three of extra `peers` must be
+there.
+"""
+import argparse
+import importlib.abc
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import unittest.mock
+import warnings
+from importlib import metadata
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels
+from reid_ref.commands import crosscheck as command
+from reid_ref.crosscheck import ADAPTERS, crosscheck
+from reid_ref.crosscheck.defects import DEFECTS
+from reid_ref.crosscheck.foreign import MAX_RANK
+from reid_ref.crosscheck.reasons import WORDS
+from reid_ref.crosscheck.text import as_json, as_text
+from tests.cases import market_like
+
+REQUIRED = ("scikit-learn", "pytrec-eval-terrier", "fastreid")
+#: What open-metric-learning imports on the way to its metrics and does not need there.
+UNUSED = ("PIL", "albumentations", "clearml", "cv2", "gdown", "hydra", "mlflow", "neptune",
+          "omegaconf", "pytorch_lightning", "requests", "tensorboard", "torchvision", "validators",
+          "wandb")
+
+
+# ------------------------------------------------------------------ evaluators made here
+def data(seed=0, junk=True, n_query=14, n_gallery=90, levels=None, unmatched=True, scale=1):
+    """Distances without ties (or with few levels) and Market-like labels; none of them few."""
+    rng = np.random.default_rng(seed)
+    gallery = Labels(scale * rng.integers(-1 if junk and scale == 1 else 0, 6, n_gallery),
+                     rng.integers(1, 5, n_gallery))
+    query = Labels(scale * rng.integers(1, 6, n_query), rng.integers(1, 5, n_query))
+    if unmatched:
+        query.identity[:2] = 6 * scale
+    distances = rng.random((n_query, n_gallery))
+    distances += 0.5 * (query.identity[:, None] != gallery.identity)
+    if levels is not None:
+        distances = np.floor(distances * levels)
+    return distances, query, gallery
+
+
+def step(hits, n):
+    places = np.flatnonzero(hits)
+    return sum((k + 1) / (place + 1) for k, place in enumerate(places)) / n
+
+
+def trapezoid(hits, n, start=1.0):
+    ap, before, found = 0.0, start, 0
+    for place, hit in enumerate(hits):
+        found += hit
+        precision = found / (place + 1)
+        ap += hit * (before + precision) / 2 / n
+        before = precision
+    return ap
+
+
+def mistaken(hits, n):
+    ap, before, found = 0.0, float(hits[0]), 0
+    for place in np.flatnonzero(hits):
+        found += 1
+        ap += (before + found / (place + 1)) / 2 / n
+        before = found / (place + 1)
+    return ap
+
+
+def interpolated(hits, n):
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    return sum(max(precision[place:]) for place in np.flatnonzero(hits)) / n
+
+
+def made(rule=step, sort="stable", ignore_label=False, unmatched="drop", dtype=None,
+         identity=None, sign=1, top=None, existing=True, camera="same identity", length=50,
+         ties=None, refuse=None):
+    """An evaluator with torchreid's signature, by a plain loop over queries."""
+    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+        if dtype:
+            distmat = distmat.astype(dtype)
+        if identity:
+            q_pids, g_pids = q_pids.astype(identity), g_pids.astype(identity)
+        aps, curves = [], []
+        for row, pid, cam in zip(sign * distmat, q_pids, q_camids):
+            good = (g_pids == pid) & (g_camids != cam)
+            order = np.argsort(row, kind=sort)
+            if ties == "good first":
+                order = np.lexsort((~good, row))
+            if ties == "reversed":
+                order = np.lexsort((-np.arange(len(row)), row))
+            same = g_pids[order] == pid
+            here = g_camids[order] == cam
+            out = {"same identity": same & here, "nothing": same & False, "camera": here}[camera]
+            if ignore_label:
+                out = out | (g_pids[order] == -1)
+            hits = same[~out]
+            n = np.count_nonzero(hits)
+            if not n:
+                if unmatched != "drop":
+                    aps.append(float(unmatched))
+                    curves.append(np.zeros(length))
+                continue
+            hits = hits[:top]
+            if not existing:
+                n = np.count_nonzero(hits)
+            aps.append(rule(hits, n) if n else 0.0)
+            curve = np.maximum.accumulate(hits)[:length]
+            curves.append(np.append(curve, np.full(length - len(curve), bool(curve.any()))))
+        assert aps, "no valid query"
+        return np.mean(curves, axis=0), np.mean(aps)
+    return evaluator
+
+
+def cython_like(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    """As a buffer of one row that is written only as far as the query's kept images reach."""
+    buffer, total, aps = np.zeros(max_rank, np.float32), np.zeros(max_rank, np.float32), []
+    for row, pid, cam in zip(distmat, q_pids, q_camids):
+        order = np.argsort(row, kind="stable")
+        same = g_pids[order] == pid
+        hits = same[~(same & (g_camids[order] == cam))]
+        if hits.any():
+            curve = np.maximum.accumulate(hits)[:max_rank]
+            buffer[:len(curve)] = curve
+            total += buffer
+            aps.append(step(hits, np.count_nonzero(hits)))
+    return total / len(aps), np.mean(aps)
+
+
+def draws(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    cmc, mean_ap = made()(distmat, q_pids, g_pids, q_camids, g_camids)
+    noise = np.sort(np.random.random(len(cmc)))
+    return (cmc + noise) / 2, mean_ap
+
+
+# ------------------------------------------------------------------ which convention
+@pytest.mark.parametrize(("options", "convention", "level"), [
+    ({}, "torchreid", "double"),
+    ({"ignore_label": True, "unmatched": 0, "rule": trapezoid}, "matlab", "double"),
+    ({"ignore_label": True, "unmatched": 0}, "light-reid", "double"),
+    ({"camera": "nothing", "unmatched": 0}, "simpleir", "double"),
+    ({"dtype": np.float32}, "torchreid", "double"),
+])
+def test_the_convention_is_found(options, convention, level):
+    found = crosscheck(made(**options), *data())
+    assert found.verdict == "equal"
+    assert convention in (found.follows, *found.also)
+    assert found.match.agreement["ap"].largest_difference < 1e-14
+    assert found.failure == "" and found.problems == () and found.first_difference is None
+    assert f"EQUAL to convention {found.follows}" in as_text(found)
+
+
+def test_our_own_evaluator_is_equal_to_the_last_bit():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # our warnings inside the evaluator do not leak
+        found = crosscheck("reid_ref.evaluate:evaluate_distances", *data())
+    assert (found.verdict, found.follows) == ("equal", "matlab")
+    assert {a.level for a in found.match.agreement.values()} == {"bit"}
+    assert "(distances, query, gallery), our signature" in found.fed
+    assert any("queries have no good image" in text for text in found.warned)
+
+
+def test_a_mean_that_is_nan_by_convention_is_equal():
+    def mars(distances, query, gallery):
+        return reid_ref.evaluate_distances(distances, query, gallery, "mars")
+    found = crosscheck(mars, *data())
+    assert (found.verdict, found.follows, found.problems) == ("equal", "mars", ())
+    assert as_json(found)["mAP"] is None
+
+
+def test_all_ap_and_all_inp_as_fast_reid_returns_them():
+    distances, query, gallery = data(unmatched=False)
+    result = reid_ref.evaluate_distances(distances, query, gallery, "fast-reid")
+
+    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+        one = reid_ref.evaluate_distances(
+            distmat, Labels(q_pids, q_camids), Labels(g_pids, g_camids), "fast-reid")
+        return one.cmc[:max_rank], list(one.per_query.ap), list(one.per_query.inp)
+    found = crosscheck(evaluator, distances, query, gallery)
+    assert found.verdict == "equal" and "fast-reid" in (found.follows, *found.also)
+    assert found.answer.mean_inp == pytest.approx(result.mean_inp, abs=1e-15)
+    np.testing.assert_array_equal(found.answer.ap, result.per_query.ap)
+
+
+def test_ties_in_numpys_order_are_told():
+    found = crosscheck(made(sort=None), *data(seed=3, levels=3, n_gallery=400))
+    assert found.verdict == "equal"
+    assert found.follows == "torchreid[ties=numpy]"
+    assert "machine-ties" in found.defects
+
+
+def test_many_queries_are_screened_and_counted():
+    arrays, seen = data(n_query=250, n_gallery=60, levels=6), []
+    for options, name in (({}, "torchreid"), ({"ties": "reversed"}, "torchreid[ties=reversed]")):
+        found = crosscheck(made(**options), *arrays, progress=seen.append)
+        assert (found.verdict, found.follows) == ("equal", name)
+    assert sum(seen) == 500
+    found = crosscheck(made(lambda hits, n: interpolated(hits, n) / 2), *arrays)
+    assert found.verdict == "different" and found.match.compared.sum() > 100
+    found = crosscheck("reid_ref.evaluate:evaluate_distances", *arrays, progress=seen.append)
+    assert found.follows == "matlab" and sum(seen) == 750
+
+
+def test_slow_conventions_are_tried_where_only_the_curve_differs():
+    def ten_draws(distances, query, gallery):
+        return reid_ref.evaluate_distances(
+            distances, query, gallery, "cuhk03-single-shot-draws")
+    found = crosscheck(ten_draws, *data())
+    assert found.follows == "cuhk03-single-shot-draws"
+    assert "cuhk03-single-shot" not in found.also
+
+
+def test_another_order_of_ties_is_told():
+    found = crosscheck(made(ties="reversed"), *data(levels=4))
+    assert (found.verdict, found.follows) == ("equal", "torchreid[ties=reversed]")
+
+
+def test_float32_sums_are_equal_within_a_named_tolerance():
+    def single(*arguments):
+        cmc, mean_ap = made()(*arguments)
+        return np.float32(cmc), np.float32(mean_ap)
+    found = crosscheck(single, *data())
+    assert found.verdict == "equal"
+    assert "torchreid" in (found.follows, *found.also)
+    assert found.match.agreement["ap"].level == "float32"
+    assert "but for float32, which keeps 24 bits" in as_text(found)
+
+
+# ------------------------------------------------------------------ why
+@pytest.mark.parametrize(("evaluator", "choice", "arrays"), [
+    (made(interpolated), ("rule", "interpolated"), {}),
+    (made(mistaken), ("rule", "mistaken trapezoid"), {}),
+    (made(lambda hits, n: trapezoid(hits, n, start=0.0)), ("rule", "trapezoid from 0"), {}),
+    (made(ties="good first"), ("ties", "good first"), {"levels": 4}),
+    (made(sign=-1), ("order", "descending"), {}),
+    (made(dtype=np.float16), ("arithmetic", "float16"), {"n_gallery": 900}),
+    (made(trapezoid, camera="nothing", ignore_label=True), ("camera", "nothing ignored"), {}),
+    (made(top=10, existing=False), ("cutoff", "found in 10"), {}),
+    (made(top=20), ("cutoff", "exist, first 20"), {}),
+    (made(trapezoid, identity=np.float32), ("identity", "float32"), {"scale": 2 ** 25}),
+])
+def test_the_difference_is_explained(evaluator, choice, arrays):
+    distances, query, gallery = data(**arrays)
+    if choice[0] == "identity":  # 2^25 + 1 and + 2 are one float32
+        gallery.identity[gallery.identity > 0] += np.arange(np.sum(gallery.identity > 0)) % 3 // 2
+    found = crosscheck(evaluator, distances, query, gallery)
+    assert found.verdict == "different" and found.follows is None
+    words = WORDS[choice[0]][choice[1]]
+    assert words in found.first_difference.why
+    k = found.first_difference.query
+    assert found.first_difference.theirs == found.answer.ap[k]
+    assert found.first_difference.ours == found.result.per_query.ap[k]
+    report = " ".join(as_text(found).split())
+    assert words in report and f"query {k}: " in report
+
+
+def test_what_cannot_be_explained_is_said():
+    found = crosscheck(made(lambda hits, n: step(hits, n) ** 1.25), *data())
+    assert found.verdict == "different"
+    assert found.first_difference.why == "not explained by one or two of the choices known here"
+
+
+def test_a_query_counted_otherwise_in_the_mean_is_told():
+    found = crosscheck(made(unmatched=1), *data())
+    assert found.verdict == "different" and found.first_difference is None
+    assert any("it counts queries without a good image as 1 (" in text for text in found.remarks)
+
+
+def test_a_curve_of_another_kind_is_told():
+    def shifted(*arguments):
+        cmc, mean_ap = made()(*arguments)
+        return np.append(cmc[1:], 1.0), mean_ap
+    found = crosscheck(shifted, *data())
+    assert found.verdict == "different" and found.match.agreement["ap"].agrees
+    assert any(text.startswith(f"CMC differs from {found.match.name} first at Rank-")
+               for text in found.remarks)
+
+    def over_all(distmat, q_pids, g_pids, q_camids, g_camids):
+        mean_ap = made()(distmat, q_pids, g_pids, q_camids, g_camids)[1]
+        return made(unmatched=0)(distmat, q_pids, g_pids, q_camids, g_camids)[0], mean_ap
+    arrays = data(junk=False)
+    found = crosscheck(over_all, *arrays)
+    assert (found.verdict == "different") == (not found.match.agrees)
+    assert found.follows == "triplet-reid" or any(
+        "it is that of" in text for text in found.remarks)
+
+
+def test_a_good_query_that_it_drops_is_told():
+    distances, query, gallery = data()
+
+    def drops(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+        keep = q_pids != query.identity[5]
+        if not keep.any():
+            raise RuntimeError("I do not like this one")
+        return made()(distmat[keep], q_pids[keep], g_pids, q_camids[keep], g_camids)
+    found = crosscheck(drops, distances, query, gallery)
+    assert found.verdict == "different"
+    assert query.identity[found.first_difference.query] == query.identity[5]
+    assert "it gave no AP: RuntimeError: I do not like this one" in found.first_difference.why
+
+
+# ------------------------------------------------------------------ known defects
+def short_lists():
+    """Galleries so small that queries keep different numbers of images below max_rank."""
+    distances, query, gallery = data(seed=5, n_gallery=40, junk=False)
+    gallery.identity[:9], gallery.camera[:9] = 3, 1
+    query.identity[-2:], query.camera[-2:] = 3, 1
+    return distances, query, gallery
+
+
+def ragged(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    rows = []
+    for row, pid, cam in zip(distmat, q_pids, q_camids):
+        same = g_pids[np.argsort(row, kind="stable")] == pid
+        here = g_camids[np.argsort(row, kind="stable")] == cam
+        rows.append(np.maximum.accumulate(same[~(same & here)])[:max_rank])
+    curves = np.asarray(rows).astype(np.float32)
+    return curves.mean(axis=0), made()(distmat, q_pids, g_pids, q_camids, g_camids)[1]
+
+
+def zero_tail(*arguments):
+    cmc, mean_ap = made()(*arguments)
+    return np.where(np.arange(len(cmc)) < 7, cmc, 0), mean_ap
+
+
+def above_one(*arguments):
+    cmc, mean_ap = made()(*arguments)
+    tenth = np.float32(1) / np.float32(10)
+    return np.append(cmc, np.cumsum(np.full(10, tenth))[-1]), mean_ap
+
+
+def raising(error):
+    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+        raise error
+    return evaluator
+
+
+def positive_only(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    scores = -distmat
+    found = (g_pids == q_pids[:, None]) & (scores > 0)
+    return np.ones(5) * found.any(), float(found.any())
+
+
+def no_infinity(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    if not np.isfinite(distmat).all():
+        raise ValueError("Input contains NaN.")
+    return made()(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def with_nan():
+    distances, query, gallery = data()
+    distances[:, 4] = np.nan
+    return distances, query, gallery
+
+
+def cut(*arguments):
+    cmc, mean_ap = made(length=90)(*arguments)
+    gallery, cameras = arguments[2], arguments[4]
+    kept = [np.count_nonzero(~((gallery == pid) & (cameras == cam)))
+            for pid, cam in zip(arguments[1], arguments[3])]
+    return cmc[:min(kept)], mean_ap
+
+
+def percent(*arguments):
+    cmc, mean_ap = made()(*arguments)
+    return 100 * cmc, 100 * mean_ap
+
+
+def absent():
+    distances, query, gallery = data()
+    return distances, Labels(query.identity + 100, query.camera), gallery
+
+
+def large_identities():
+    distances, query, gallery = data(scale=2 ** 25)
+    gallery.identity[gallery.identity > 0] += np.arange(np.sum(gallery.identity > 0)) % 2
+    return distances, query, gallery
+
+
+DEFECTIVE = {
+    "buffer-not-cleared": (cython_like, short_lists),
+    "ragged-cmc": (ragged, short_lists),
+    "no-valid-query": (made(), absent),
+    "random-draws": (draws, data),
+    "cmc-above-1": (above_one, data),
+    "zero-tail": (zero_tail, data),
+    "positive-scores-only": (positive_only, data),
+    "float32-identities": (made(trapezoid, identity=np.float32), large_identities),
+    "machine-ties": (made(sort=None), lambda: data(seed=3, levels=3, n_gallery=400)),
+    "narrow-distances": (made(dtype=np.float16), lambda: data(n_gallery=900)),
+    "not-finite": (no_infinity, with_nan),
+    "cut-to-shortest": (cut, short_lists),
+    "found-in-top-k": (made(top=10, existing=False), data),
+    "unmatched-index-error": (raising(IndexError("index 0 is out of bounds")), data),
+    "percent": (percent, data),
+    "old-numpy": (raising(AttributeError("module 'numpy' has no attribute 'in1d'")), data),
+    "similarities": (made(sign=-1), data),
+    "label-counted": (made(), data),
+}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_every_defect_is_recognised(name):
+    evaluator, arrays = DEFECTIVE[name]
+    found = crosscheck(evaluator, *arrays())
+    assert name in found.defects, as_text(found)
+    assert DEFECTS[name].where in found.defects[name]
+
+
+def test_no_defect_is_seen_where_there_is_none():
+    for options in ({"ignore_label": True}, {"ignore_label": True, "rule": trapezoid}):
+        for arrays in (data(), data(seed=8, junk=False), data(seed=1, unmatched=False)):
+            assert crosscheck(made(unmatched=0, **options), *arrays).defects == {}
+    assert crosscheck(made(), *data(junk=False)).defects == {}
+
+
+def test_old_numpy_names_are_those_that_numpy_says():
+    with pytest.raises(AttributeError) as caught:
+        np.never_there  # noqa: B018
+    assert "'numpy' has no attribute 'never_there'" in str(caught.value)
+
+
+# ------------------------------------------------------------------ bad behaviour
+def refuses(*_):
+    raise RuntimeError("all query identities are unhappy\nvery")
+
+
+def leaves(*_):
+    print("bye")
+    sys.exit(3)
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+class Slippery:
+    mean_ap = 0.5
+
+    @property
+    def cmc(self):
+        raise OSError("gone")
+
+
+@pytest.mark.parametrize(("answer", "message"), [
+    (refuses, r"RuntimeError: all query identities are unhappy very \(test_crosscheck.py, line "),
+    (leaves, "SystemExit: 3"),
+    (raising(GeneratorExit()), "GeneratorExit"),
+    (raising(StopIteration(4)), "StopIteration: 4"),
+    (raising(MemoryError()), "MemoryError"),
+    (raising(Unspeakable()), "Unspeakable: .its message cannot be read"),
+    (lambda *_: None, "it returned None; expected"),
+    (lambda *_: "mAP 0.5", "it returned 'mAP 0.5' .str.; expected"),
+    (lambda *_: (0.5, np.ones(5)), r"\(mAP, cmc\) by the look of it; expected \(cmc, mAP\)"),
+    (lambda *_: (["a", "b"], 0.5), r"its cmc is \['a', 'b'\] .list.; expected a vector of"),
+    (lambda *_: (np.ones((2, 2)), 0.5), r"its cmc is an array of shape \(2, 2\) and dtype float"),
+    (lambda *_: (np.ones(3), "high"), "its mAP is 'high' .str.; expected a number"),
+    (lambda *_: (np.ones(3), None), "its mAP is None; expected a number"),
+    (lambda *_: (np.ones(3), []), "its mAP is an empty vector"),
+    (lambda *_: ([[1], [1, 2]], 0.5), "which cannot be read: ValueError"),
+    (lambda *_: Slippery(), "cannot be read: OSError: gone"),
+])
+def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
+    found = crosscheck(answer, *data())
+    assert found.verdict == "failed" and found.follows is None
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(found.failure)
+    assert "FAILED: " in as_text(found)
+    json.dumps(as_json(found), allow_nan=False)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("answer", "message"), [
+    ((np.full(5, np.nan), np.nan), "its mAP is nan; expected a number from 0 to 1"),
+    ((np.full(5, np.nan), .5), "its CMC is nan at Rank-1"),
+    ((np.array([.5, np.inf]), .5), "its CMC is inf at Rank-2"),
+    ((np.array([.5, 1.5]), .5), "its CMC reaches 1.5; expected numbers from 0 to 1"),
+    ((np.array([-.5, .5]), .5), "its CMC reaches -0.5"),
+    ((np.array([.5, .25]), .5), "its CMC falls from 0.5 at Rank-1 to 0.25 at Rank-2"),
+    ((np.ones(1000), .5), "its CMC has 1000 entries; the gallery has 90 images"),
+    ((np.ones(0), .5), "its CMC is empty"),
+    ((np.ones(3), -1), "its mAP is -1.0; expected a number"),
+    ((np.ones(3), .5, 7.0), "its mINP is 7.0; expected a number"),
+    (SimpleNamespace(mean_ap=.5, cmc=np.ones(3), per_query=SimpleNamespace(ap=[.5, 2.0] * 7)),
+     "its AP of query 1 is 2.0; expected"),
+])
+def test_numbers_that_cannot_be_are_named(answer, message):
+    found = crosscheck(lambda *_: answer, *data())
+    assert found.verdict == "different"
+    assert any(message in text for text in found.problems), found.problems
+    assert message in " ".join(as_text(found).split())
+    json.dumps(as_json(found), allow_nan=False)
+
+
+def test_nonsense_is_different_even_where_the_rest_is_equal():
+    def falling(*arguments):
+        cmc, mean_ap = made()(*arguments)
+        return np.append(cmc, 0.0), mean_ap
+    found = crosscheck(falling, *data())
+    assert found.verdict == "different" and found.match.agreement["ap"].agrees
+
+
+def test_too_few_ap_are_asked_for_again():
+    def short(distances, query, gallery):
+        result = reid_ref.evaluate_distances(distances, query, gallery)
+        return SimpleNamespace(mean_ap=result.mean_ap, cmc=result.cmc,
+                               per_query=SimpleNamespace(ap=result.per_query.ap[1:]))
+    distances, query, gallery = data()
+    found = crosscheck(short, distances, query, gallery)
+    assert (found.verdict, found.follows) == ("equal", "matlab")
+    assert any("answers 13 APs for 14 queries" in text for text in found.remarks)
+
+
+def test_what_it_prints_and_warns_is_shown_shortened_and_goes_nowhere_else(capfd):
+    def talks(*arguments):
+        print("Note: quite small")
+        sys.stderr.write("to stderr\n")
+        os.write(1, b"below Python\n")
+        subprocess.run(["sh", "-c", "echo from a child >&2"], check=True)
+        print("x" * 5000)
+        warnings.warn("old hat", DeprecationWarning, stacklevel=1)
+        return made()(*arguments)
+    found = crosscheck(talks, *data())
+    assert found.verdict == "equal"
+    assert capfd.readouterr() == ("", "")
+    for text in ("Note: quite small", "to stderr", "below Python", "from a child"):
+        assert text in found.printed
+    assert found.warned == ("DeprecationWarning: old hat",)
+    report = as_text(found)
+    assert "it warned   DeprecationWarning: old hat" in report
+    assert "it printed  Note: quite small" in report and len(report) < 4000
+
+
+def test_it_cannot_change_our_arrays_nor_our_state():
+    distances, query, gallery = data()
+    before = [a.copy() for a in (distances, query.identity, gallery.identity, query.camera)]
+    here, path = os.getcwd(), list(sys.path)
+
+    def spoils(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+        answer = made()(distmat, q_pids, g_pids, q_camids, g_camids)
+        for array in (distmat, q_pids, g_pids, q_camids, g_camids):
+            array[:] = 1
+        np.random.seed(7)
+        np.seterr(all="raise")
+        warnings.simplefilter("ignore")
+        sys.path.append("nowhere")
+        os.chdir("/")
+        return answer
+    np.random.seed(42)
+    expected = np.random.random(3)
+    np.random.seed(42)
+    found = crosscheck(spoils, distances, query, gallery)
+    np.testing.assert_array_equal(np.random.random(3), expected)
+    for array, copy in zip((distances, query.identity, gallery.identity, query.camera), before):
+        np.testing.assert_array_equal(array, copy)
+    assert found.verdict == "equal"
+    assert any("it writes on the arrays" in text for text in found.remarks)
+    assert (os.getcwd(), sys.path) == (here, path)
+    assert np.geterr()["divide"] == "warn"
+
+
+def test_ctrl_c_is_ours():
+    with pytest.raises(KeyboardInterrupt):
+        crosscheck(raising(KeyboardInterrupt()), *data())
+
+
+def test_one_that_cannot_be_asked_query_by_query_is_compared_as_a_whole():
+    def whole_only(*arguments):
+        if len(arguments[1]) == 1:
+            raise IndexError("needs ten")
+        return made()(*arguments)
+    found = crosscheck(whole_only, *data())
+    assert (found.verdict, found.answer.ap) == ("equal", None)
+    assert any("cannot be asked query by query: IndexError: needs ten" in text
+               for text in found.remarks)
+
+
+# ------------------------------------------------------------------ signatures and names
+def five(distmat, q_pids, g_pids, q_camids, g_camids):
+    return made()(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def six(distmat, q_pids, g_pids, q_camids, g_camids, top):
+    assert top == MAX_RANK
+    return five(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def keyword(distmat, q_pids, g_pids, q_camids, g_camids, *, max_rank, cython=True):
+    assert max_rank == MAX_RANK
+    return five(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def default(distmat, q_pids, g_pids, q_camids=None, g_camids=None, use_cython=True, max_rank=1):
+    assert max_rank == MAX_RANK and use_cython is True
+    return five(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def starred(*arguments):
+    assert len(arguments) == 6
+    return five(*arguments[:5])
+
+
+def three(d, who, where):
+    return five(d, who.identity, where.identity, who.camera, where.camera)
+
+
+def named(distances, query, gallery, convention=None, more=1, most=2):
+    return three(distances, query, gallery)
+
+
+class Callable:
+    def __call__(self, distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+        return five(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+@pytest.mark.parametrize("function", [five, six, keyword, default, starred, three, named,
+                                      Callable()])
+def test_signatures(function):
+    found = crosscheck(function, *data())
+    assert found.verdict == "equal", found.failure
+
+
+@pytest.mark.parametrize(("function", "message"), [
+    (lambda a, b: 0, r"expected a function of \(distmat, .* got one of \(a, b\)"),
+    (lambda a, b, c, d, e, f, g: 0, "expected a function of"),
+    (lambda a, b, c, *, needed: 0, "without its keyword arguments needed; wrap it"),
+    (42, "expected a function, got int"),
+])
+def test_a_function_that_cannot_be_called(function, message):
+    with pytest.raises(InputError, match=message):
+        crosscheck(function, *data())
+
+
+@pytest.mark.parametrize(("spec", "message"), [
+    ("sickit-learn", "unknown 'sickit-learn'; known: fastreid, .*Did you mean 'scikit-learn'"),
+    ("nowhere_at_all:f", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_at"),
+    ("math:nothing", "cannot be imported: AttributeError: module 'math' has no attribute 'noth"),
+    ("math:pi", "math:pi: expected a function, got float"),
+    (":f", "expected module:function, got ':f'"),
+    ("math:", "expected module:function, got 'math:'"),
+])
+def test_unknown_names(spec, message):
+    with pytest.raises(InputError, match=message):
+        crosscheck(spec, *data())
+
+
+def test_arrays_are_checked_before_anything_runs():
+    distances, query, gallery = data()
+    with pytest.raises(InputError, match="its transpose would fit"):
+        crosscheck(refuses, distances.T, query, gallery)
+
+
+def test_a_missing_package_says_how_to_install_it(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+    monkeypatch.setattr(metadata, "version", missing)
+    for name, adapter in ADAPTERS.items():
+        with pytest.raises(InputError, match=f"{name}: {adapter.package} is not installed; pip i"):
+            crosscheck(name, *data())
+
+
+def test_a_package_that_cannot_be_imported_says_why(monkeypatch):
+    monkeypatch.setattr(metadata, "version", lambda _: "1.0")
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    with pytest.raises(InputError, match="scikit-learn 1.0 cannot be imported: ModuleNotFound"):
+        crosscheck("scikit-learn", *data())
+
+
+# ------------------------------------------------------------------ packages of PyPI
+@pytest.fixture
+def adapter(request):
+    """The adapter's name where its package is installed; else a skip or a failure, aloud."""
+    name = request.param
+    try:
+        metadata.version(ADAPTERS[name].package)
+    except metadata.PackageNotFoundError:
+        reason = f"{ADAPTERS[name].package} is not installed"
+        if name in REQUIRED and os.environ.get("REID_REF_PEERS") == "required":
+            pytest.fail(f"REID_REF_PEERS=required, but {reason}")
+        pytest.skip(reason)
+    if name != "open-metric-learning":
+        yield name
+        return
+    finder = _Unused()
+    sys.meta_path.append(finder)
+    try:
+        yield name
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Unused(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Stands in for modules that are absent and not used by what is tested."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in UNUSED:
+            return importlib.util.spec_from_loader(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        module = unittest.mock.MagicMock(name=spec.name)
+        module.__path__, module.__spec__, module.__name__ = [], spec, spec.name
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+@pytest.mark.parametrize("levels", [None, 7])
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+def test_packages_follow_what_is_expected_of_them(adapter, seed, levels):
+    found = crosscheck(adapter, *data(seed=seed, n_gallery=160, levels=levels))
+    assert found.verdict == "equal", as_text(found)
+    assert found.follows.split("[")[0] == found.expected, as_text(found)
+    assert found.version == metadata.version(ADAPTERS[adapter].package)
+    single = adapter in ("torchmetrics", "open-metric-learning")
+    assert found.match.worst <= (2 if single else 1)
+    assert max(map(len, as_text(found).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+def test_packages_on_labels_as_they_come(adapter):
+    """Queries labelled -1, identities absent, float32."""
+    distances, query, gallery = market_like(3, n_gallery=160, dtype=np.float32)
+    found = crosscheck(adapter, distances, query, gallery)
+    if ADAPTERS[adapter].expected == "trec-eval":
+        # evaluation.m, and the convention, raise CMC for a query labelled -1; these do not.
+        assert found.match.agreement["ap"].agrees and found.match.agreement["mAP"].agrees
+        return
+    assert found.verdict == "equal", as_text(found)
+
+
+@pytest.mark.parametrize("adapter", ["fastreid", "torchreid"], indirect=True)
+def test_short_lists_break_the_python_evaluators(adapter):
+    found = crosscheck(adapter, *short_lists())
+    assert found.verdict == "failed" and "ragged-cmc" in found.defects
+    assert f"its APs are those of {found.expected}" in " ".join(as_text(found).split())
+
+
+@pytest.mark.parametrize("adapter", ["fastreid", "torchreid", "scikit-learn"], indirect=True)
+def test_packages_on_nothing_to_find(adapter):
+    found = crosscheck(adapter, *absent())
+    assert found.verdict != "equal"
+    assert adapter == "scikit-learn" or "no-valid-query" in found.defects
+
+
+@pytest.mark.parametrize("adapter", ["scikit-learn"], indirect=True)
+def test_packages_refuse_nan(adapter):
+    found = crosscheck(adapter, *with_nan())
+    assert found.verdict == "failed" and "not-finite" in found.defects
+
+
+# ------------------------------------------------------------------ the command
+def write(folder, arrays):
+    distances, query, gallery = arrays
+    np.savez(folder / "d.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
+             g_pids=gallery.identity, g_camids=gallery.camera)
+
+
+def run_command(folder, *arguments):
+    code = ("import sys\nfrom reid_ref import cli\nfrom reid_ref.commands import crosscheck\n"
+            "cli.COMMANDS = (crosscheck,)\nsys.exit(cli.main())")
+    return subprocess.run([sys.executable, "-P", "-c", code, "crosscheck", "d.npz", *arguments],
+                          capture_output=True, text=True, cwd=folder) if sys.version_info >= (
+        3, 11) else subprocess.run([sys.executable, "-c", code, "crosscheck", "d.npz", *arguments],
+                                   capture_output=True, text=True, cwd=folder)
+
+
+MINE = """
+import numpy as np
+print("loading mine")
+
+def ap(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+    print("running")
+    aps, curves = [], []
+    for row, pid, cam in zip(distmat, q_pids, q_camids):
+        order = np.argsort(row, kind="stable")
+        same = g_pids[order] == pid
+        hits = same[~(same & (g_camids[order] == cam))]
+        if hits.any():
+            precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+            aps.append(precision[hits].mean())
+            curves.append(np.maximum.accumulate(hits)[:20])
+    return np.mean(curves, axis=0), np.mean(aps)
+
+def half(*arguments):
+    cmc, mean_ap = ap(*arguments)
+    return cmc, mean_ap / 2
+
+def leave(distmat, q_pids, g_pids, q_camids, g_camids):
+    raise SystemExit("enough")
+"""
+
+
+def test_command(tmp_path):
+    write(tmp_path, data())
+    (tmp_path / "mine.py").write_text(MINE)
+    done = run_command(tmp_path, "--evaluator", "mine:ap")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "verdict     EQUAL to convention torchreid, but for the order" in done.stdout
+    assert "it printed  loading mine running" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for function, word in (("half", "DIFFERENT"), ("leave", "FAILED: SystemExit: enough")):
+        done = run_command(tmp_path, "--evaluator", f"mine:{function}")
+        assert (done.returncode, done.stderr) == (1, "")
+        assert word in done.stdout
+
+
+def test_command_json(tmp_path):
+    write(tmp_path, data())
+    (tmp_path / "mine.py").write_text(MINE)
+    answer = json.loads(run_command(tmp_path, "--evaluator", "mine:ap", "--json").stdout)
+    assert list(answer) == [
+        "files", "layout", "evaluator", "version", "computes", "fed", "verdict", "follows",
+        "also", "expected", "closest", "mAP", "mINP", "ranks", "cmc", "ap", "reference",
+        "agreement", "queries", "first_difference", "remarks", "defects", "problems", "failure",
+        "printed", "warned"]
+    assert answer["follows"] == "torchreid" and len(answer["cmc"]) == len(answer["ranks"]) == 20
+    assert answer["queries"]["equal"] == answer["queries"]["compared"] > 5
+    failed = json.loads(run_command(tmp_path, "--evaluator", "mine:leave", "--json").stdout)
+    assert failed["verdict"] == "failed" and failed["cmc"] == [] and failed["closest"] is None
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--evaluator", "mine:nothing"], "mine:nothing cannot be imported: AttributeError: module"),
+    (["--evaluator", "broken:f"], "broken:f cannot be imported: SyntaxError: "),
+    (["--evaluator", "leaving:f"], "leaving:f cannot be imported: SystemExit: at once"),
+    (["--evaluator", "fastried"], "Did you mean 'fastreid'?"),
+    (["--evaluator", "mine:ap", "--metric", "cosin"], "Did you mean 'cosine'?"),
+    ([], "the following arguments are required: --evaluator"),
+])
+def test_command_wrong_use(tmp_path, arguments, message):
+    write(tmp_path, data())
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "leaving.py").write_text("print('hello')\nraise SystemExit('at once')\n")
+    done = run_command(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and message in done.stderr
+
+
+def test_help_names_every_package():
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    help_text = " ".join(parser.parse_args(["crosscheck", "f", "--evaluator", "e"]).__dict__)
+    assert "evaluator" in help_text
+    source = textwrap.dedent(command.add.__code__.co_consts.__repr__())
+    for name in ADAPTERS:
+        assert name in source

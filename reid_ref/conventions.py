@@ -45,6 +45,13 @@ TIES = {
     "numpy-reversed": "as this machine's numpy.argsort(-distances)[::-1] leaves them",
 }
 
+#: What a good image that is ignored as well does: the images of a query labelled -1, where
+#: that label is ignored.
+JUNK_MATCH = {
+    "raises-cmc": "it raises the query's CMC curve, as compute_AP.m lets it",
+    "never": "nothing: the query has no match",
+}
+
 #: What the CMC curve counts.
 CMC = {
     "first-match": "queries whose first good image stands at rank k or before",
@@ -69,8 +76,8 @@ ARITHMETIC = {
 }
 
 _CHOICES: dict[str, Any] = {
-    "ap": AP_RULES, "recall": RECALL, "unmatched": UNMATCHED, "ties": TIES, "cmc": CMC,
-    "arithmetic": ARITHMETIC,
+    "ap": AP_RULES, "recall": RECALL, "unmatched": UNMATCHED, "ties": TIES,
+    "junk_match": JUNK_MATCH, "cmc": CMC, "arithmetic": ARITHMETIC,
 }
 
 
@@ -93,8 +100,8 @@ class Convention:
         A key of `RECALL`.
     top_k : int, optional
         Only the first so many kept images are looked at.
-    unmatched, ties, cmc, arithmetic : str
-        Keys of `UNMATCHED`, `TIES`, `CMC`, `ARITHMETIC`.
+    unmatched, ties, junk_match, cmc, arithmetic : str
+        Keys of `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`, `ARITHMETIC`.
     cmc_length : str or int
         A key of `CMC_LENGTH`, or a number of ranks (fewer if the gallery is smaller).
 
@@ -120,6 +127,7 @@ class Convention:
     top_k: int | None = None
     unmatched: str = "zero"
     ties: str = "gallery-order"
+    junk_match: str = "raises-cmc"
     cmc: str = "first-match"
     cmc_length: str | int = "gallery"
     arithmetic: str = "double"
@@ -168,6 +176,8 @@ _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unle
 _DROP = "A query without a good image is dropped: higher"
 _ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
     "processor; here ties keep gallery order (ties='numpy' meets it exactly): either way"
+_JUNK_NEVER = "A query labelled -1 never matches, where matlab's rule lets its images, good " \
+    "and junk at once, raise its CMC curve: CMC lower"
 _CMC50 = "CMC over the first 50 ranks: the same numbers, cut off"
 
 
@@ -304,8 +314,8 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
         source="wangguanan/light-reid 97c6b2d, lightreid/evaluations/rank/rank.py, inter-camera",
         differences=_numbered(
             _STEP, _ARGSORT,
-            "CMC is cut to the fewest images that any query keeps: the same numbers"),
-        ap="step", cmc_length="shortest"),
+            "CMC is cut to the fewest images that any query keeps: the same numbers", _JUNK_NEVER),
+        ap="step", junk_match="never", cmc_length="shortest"),
     _TORCHREID.replace(
         name="cuhk03-single-shot", cmc="single-gallery-shot",
         source="KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py, eval_cuhk03; "
@@ -345,9 +355,8 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
         source="usnistgov/trec_eval f425365, -J -c map and success_k; the files are those of "
                "`reid-ref export --to trec`",
         differences=_numbered(
-            _STEP, "A query labelled -1 never matches, where matlab's rule lets a junk image "
-            "raise its CMC curve (not reproduced here): CMC lower"),
-        ap="step"),
+            _STEP, _JUNK_NEVER),
+        ap="step", junk_match="never"),
     Convention(
         name="simpleir",
         source="zjykzj/SimpleIR 9bc420d, simpleir/metric/impl; the rule it documents (seed 004)",

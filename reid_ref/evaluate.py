@@ -18,7 +18,8 @@ from reid_ref.curves import Curves
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import (
-    JUNK, GoodRanks, concatenate, from_index, good_ranks, reverse_ties, truncate)
+    JUNK, GoodRanks, concatenate, forget_junk_matches, from_index, good_ranks, reverse_ties,
+    truncate)
 from reid_ref.result import FATES, Counts, IndexLists, Labels, PerQuery, Result
 from reid_ref.validation import (
     check_block_size, check_choice, check_distances, check_features, check_lists,
@@ -317,6 +318,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     """Turn ranks into a `Result`: pure arithmetic on a few numbers a query."""
     if convention.ties == "reversed":
         ranks = reverse_ties(ranks)
+    if convention.junk_match == "never":
+        ranks = forget_junk_matches(ranks)
     fates = _fates(ranks, query, gallery)
     tied = _tied_queries(ranks)
     if convention.top_k is not None:
@@ -376,7 +379,7 @@ def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels,
 def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
                gallery: Labels) -> str:
     changed = {name: getattr(convention, name) for name in (
-        "recall", "top_k", "cmc", "arithmetic")}
+        "recall", "top_k", "junk_match", "cmc", "arithmetic")}
     default = CONVENTIONS["matlab"]
     fields = {"convention": convention.name, "ap": convention.ap,
               "unmatched": convention.unmatched, "ties": convention.ties,

@@ -14,18 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.conventions import (
-    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, RECALL, TIES, UNMATCHED, Convention, find_convention)
+    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED, Convention,
+    find_convention)
 from reid_ref.evaluate import evaluate_conventions
 from reid_ref.ranks import JUNK, query_roles, ranks_of
 from reid_ref.result import IndexLists, Labels, Result
 from reid_ref.validation import InputError
 
 #: The choices in the order in which they are changed.
-CHOICES = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "cmc", "cmc_length")
+CHOICES = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
+           "cmc_length")
 
 _MEANING: dict[str, dict[str, str]] = {
-    "ties": TIES, "recall": RECALL, "arithmetic": ARITHMETIC, "unmatched": UNMATCHED, "cmc": CMC,
-    "cmc_length": CMC_LENGTH}
+    "ties": TIES, "recall": RECALL, "arithmetic": ARITHMETIC, "unmatched": UNMATCHED,
+    "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH}
 
 
 @dataclass(frozen=True)

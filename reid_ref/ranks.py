@@ -150,6 +150,17 @@ def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
         first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
 
 
+def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
+    """Return the ranks with no match for queries whose good images are all junk.
+
+    Examples
+    --------
+    >>> forget_junk_matches(from_index([4, 9], good=[9], junk=[9])).first_match
+    array([0])
+    """
+    return replace(ranks, first_match=np.where(ranks.found > 0, ranks.first_match, 0))
+
+
 def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     """Return the ranks that the opposite order of equal distances gives.
 

@@ -18,7 +18,7 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.conventions import Convention
 from reid_ref.metrics import AP_RULES
-from reid_ref.ranks import GoodRanks
+from reid_ref.ranks import GoodRanks, forget_junk_matches
 from reid_ref.result import Doubles
 from reid_ref.validation import InputError, Integers
 
@@ -78,6 +78,8 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
             f"--ties bounds: expected a convention with AP by {' or '.join(RULES)} in double, "
             f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
             "or torchreid")
+    if convention.junk_match == "never":
+        ranks = forget_junk_matches(ranks)
     place, group_size = _place_in_group(ranks)
     best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
     worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - group_size + place),

@@ -40,7 +40,7 @@ def test_effects_add_up_exactly_and_end_at_the_target(origin, target):
     assert sum(way.map_effects()) == Fraction(way.end.mean_ap) - Fraction(way.start.mean_ap)
     for step in way.steps:
         assert step.choice in ("ignored", "ties", "ap", "recall", "top_k", "arithmetic",
-                               "unmatched", "cmc", "cmc_length")
+                               "unmatched", "junk_match", "cmc", "cmc_length")
 
 
 def test_each_step_changes_one_choice():

@@ -60,7 +60,7 @@ def as_page(one: Convention) -> str:
     from textwrap import wrap
 
     from reid_ref.conventions import (
-        ARITHMETIC, CMC, CMC_LENGTH, IGNORED, RECALL, TIES, UNMATCHED)
+        ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED)
 
     length = one.cmc_length
     rows = [("name", one.name), ("source", one.source),
@@ -69,6 +69,7 @@ def as_page(one: Convention) -> str:
             ("recall", f"divides by {RECALL[one.recall]}"),
             ("no match", f"a query without a good image: {UNMATCHED[one.unmatched]}"),
             ("ties", TIES[one.ties]),
+            ("junk match", f"a good image that is ignored: {JUNK_MATCH[one.junk_match]}"),
             ("CMC", f"{CMC[one.cmc]}; " + (CMC_LENGTH[length] if isinstance(length, str)
                                            else f"at most {length} ranks")),
             ("arithmetic", ARITHMETIC[one.arithmetic]), ("", "")]

@@ -7,11 +7,12 @@ from reid_ref._version import __version__
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.evaluate import (
     evaluate, evaluate_conventions, evaluate_distances, evaluate_with_index)
+from reid_ref.evaluator import Evaluator
 from reid_ref.result import Counts, IndexLists, Labels, PerQuery, Result
 from reid_ref.validation import InputError
 
 __all__ = [
-    "CONVENTIONS", "Convention", "Counts", "IndexLists", "InputError", "Labels", "PerQuery",
-    "Result", "__version__", "evaluate", "evaluate_conventions", "evaluate_distances",
-    "evaluate_with_index",
+    "CONVENTIONS", "Convention", "Counts", "Evaluator", "IndexLists", "InputError", "Labels",
+    "PerQuery", "Result", "__version__", "evaluate", "evaluate_conventions",
+    "evaluate_distances", "evaluate_with_index",
 ]

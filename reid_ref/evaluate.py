@@ -18,8 +18,8 @@ from reid_ref.curves import Curves
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import (
-    JUNK, GoodRanks, concatenate, forget_junk_matches, from_index, good_ranks, reverse_ties,
-    truncate)
+    JUNK, GoodRanks, concatenate, count_junk_as_wrong, forget_junk_matches, from_index,
+    good_ranks, reverse_ties, truncate)
 from reid_ref.result import FATES, Counts, IndexLists, Labels, PerQuery, Result
 from reid_ref.validation import (
     check_block_size, check_choice, check_distances, check_features, check_lists,
@@ -272,21 +272,14 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     check_lists(lists, [one.name for one in asked if "listed as junk" in one.ignored],
                 query, gallery)
     curves = Curves(asked, query, gallery)
-    # "double" sorts before "float32", which may then take over its ranks.
-    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in sorted(map(rank_key, asked))}
+    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in _cheapest_first(asked)}
     done = n_nan = 0
     for block in blocks:
         part = slice(done, done + len(block))
         rows = Labels(query.identity[part], query.camera[part])
         own_lists = lists and IndexLists(lists.good[part], lists.junk[part])
-        for key, ranks in parts.items():
-            ignored, order, arithmetic = key
-            in_double = parts.get((ignored, order, "double"))
-            if arithmetic == "float32" and block.dtype == np.float32 and in_double:
-                ranks.append(in_double[-1])
-                continue
-            distances = block.astype(np.float32) if arithmetic == "float32" else block
-            ranks.append(good_ranks(distances, rows, gallery, ignored, order, own_lists))
+        for key in parts:
+            parts[key].append(_ranks(key, parts, block, rows, gallery, own_lists))
         curves.add(block, rows, own_lists)
         done += len(block)
         if np.isnan(block.min()):  # min keeps NaN, and costs one read
@@ -311,6 +304,26 @@ def rank_key(convention: Convention) -> RankKey:
     """Return what this convention's ranks depend on; orders that counts give count as one."""
     order = convention.ties if convention.ties.startswith("numpy") else "gallery-order"
     return convention.ignored, order, convention.arithmetic
+
+
+def _cheapest_first(conventions: list[Convention]) -> list[RankKey]:
+    """Return each rank key once, in an order in which `_ranks` can build on earlier ones."""
+    keys = dict.fromkeys(map(rank_key, conventions))
+    return sorted(keys, key=lambda key: (key[2] != "double", "label -1" not in key[0]))
+
+
+def _ranks(key: RankKey, parts: dict[RankKey, list[GoodRanks]], block: npt.NDArray[Any],
+           query: Labels, gallery: Labels, lists: IndexLists | None) -> GoodRanks:
+    """Rank one block, from ranks that an earlier key has for it where these are of use."""
+    ignored, order, arithmetic = key
+    in_double = parts.get((ignored, order, "double"))
+    if arithmetic == "float32" and block.dtype == np.float32 and in_double:
+        return in_double[-1]
+    without_junk = parts.get((("label -1", *ignored), order, arithmetic))
+    if without_junk and order == "gallery-order" and arithmetic == "double":
+        return count_junk_as_wrong(without_junk[-1], block, query, gallery, ignored)
+    distances = block.astype(np.float32) if arithmetic == "float32" else block
+    return good_ranks(distances, query, gallery, ignored, order, lists)
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,

@@ -392,7 +392,7 @@ def _tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
     index = np.flatnonzero(first)
     hits = np.diff(np.append(index, len(query)))
     groups = replace(ranks, rank=ranks.rank[index], nearer=ranks.nearer[index],
-                     tied=ranks.tied[index],
+                     tied=ranks.tied[index], image=ranks.image[index],
                      found=np.bincount(query[index], minlength=len(ranks.found)))
     return groups, nth[index] - 1, hits
 

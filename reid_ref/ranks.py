@@ -41,6 +41,8 @@ class GoodRanks:
         1-based rank among kept images; ascending within a query, query after query.
     nearer, tied : int64, shape of `rank`
         Kept images strictly nearer than this one; kept images at its distance, itself included.
+    image : int64, shape of `rank`
+        Its gallery index; -1 where ranks were made by hand.
     found : int64, shape (n,)
         How many entries of `rank` each query has.
     n_good, n_junk, n_kept : int64, shape (n,)
@@ -54,6 +56,7 @@ class GoodRanks:
     rank: Integers
     nearer: Integers
     tied: Integers
+    image: Integers
     found: Integers
     n_good: Integers
     n_junk: Integers
@@ -95,7 +98,8 @@ def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | Non
     rank = np.array([rank for row in ranks for rank in row], dtype=np.int64)
     last = np.array([row[-1] if len(row) else 0 for row in ranks], dtype=np.int64)
     return GoodRanks(
-        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), found=found,
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=-np.ones_like(rank),
+        found=found,
         n_good=found if n_good is None else np.broadcast_to(np.array(n_good, np.int64), n),
         n_junk=np.zeros(n, dtype=np.int64),
         n_kept=last if n_kept is None else np.broadcast_to(np.array(n_kept, np.int64), n),
@@ -124,7 +128,8 @@ def from_index(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = 
     rank = 1 + before[is_good & ~is_junk]
     one = np.ones(1, dtype=np.int64)
     return GoodRanks(
-        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), found=one * len(rank),
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank),
+        image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk], found=one * len(rank),
         n_good=one * len(good), n_junk=one * int(is_junk.sum()),
         n_kept=one * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * one)
 
@@ -146,6 +151,7 @@ def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
     inside = ranks.rank <= top_k
     return replace(
         ranks, rank=ranks.rank[inside], nearer=ranks.nearer[inside], tied=ranks.tied[inside],
+        image=ranks.image[inside],
         found=np.bincount(ranks.query[inside], minlength=len(ranks.found)),
         first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
 
@@ -177,7 +183,7 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     rank = rank[order]
     first = np.where(ranks.found > 0, 0, ranks.first_match)
     first[ranks.found > 0] = rank[(np.cumsum(ranks.found) - ranks.found)[ranks.found > 0]]
-    return replace(ranks, rank=rank, first_match=first)
+    return replace(ranks, rank=rank, image=ranks.image[order], first_match=first)
 
 
 def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
@@ -260,7 +266,7 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     (array([2, 3]), array([2]), array([2]), array([3]))
     """
     roles_of = query_roles(query, gallery, ignored, lists)
-    triples: list[Integers] = []
+    columns: list[Integers] = []
     n_good, n_kept, first_match = (np.zeros(len(query), dtype=np.int64) for _ in range(3))
     for k in range(len(query)):
         good, kept = roles_of(k)
@@ -273,12 +279,58 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
         order = np.argsort(places[0], kind="stable")
         if len(good):
             first_match[k] = places[0, order[0]]
-        triples.append(places[:, order[kept[good[order]]]])
-    rank, nearer, tied = np.concatenate(triples, axis=1)
+        order = order[kept[good[order]]]
+        columns.append(np.vstack([places[:, order], good[order]]))
+    rank, nearer, tied, image = np.concatenate(columns, axis=1)
     return GoodRanks(
-        rank=rank, nearer=nearer, tied=tied,
-        found=np.array([places.shape[1] for places in triples], dtype=np.int64),
+        rank=rank, nearer=nearer, tied=tied, image=image,
+        found=np.array([column.shape[1] for column in columns], dtype=np.int64),
         n_good=n_good, n_junk=len(gallery) - n_kept, n_kept=n_kept, first_match=first_match)
+
+
+def count_junk_as_wrong(ranks: GoodRanks, distances: npt.NDArray[Any], query: Labels,
+                        gallery: Labels, ignored: Iterable[str]) -> GoodRanks:
+    """Return the ranks when label -1 is no longer ignored, from those when it is.
+
+    Only the images of that label are counted, and added: a fraction of the work of `good_ranks`,
+    to which it is equal.
+
+    Parameters
+    ----------
+    ranks : GoodRanks
+        Of the same distances, with "label -1" ignored besides `ignored`, in gallery order.
+    distances, query, gallery
+        As for `good_ranks`.
+    ignored : iterable of str
+        What is ignored still.
+
+    Examples
+    --------
+    >>> problem = np.array([[.1, .2]]), Labels([7], [1]), Labels([-1, 7], [2, 2])
+    >>> count_junk_as_wrong(good_ranks(*problem), *problem, ["same identity, same camera"]).rank
+    array([2])
+    """
+    junk = gallery.identity == JUNK
+    n_junk = int(np.count_nonzero(junk))
+    parts = []
+    ends = np.cumsum(ranks.found)
+    for k in range(len(query)):
+        part = slice(ends[k] - ranks.found[k], ends[k])
+        if query.identity[k] == JUNK:  # its good images were junk: nothing to build on
+            one = slice(k, k + 1)
+            alone = good_ranks(distances[one], Labels(query.identity[one], query.camera[one]),
+                               gallery, ignored)
+            parts.append(alone)
+            continue
+        before, nearer, tied = ranks_of(distances[k], junk, ranks.image[part])
+        rank = ranks.rank[part] + before - 1
+        one_query = {name: getattr(ranks, name)[k:k + 1] for name in ("found", "n_good")}
+        parts.append(GoodRanks(
+            rank=rank, nearer=ranks.nearer[part] + nearer, tied=ranks.tied[part] + tied,
+            image=ranks.image[part], **one_query, n_junk=ranks.n_junk[k:k + 1] - n_junk,
+            n_kept=ranks.n_kept[k:k + 1] + n_junk,
+            first_match=rank[:1] if len(rank) else np.zeros(1, dtype=np.int64)))
+    return concatenate(parts)
 
 
 def ranks_of(row: npt.NDArray[Any], kept: Mask, images: Integers) -> Integers:

@@ -86,8 +86,7 @@ class IndexLists:
 
     def __post_init__(self) -> None:
         for name in ("good", "junk"):
-            lists = tuple(as_integers(np.asarray(one, dtype=None if len(one) else np.int64),
-                                      f"{name}[{k}]")
+            lists = tuple(as_integers(one if len(one) else np.zeros(0, np.int64), f"{name}[{k}]")
                           for k, one in enumerate(getattr(self, name)))
             for k, one in enumerate(lists):
                 if (one < 0).any() or len(np.unique(one)) != len(one):

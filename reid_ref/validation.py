@@ -36,13 +36,76 @@ def warn(message: str) -> None:
 
 
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:
-    """Return `value` as an array; rows of different length have no shape."""
+    """Return `value` as a numpy array, sharing its memory where numpy can.
+
+    Taken: arrays, nested lists, whatever has ``__array__`` (torch tensors in main memory) or
+    only ``__dlpack__``, and lists of these. A tensor that requires grad is detached; bfloat16
+    and float8, which numpy lacks, are widened to float32, which changes no value. No library is
+    imported for this: what these tensors can do is asked of them.
+
+    Raises
+    ------
+    InputError
+        Rows of different length, memory of an accelerator (the device is named), or whatever
+        else numpy cannot read.
+    """
+    if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
+        value = [as_array(one, f"{name}[{k}]") for k, one in enumerate(value)]
     try:
-        return np.asarray(value)
-    except ValueError:
-        raise InputError(
-            f"{name}: expected an array, got rows of different length; every row needs "
-            "the same number of entries") from None
+        array = _read_array(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        kind, device = type(value).__name__, _accelerator(value)
+        if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
+            message = ("an array, got rows of different length; every row needs the same number "
+                       "of entries")
+        elif device:
+            way_out = (f"{name}.cpu()" if hasattr(value, "cpu") else
+                       f"{name}.get()" if hasattr(value, "get") else "a copy in main memory")
+            message = f"an array in main memory, got a {kind} on device {device}; pass {way_out}"
+        else:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            message = (f"an array, got a {kind} that numpy cannot read ({reason}); pass a dense "
+                       "numpy array or a dense tensor in main memory")
+        raise InputError(f"{name}: expected {message}") from None
+    return array.astype(np.float32) if _numpy_lacks(array.dtype) else array
+
+
+#: DLPack's numbers of devices whose memory numpy reads: CPU, and the host's share of CUDA
+#: and ROCm memory.
+_MAIN_MEMORY = {1, 3, 11, 13}
+
+
+def _is_foreign(value: Any) -> bool:
+    return (hasattr(value, "__array__") or hasattr(value, "__dlpack__")) and not isinstance(
+        value, (np.ndarray, np.generic))
+
+
+def _numpy_lacks(dtype: Any) -> bool:
+    return str(dtype).rpartition(".")[2].startswith(("bfloat16", "float8"))
+
+
+def _accelerator(value: Any) -> str:
+    """Return the name of the device that holds `value`, or "" if that is main memory."""
+    device = str(getattr(value, "device", ""))
+    if not device and hasattr(value, "__dlpack_device__"):
+        kind, number = value.__dlpack_device__()
+        device = "" if int(kind) in _MAIN_MEMORY else f"{number} of DLPack type {int(kind)}"
+    return "" if "cpu" in device.lower() else device
+
+
+def _read_array(value: Any) -> npt.NDArray[Any]:
+    """Return what numpy makes of `value`; the errors are those of whoever made it."""
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        if _accelerator(value):
+            raise BufferError("not in main memory")
+        shared: npt.NDArray[Any] = np.from_dlpack(value)
+        return shared
+    if getattr(value, "requires_grad", False) is True:
+        value = value.detach()
+    if (hasattr(value, "float") and _numpy_lacks(getattr(value, "dtype", ""))
+            and not _accelerator(value)):
+        value = value.float()
+    return np.asarray(value)
 
 
 def as_vector(value: Any, name: str) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import reid_ref
 from reid_ref import Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranks import from_lists, good_ranks
+from reid_ref.ranks import GoodRanks, count_junk_as_wrong, from_lists, good_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -108,3 +108,12 @@ def test_the_block_size_of_features_changes_nothing(seed, block_size):
     features = [rng.integers(-9, 10, (n, 5)) for n in (6, 20)]
     same(reid_ref.evaluate(*features, query, gallery, normalize=False, block_size=block_size),
          reid_ref.evaluate(*features, query, gallery, normalize=False))
+
+
+@given(problems())
+def test_junk_counted_as_wrong_is_added_exactly(problem):
+    ignored = ("same identity, same camera",)
+    built = count_junk_as_wrong(good_ranks(*problem), *problem, ignored)
+    expected = good_ranks(*problem, ignored)
+    for name in GoodRanks.__dataclass_fields__:
+        np.testing.assert_array_equal(getattr(built, name), getattr(expected, name), name)

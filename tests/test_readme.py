@@ -35,9 +35,13 @@ def test_screen(command, shown, request):
 
 
 def test_the_python_example_runs(capsys):
-    code, = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code, loop = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert len([line for line in code.splitlines() if line]) <= 8
-    exec(compile(code, "README.md", "exec"), {})
+    names = {}
+    exec(compile(code, "README.md", "exec"), names)
+    names["loader"] = [([[1., 0.]], [7], [1], True), ([[1., 0.], [0., 1.]], [7, 8], [2, 2], False)]
+    exec(compile(loop, "README.md", "exec"), names)
+    assert names["result"].mean_ap == 1.0
     assert capsys.readouterr().out.startswith("0.625 0.5 0.75 convention:matlab|")
 
 

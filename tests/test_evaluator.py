@@ -1,0 +1,550 @@
+"""Batches, tensors and states of several processes: the doubles of `evaluate` on whole arrays."""
+import multiprocessing
+import pickle
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.evaluator import Evaluator
+from reid_ref.validation import as_array
+
+N_QUERY, N_GALLERY = 24, 131
+
+
+def images(dtype=np.float32):
+    """Features, identity, camera and "is a query": every query has a good image."""
+    rng = np.random.default_rng(5)
+    n = N_QUERY + N_GALLERY
+    is_query = np.arange(n) < N_QUERY
+    identity = np.arange(n) % 9 - 1
+    identity[is_query] = np.arange(N_QUERY) % 7 + 1
+    camera = np.where(is_query, 1, np.arange(n) % 4 + 1)
+    features = rng.standard_normal((9, 16))[identity] + 2 * rng.standard_normal((n, 16))
+    return features.astype(dtype), identity, camera, is_query
+
+
+def whole(features, identity, camera, is_query, **settings):
+    return reid_ref.evaluate(
+        features[is_query], features[~is_query], Labels(identity[is_query], camera[is_query]),
+        Labels(identity[~is_query], camera[~is_query]), **settings)
+
+
+def assert_same(result, expected):
+    assert result.signature == expected.signature
+    assert result.counts == expected.counts
+    assert (result.mean_ap, result.mean_inp) == (expected.mean_ap, expected.mean_inp)
+    np.testing.assert_array_equal(result.cmc, expected.cmc)
+    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "fate"):
+        np.testing.assert_array_equal(
+            getattr(result.per_query, name), getattr(expected.per_query, name))
+
+
+def filled(data, size=10, **settings):
+    """Return an evaluator that was given the images in batches of `size`."""
+    evaluator = Evaluator(**settings)
+    features, identity, camera, is_query = data
+    for k in range(0, len(identity), size):
+        part = slice(k, k + size)
+        evaluator.update(features[part], identity[part], camera[part], query=is_query[part])
+    return evaluator
+
+
+# The same doubles, however the images come.
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16"])
+@pytest.mark.parametrize("size", [1, 3, 24, 50, 1000])
+def test_any_batch_size_gives_the_doubles_of_evaluate(size, dtype):
+    data = images(dtype)
+    assert_same(filled(data, size).compute(), whole(*data))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_queries_and_gallery_may_come_mixed(seed):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(N_QUERY + N_GALLERY)
+    data = [column[order] for column in images()]
+    evaluator = Evaluator()
+    for part in np.split(np.arange(len(order)), np.sort(rng.integers(0, len(order), 9))):
+        features, identity, camera, is_query = (column[part] for column in data)
+        evaluator.update(features, identity, camera, query=is_query)
+    assert_same(evaluator.compute(), whole(*data))
+
+
+@pytest.mark.parametrize("settings", [
+    {"metric": "cosine"}, {"metric": "dot", "normalize": False}, {"convention": "torchreid"},
+    {"convention": CONVENTIONS["matlab"].replace(name="mine", top_k=np.int64(7))},
+])
+def test_settings_reach_evaluate_and_survive_a_state(settings):
+    data = images()
+    expected = whole(*data, **settings)
+    evaluator = filled(data, **settings)
+    assert_same(evaluator.compute(), expected)
+    assert_same(Evaluator.from_states([evaluator.state()]).compute(), expected)
+
+
+def test_sides_of_different_dtype():
+    features, identity, camera, is_query = data = images()
+    evaluator = Evaluator(normalize=False)
+    evaluator.update(features[is_query].astype(np.float64), identity[is_query],
+                     camera[is_query], query=True)
+    evaluator.update(features[~is_query], identity[~is_query], camera[~is_query], query=False)
+    expected = reid_ref.evaluate(
+        features[is_query].astype(np.float64), features[~is_query],
+        *(Labels(data[1][side], data[2][side]) for side in (is_query, ~is_query)),
+        normalize=False)
+    assert_same(evaluator.compute(), expected)
+    assert_same(Evaluator.from_states([evaluator.state()]).compute(), expected)
+
+
+def test_options_of_evaluate_are_passed_on():
+    done = []
+    filled(images()).compute(block_size=20, progress=done.append)
+    assert done == [20, 4]
+
+
+def test_batches_are_copied():
+    data = images()
+    evaluator, (features, identity, camera, is_query) = Evaluator(), data
+    for side in (True, False):
+        buffers = [column[is_query == side] for column in (features, identity, camera)]
+        evaluator.update(*buffers, query=side)
+        for buffer in buffers:
+            buffer[:] = 1
+    assert_same(evaluator.compute(), whole(*data))
+
+
+def test_more_may_come_after_compute_and_nothing_is_left_after_reset():
+    data = images()
+    evaluator = filled([column[:100] for column in data])
+    assert_same(evaluator.compute(), whole(*(column[:100] for column in data)))
+    rest = [column[100:] for column in data]
+    evaluator.update(*rest[:3], query=rest[3])
+    assert_same(evaluator.compute(), whole(*data))
+    evaluator.reset()
+    with pytest.raises(InputError, match="expected images, got none"):
+        evaluator.compute()
+    evaluator.update(np.ones((1, 3)), [1], [1], query=True)  # another dimension
+
+
+def test_an_empty_batch_does_no_harm():
+    data = images()
+    evaluator = filled(data)
+    evaluator.update(np.zeros((0, 3)), [], [], query=True)
+    assert_same(evaluator.compute(), whole(*data))
+
+
+# Several processes.
+
+def test_merge_goes_process_by_process():
+    data = images()
+    parts = [slice(0, 40), slice(40, 50), slice(50, None)]
+    one, two, three = (filled([column[part] for column in data]) for part in parts)
+    states = [each.state() for each in (one, two, three)]
+    one.merge(two)
+    one.merge(three)
+    assert_same(one.compute(), whole(*data))
+    assert_same(Evaluator.from_states(states).compute(), whole(*data))
+
+
+def test_states_are_plain_arrays(tmp_path):
+    data = images()
+    state = filled(data).state()
+    assert all(type(array) is np.ndarray and array.dtype != object for array in state.values())
+    np.savez(tmp_path / "state.npz", **state)
+    with np.load(tmp_path / "state.npz", allow_pickle=False) as loaded:
+        assert_same(Evaluator.from_states([loaded]).compute(), whole(*data))
+    assert_same(Evaluator.from_states(
+        [pickle.loads(pickle.dumps(state))]).compute(), whole(*data))
+
+
+def test_a_process_without_images_does_no_harm():
+    data = images()
+    states = [Evaluator().state(), filled(data).state(), Evaluator().state()]
+    assert_same(Evaluator.from_states(states).compute(), whole(*data))
+
+
+def share_of(rank, processes, n):
+    """Places of the images that `DistributedSampler` deals out: the first ones fill up."""
+    return np.resize(np.arange(n), -(-n // processes) * processes)[rank::processes]
+
+
+def work(rank):
+    features, identity, camera, is_query = images()
+    evaluator = Evaluator("cosine")
+    for part in np.array_split(share_of(rank, 2, len(identity)), 5):
+        evaluator.update(features[part], identity[part], camera[part], query=is_query[part],
+                         index=part)
+    return evaluator.state()
+
+
+def test_two_real_processes():
+    data = images()
+    assert len(data[1]) % 2 == 1  # so that one image comes twice
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        states = pool.map(work, range(2), chunksize=1)
+        pool.close()
+        pool.join()
+    assert sum(len(state[f"{side}_index"])
+               for state in states for side in ("query", "gallery")) == len(data[1]) + 1
+    assert_same(Evaluator.from_states(states).compute(), whole(*data, metric="cosine"))
+    assert_same(Evaluator.from_states(states[::-1]).compute(), whole(*data, metric="cosine"))
+
+
+# Index.
+
+def test_the_first_image_of_an_index_counts_and_order_is_that_of_the_dataset():
+    features, identity, camera, is_query = images()
+    changed = features + 1
+    evaluator = Evaluator()
+    for part, values in ((np.arange(154, 60, -1), changed), (np.arange(70, -1, -1), features)):
+        evaluator.update(values[part], identity[part], camera[part], query=is_query[part],
+                         index=part)
+    expected = np.concatenate([features[:61], changed[61:]])  # 61 to 70 came twice
+    assert_same(evaluator.compute(), whole(expected, identity, camera, is_query))
+
+
+def test_without_index_every_image_counts():
+    evaluator = filled(images())
+    evaluator.merge(evaluator)
+    assert evaluator.compute().counts.gallery == 2 * N_GALLERY
+
+
+def test_both_sides_may_be_numbered_from_0():
+    data = images()
+    evaluator = Evaluator()
+    for side in (True, False):
+        chosen = data[3] == side
+        for _ in range(2):
+            evaluator.update(*(column[chosen] for column in data[:3]), query=side,
+                             index=np.arange(np.count_nonzero(chosen)))
+    assert_same(evaluator.compute(), whole(*data))
+
+
+def test_images_that_share_an_index_share_labels():
+    evaluator = Evaluator()
+    evaluator.update(np.eye(2), [1, 2], [1, 1], query=True, index=[0, 1])
+    for identity in ([1, 2], [3, 4]):
+        evaluator.update(np.eye(2), identity, [2, 2], query=False, index=[0, 1])
+    with pytest.raises(InputError, match=(
+            "index: two gallery images share index 0 but not their labels: identity 1 on camera "
+            "2, and identity 3 on camera 2; pass the place in the dataset, not in the batch")):
+        evaluator.compute()
+
+
+# Arrays of other libraries.
+
+class OnlyDLPack:
+    """An array that speaks nothing but DLPack; `kind` is its device, in DLPack's numbers."""
+
+    def __init__(self, array, kind=1):
+        self._array, self._kind = array, kind
+
+    def __dlpack__(self, **options):
+        assert self._kind == 1, "memory of an accelerator was asked for"
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._kind, 0
+
+
+class OnAccelerator:
+    """Refuses as torch does; `way_out` is the method that copies to main memory."""
+
+    device, requires_grad, dtype = "cuda:0", True, "torch.bfloat16"
+
+    def __init__(self, way_out="cpu"):
+        setattr(self, way_out, None)
+
+    def detach(self):
+        return self
+
+    def float(self):
+        raise AssertionError("memory of the accelerator was spent")
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
+
+
+def test_dlpack_alone_is_enough_and_shares_memory():
+    array = np.arange(6.0).reshape(2, 3)
+    assert np.shares_memory(as_array(OnlyDLPack(array), "features"), array)
+    data = images()
+    assert_same(filled([OnlySlices(column) for column in data]).compute(), whole(*data))
+    np.testing.assert_array_equal(
+        as_array([OnlyDLPack(row) for row in array], "features"), array)
+
+
+class OnlySlices:
+    """Slices of it speak nothing but DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __len__(self):
+        return len(self._array)
+
+    def __getitem__(self, part):
+        return OnlyDLPack(self._array[part])
+
+
+def test_arrays_are_not_copied():
+    array = np.arange(6.0).reshape(2, 3)
+    assert as_array(array, "features") is array
+    array.flags.writeable = False
+    assert np.shares_memory(as_array(array, "features"), array)
+
+
+@pytest.mark.parametrize(("value", "message"), [
+    (OnAccelerator(), r"features: expected an array in main memory, got a OnAccelerator on "
+     r"device cuda:0; pass features\.cpu\(\)"),
+    (OnAccelerator("get"), r"on device cuda:0; pass features\.get\(\)"),
+    ([OnAccelerator()], r"features\[0\]: .* on device cuda:0; pass features\[0\]\.cpu\(\)"),
+    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array in main memory, got a "
+     "OnlyDLPack on device 0 of DLPack type 2; pass a copy in main memory"),
+    ([[1, 2], [3]], "features: expected an array, got rows of different length"),
+    ([OnlyDLPack(np.ones(2)), OnlyDLPack(np.ones(3))], "got rows of different length"),
+])
+def test_memory_that_numpy_cannot_read(value, message):
+    with pytest.raises(InputError, match=message) as caught:
+        as_array(value, "features")
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", ["query_features", "gallery_features", "distances"])
+def test_an_accelerator_is_refused_by_the_name_of_the_argument(name):
+    sides = Labels([1], [1]), Labels([1], [2])
+    with pytest.raises(InputError, match=rf"{name}: .* device cuda:0; pass {name}\.cpu\(\)"):
+        if name == "distances":
+            reid_ref.evaluate_distances(OnAccelerator(), *sides)
+        else:
+            features = {"query_features": [[1.]], "gallery_features": [[1.]],
+                        name: OnAccelerator()}
+            reid_ref.evaluate(**features, query=sides[0], gallery=sides[1])
+
+
+def test_labels_on_an_accelerator():
+    with pytest.raises(InputError, match=r"camera: .* device cuda:0; pass camera\.cpu\(\)"):
+        Labels([1], OnAccelerator())
+
+
+def test_numbers_that_an_extension_of_numpy_knows():
+    """As ml_dtypes (jax) does it: an array whose dtype, bfloat16, numpy can only convert."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = as_array(np.array([1.5, 2.0], ml_dtypes.bfloat16), "features")
+    assert array.dtype == np.float32 and array.tolist() == [1.5, 2.0]
+
+
+def test_torch_is_never_loaded():
+    code = """
+import sys, numpy as np
+from reid_ref.evaluator import Evaluator
+evaluator = Evaluator()
+evaluator.update(np.eye(2), [1, 2], [1, 1], query=True)
+evaluator.update([[1., 0.], [0., 2.]], [1, 2], [2, 2], query=False)
+print(Evaluator.from_states([evaluator.state()]).compute().mean_ap, "torch" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1.0 False\n" and done.stderr == ""
+
+
+# torch itself.
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed: real tensors untried")
+
+
+@pytest.fixture
+def tensors(torch):
+    return [torch.from_numpy(column.copy()) for column in images()]
+
+
+def test_tensors_share_their_memory(torch):
+    tensor = torch.ones(2, 3)
+    for each in (tensor, tensor.clone().requires_grad_(), torch.nn.Parameter(tensor)):
+        assert np.shares_memory(as_array(each, "features"), each.detach().numpy())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("grad", [False, True])
+def test_tensors_give_the_doubles_of_arrays(tensors, torch, dtype, grad):
+    tensors[0] = tensors[0].to(getattr(torch, dtype)).requires_grad_(grad)
+    data = [as_array(column, "") for column in tensors]
+    assert data[0].dtype == dtype
+    assert_same(filled(tensors, 32).compute(), whole(*data))
+    features, identity, camera, is_query = tensors
+    assert_same(whole(features, identity, camera, is_query), whole(*data))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn"])
+@pytest.mark.parametrize("grad", [False, True])
+def test_what_numpy_lacks_is_widened(tensors, torch, dtype, grad):
+    if dtype == "float8_e4m3fn" and not hasattr(torch, dtype):
+        pytest.skip("this torch has no float8")
+    narrow = tensors[0].to(getattr(torch, dtype))
+    expected = narrow.float().numpy()
+    tensors[0] = narrow.requires_grad_(grad and dtype == "bfloat16")
+    array = as_array(tensors[0], "features")
+    assert array.dtype == np.float32
+    np.testing.assert_array_equal(array, expected)
+    evaluator = Evaluator()
+    evaluator.update(*tensors[:3], query=tensors[3])
+    assert_same(evaluator.compute(), whole(expected, *images()[1:]))
+
+
+def test_distances_and_labels_as_tensors(tensors, torch):
+    rng = np.random.default_rng(3)
+    distances = rng.standard_normal((N_QUERY, N_GALLERY)).astype(np.float32)
+    _, identity, camera, is_query = tensors
+    sides = [Labels(identity[side].to(torch.int32), list(camera[side]))
+             for side in (is_query, ~is_query)]
+    assert sides[0].camera.dtype == np.int64
+    plain = [Labels(side.identity, side.camera) for side in sides]
+    assert_same(
+        reid_ref.evaluate_distances(torch.from_numpy(distances).requires_grad_(), *sides),
+        reid_ref.evaluate_distances(distances, *plain))
+
+
+def test_a_list_of_tensors(torch):
+    rows = [torch.ones(3, dtype=torch.bfloat16), torch.zeros(3, requires_grad=True)]
+    np.testing.assert_array_equal(as_array(rows, "features"), [[1, 1, 1], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda tensor: tensor.to("meta"), "got a Tensor on device meta; pass features.cpu()"),
+    (lambda tensor: tensor.to_sparse(),
+     "features: expected an array, got a Tensor that numpy cannot read (can't convert Sparse "
+     "layout tensor to numpy. Use Tensor.to_dense() first); pass a dense numpy array or a dense "
+     "tensor in main memory"),
+])
+def test_tensors_that_numpy_cannot_read(torch, make, message):
+    with pytest.raises(InputError) as caught:
+        as_array(make(torch.ones(2, 3)), "features")
+    assert message in str(caught.value)
+
+
+def test_a_real_sampler_of_torch(torch, tensors):
+    from torch.utils.data import DataLoader, TensorDataset
+    from torch.utils.data.distributed import DistributedSampler
+
+    features, identity, camera, is_query = tensors
+    dataset = TensorDataset(features, identity, camera, is_query, torch.arange(len(identity)))
+    states = []
+    for rank in range(4):
+        evaluator = Evaluator()
+        sampler = DistributedSampler(dataset, num_replicas=4, rank=rank, shuffle=True)
+        for *columns, query, index in DataLoader(dataset, batch_size=8, sampler=sampler):
+            evaluator.update(*columns, query=query, index=index)
+        states.append(evaluator.state())
+    assert_same(Evaluator.from_states(states).compute(), whole(*images()))
+
+
+# Bad input: one message each, and nothing added.
+
+GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "query": True}
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"features": np.eye(3)},
+     r"features: expected shape \(2, d\), one row for each identity, got \(3, 3\)$"),
+    ({"features": np.ones(3), "identity": [1], "camera": [1]},
+     r"got \(3,\); a single image is a row: features\[None\]"),
+    ({"features": np.eye(2) * 1j}, "features: expected real numbers, got dtype complex128"),
+    ({"features": np.eye(2).astype(str)}, "features: expected real numbers, got dtype <U"),
+    ({"features": OnAccelerator()}, r"device cuda:0; pass features\.cpu\(\)"),
+    ({"camera": [1]}, "camera: expected 2 entries, one for each identity, got 1"),
+    ({"identity": [1, 1.5]}, "identity: expected whole numbers, got 1.5 at index 1"),
+    ({"query": [True]}, "query: expected True, False or 2 booleans, one for each identity, got "
+     r"dtype bool, shape \(1,\); a comparison makes a mask"),
+    ({"query": 1}, r"query: .* got dtype int64, shape \(\)"),
+    ({"query": [0, 1]}, r"query: .* got dtype int64, shape \(2,\)"),
+    ({"query": None}, "query: .* got dtype object"),
+    ({"index": [1]}, "index: expected 2 entries, one for each identity, got 1"),
+    ({"index": [1, .5]}, "index: expected whole numbers, got 0.5 at index 1"),
+    ({"index": [1, 2]}, "index: got one, where earlier batches had none; pass it with every"),
+    ({"features": np.ones((2, 5))}, "features: expected 2 dimensions, as in earlier batches, got "
+     r"5; all must come from the same model \(reset\(\) starts anew\)"),
+])
+def test_bad_batches(change, message):
+    evaluator = Evaluator()
+    evaluator.update(**GOOD)
+    before = pickle.dumps(evaluator.state())
+    with pytest.raises(InputError, match=message):
+        evaluator.update(**{**GOOD, **change})
+    assert pickle.dumps(evaluator.state()) == before
+
+
+def test_a_batch_without_index_where_earlier_ones_had_one():
+    evaluator = Evaluator()
+    evaluator.update(**GOOD, index=[4, 2])
+    with pytest.raises(InputError, match="index: got none, where earlier batches had one"):
+        evaluator.update(**{**GOOD, "query": False})
+
+
+@pytest.mark.parametrize(("query", "message"), [
+    (True, r"expected gallery images, got none beside 2 query images; .*query=False\)"),
+    (False, r"expected query images, got none beside 2 gallery images; .*query=True\)"),
+    (None, r"evaluator: expected images, got none; call update\(\) before compute\(\)"),
+])
+def test_a_missing_side(query, message):
+    evaluator = Evaluator()
+    if query is not None:
+        evaluator.update(**{**GOOD, "query": query})
+    with pytest.raises(InputError, match=message):
+        evaluator.compute()
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"metric": "manhattan"}, "metric: unknown 'manhattan'"),
+    ({"convention": "matlba"}, "convention: unknown 'matlba'.*Did you mean 'matlab'"),
+])
+def test_bad_settings(settings, message):
+    with pytest.raises(InputError, match=message):
+        Evaluator(**settings)
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"metric": "dot"}, "expected the same settings, metric 'euclidean', got 'dot'"),
+    ({"normalize": False}, "expected the same settings, normalize True, got False"),
+    ({"convention": "mars"}, "expected the same settings, convention 'matlab', got 'mars'"),
+    ({"convention": CONVENTIONS["matlab"].replace(name="matlab", ap="step")},
+     "expected the same settings, convention Convention.*trapezoid.*got Convention.*step"),
+    ({}, "features: expected 2 dimensions, as in earlier batches, got 3"),
+])
+def test_evaluators_that_do_not_go_together(settings, message):
+    one, other = Evaluator(), Evaluator(**settings)
+    one.update(**GOOD)
+    other.update(np.eye(3), [1, 2, 3], [2, 2, 2], query=False)
+    before = pickle.dumps(one.state())
+    with pytest.raises(InputError, match=f"^other: {message}"):
+        one.merge(other)
+    assert pickle.dumps(one.state()) == before
+    with pytest.raises(InputError, match=rf"^states\[1\]: {message}"):
+        Evaluator.from_states([one.state(), other.state()])
+
+
+def test_merge_takes_evaluators():
+    with pytest.raises(InputError, match=r"other: expected an Evaluator, got dict; .*from_states"):
+        Evaluator().merge(Evaluator().state())
+
+
+@pytest.mark.parametrize("state", [
+    {}, None, 7, {"settings": "{}"}, {"settings": "[]"}, {"settings": "not JSON"},
+    {**filled(images()).state(), "gallery_camera": np.zeros(3)},
+    {key: value for key, value in filled(images()).state().items() if key != "query_features"},
+    types.MappingProxyType({"settings": np.array('{"convention": {"nme": "x"}}')}),
+])
+def test_what_is_no_state(state):
+    with pytest.raises(InputError, match=(
+            r"states\[1\]: expected what Evaluator.state\(\) returns, got a \w+ that is none")):
+        Evaluator.from_states([Evaluator().state(), state])
+
+
+def test_no_state_at_all():
+    with pytest.raises(InputError, match="states: expected at least one state, got none"):
+        Evaluator.from_states([])

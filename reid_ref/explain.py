@@ -17,8 +17,9 @@ from reid_ref.conventions import (
     ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED, Convention,
     find_convention)
 from reid_ref.evaluate import evaluate_conventions
-from reid_ref.ranks import JUNK, query_roles, ranks_of
+from reid_ref.ranks import ranks_of
 from reid_ref.result import IndexLists, Labels, Result
+from reid_ref.roles import JUNK, query_roles
 from reid_ref.validation import InputError
 
 #: The choices in the order in which they are changed.

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.ranks import in_order, query_roles
+from reid_ref.ranks import in_order
+from reid_ref.roles import query_roles
 from reid_ref.result import Doubles, IndexLists, Labels
 from reid_ref.validation import Integers
 

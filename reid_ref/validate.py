@@ -47,8 +47,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranks import JUNK, from_lists
+from reid_ref.ranks import from_lists
 from reid_ref.result import Labels
+from reid_ref.roles import JUNK
 from reid_ref.validation import InputError, Integers, check_features, warn
 
 if TYPE_CHECKING:

@@ -53,18 +53,20 @@ class Curves:
             values = np.concatenate(self._parts[self._key(convention)])
             if convention.cmc == "identities":
                 counts = np.bincount(values, minlength=self._length(convention) + 1)[1:]
-                curve: Doubles = np.cumsum(_divide(counts.astype(np.float64), n_query))
+                # SYSU-MM01's script adds up shares, not counts.
+                curve: Doubles = np.cumsum(
+                    metrics.per_query_share(counts.astype(np.float64), n_query))
                 return curve
             matched = values[~np.isnan(values[:, 0])]
-            return _divide(np.cumsum(matched, axis=0)[-1] if len(matched)
-                           else np.zeros(values.shape[1]), n_query)
+            total = np.cumsum(matched, axis=0)[-1] if len(matched) else np.zeros(values.shape[1])
+            return metrics.per_query_share(total, n_query)
         length = self._length(convention, ranks)
         if convention.cmc == "all-shots":
             return metrics.cumulative_matching_all_shots(ranks, length, n_query)
         curve = metrics.cumulative_matching(ranks.first_match, length, n_query)
         if convention.arithmetic == "float32":
-            matches = curve * n_query if n_query else curve
-            curve = _divide(matches.round().astype(np.float32), n_query).astype(np.float64)
+            counts = (curve * n_query).round().astype(np.float32)
+            curve = metrics.per_query_share(counts, n_query).astype(np.float64)
         return curve
 
     def _key(self, convention: Convention) -> tuple[Any, ...]:
@@ -83,10 +85,3 @@ class Curves:
         if convention.cmc_length == "shortest" and ranks is not None:
             return int(ranks.n_kept.min())
         return n_gallery
-
-
-def _divide(values: npt.NDArray[Any], n_query: int) -> Doubles:
-    """Divide by the number of queries, in the precision of `values`; NaN where there is none."""
-    with np.errstate(invalid="ignore"):
-        curve: Doubles = values / values.dtype.type(n_query)
-    return curve

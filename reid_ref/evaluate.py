@@ -22,7 +22,10 @@ from reid_ref.validation import (
     check_block_size, check_choice, check_distances, check_features, check_lists,
     check_real_distances, warn)
 
-#: Called with the number of queries done after each block.
+#: Queries ranked at a time: progress is told of each piece, and copies stay small.
+PIECE = 128
+
+#: Called with the number of queries done after each piece.
 Progress = Callable[[int], object]
 
 
@@ -50,7 +53,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     block_size : int, optional
         Queries in a block of distances.
     progress : callable, optional
-        Called with the number of queries done after each block.
+        Called with the number of queries done, piece by piece.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     block_size : int, optional
         Queries handled at a time.
     progress : callable, optional
-        Called with the number of queries done after each block.
+        Called with the number of queries done, piece by piece.
 
     Returns
     -------
@@ -271,7 +274,7 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     curves = Curves(asked, query, gallery)
     parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in _cheapest_first(asked)}
     done = n_nan = 0
-    for block in blocks:
+    for block in _pieces(blocks):
         part = slice(done, done + len(block))
         rows = Labels(query.identity[part], query.camera[part])
         own_lists = lists and IndexLists(lists.good[part], lists.junk[part])
@@ -301,6 +304,13 @@ def rank_key(convention: Convention) -> RankKey:
     """Return what this convention's ranks depend on; orders that counts give count as one."""
     order = convention.ties if convention.ties.startswith("numpy") else "gallery-order"
     return convention.ignored, order, convention.arithmetic
+
+
+def _pieces(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]:
+    """Yield the blocks in pieces of `PIECE` queries."""
+    for block in blocks:
+        for start in range(0, len(block), PIECE):
+            yield block[start:start + PIECE]
 
 
 def _cheapest_first(conventions: list[Convention]) -> list[RankKey]:

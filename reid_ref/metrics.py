@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -320,10 +321,7 @@ def cumulative_matching(first_match: Integers, length: int, n_query: int) -> Dou
     array([0.5, 1. , 1. , 1. , 1. ])
     """
     matches = first_match[(first_match > 0) & (first_match <= length)]
-    counts = np.cumsum(np.bincount(matches, minlength=length + 1)[1:])
-    with np.errstate(invalid="ignore"):
-        curve: Doubles = counts / n_query
-    return curve
+    return per_query_share(np.cumsum(np.bincount(matches, minlength=length + 1)[1:]), n_query)
 
 
 def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
@@ -343,9 +341,21 @@ def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -
     inside = place < length
     weight = 1.0 / _n_good(ranks)[inside]
     steps = np.bincount(place[inside], weights=weight, minlength=length).astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        curve: Doubles = np.cumsum(steps) / n_query
-    return curve
+    return per_query_share(np.cumsum(steps), n_query)
+
+
+def per_query_share(sums: npt.NDArray[Any], n_query: int) -> Doubles:
+    """Divide sums over queries by their number, in the precision of `sums`; NaN of no query.
+
+    Examples
+    --------
+    >>> per_query_share(np.array([1., 2.]), 2), per_query_share(np.array([1.]), 0)
+    (array([0.5, 1. ]), array([nan]))
+    """
+    if not n_query:
+        return np.full(len(sums), np.nan)
+    share: Doubles = sums / (sums.dtype.type(n_query) if sums.dtype.kind == "f" else n_query)
+    return share
 
 
 def mean_in_order(values: Doubles) -> float:

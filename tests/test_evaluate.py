@@ -256,3 +256,26 @@ def test_a_distance_is_the_same_in_every_block(metric, normalize, dimension):
     for block_size in (1, 2, 3, 16, 17, 64, 69):
         blocks = distance_blocks(query, gallery, metric, normalize, block_size)
         np.testing.assert_array_equal(np.concatenate(list(blocks)), whole)
+
+
+@pytest.mark.parametrize("name", sorted(set(reid_ref.CONVENTIONS) - {"veri", "oxford"}))
+@pytest.mark.parametrize("case", ["absent", "junk query", "nothing kept", "one of each"])
+def test_no_convention_stumbles_over_queries_without_a_match(name, case):
+    query, gallery = {
+        "absent": (Labels([5], [1]), Labels([1, 2], [2, 2])),
+        "junk query": (Labels([-1], [1]), Labels([-1, 2], [2, 2])),
+        "nothing kept": (Labels([1], [1]), Labels([1, 1], [1, 1])),
+        "one of each": (Labels([1, 5], [1, 1]), Labels([1, 2], [2, 2])),
+    }[case]
+    distances = np.arange(2.0 * len(query)).reshape(len(query), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", UserWarning)
+        result = reid_ref.evaluate_distances(distances, query, gallery, name)
+        found = reid_ref.evaluate_distances(
+            distances, query, gallery, reid_ref.CONVENTIONS[name].replace(recall="found", top_k=1))
+    for one in (result, found):
+        known = one.cmc[~np.isnan(one.cmc)]
+        assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
+        assert np.isnan(one.mean_ap) or 0 <= one.mean_ap <= 1
+        assert np.isnan(one.cmc).all() or not np.isnan(one.cmc).any()

@@ -69,6 +69,15 @@ def test_sketch_reid():
                            f"Rank@10:{result.cmc[9]:.6f}", f"mAP:{result.mean_ap:.6f}"]
 
 
+def test_sketch_reid_by_the_rule_of_torchreid():
+    # As its evaluator printed it; mINP by the same ranks.
+    data = read_result(SHARED / "real" / "sketch_reid" / "pytorch_result.mat")
+    for name in ("torchreid", "fast-reid", "reid-survey"):
+        result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                   data.gallery, convention=name)
+        assert f"{result.mean_ap:.6f} {result.mean_inp:.6f}" == "0.217137 0.187561"
+
+
 def test_cuhk03_np():
     folder = SHARED / "real" / "cuhk03_np_100q"
     data = read_result(*(folder / f"{name}.txt" for name in (

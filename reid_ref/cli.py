@@ -6,6 +6,7 @@ ends in one line on stderr and exit code 2.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -21,13 +22,17 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     from reid_ref.validation import InputError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
+            stream.reconfigure(errors="backslashreplace")
     args = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             status = int(args.run(args))
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             return status
     except InputError as error:
         print(f"reid-ref: error: {error}", file=sys.stderr)
@@ -37,8 +42,17 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        # A full disk behind stdout, a name that is too long: whatever no check foresaw.
+        _drop_output()
+        print(f"reid-ref: error: {error}", file=sys.stderr)
+        return 2
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _parser() -> argparse.ArgumentParser:

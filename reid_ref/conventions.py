@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.validation import InputError, check_choice
 
@@ -21,6 +23,9 @@ IGNORED = {
     "same location": "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
     "listed as junk": "the query's junk list; good are those of its good list",
 }
+
+#: What most Python evaluators ignore.
+OWN_CAMERA = ("same identity, same camera",)
 
 #: What recall, and so AP, divides by.
 RECALL = {
@@ -138,12 +143,18 @@ class Convention:
         object.__setattr__(self, "ignored", tuple(self.ignored))
         for rule in self.ignored:
             check_choice(rule, "ignored", IGNORED)
+        if "listed as junk" in self.ignored and len(self.ignored) > 1:
+            raise InputError("ignored: 'listed as junk' stands alone, since lists name every "
+                             f"ignored image; got {', '.join(self.ignored)}")
         if isinstance(self.cmc_length, str):
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
-        elif self.cmc_length < 1:
-            raise InputError(f"cmc_length: expected at least 1 rank, got {self.cmc_length}")
-        if self.top_k is not None and self.top_k < 1:
-            raise InputError(f"top_k: expected at least 1, got {self.top_k}")
+        else:
+            _check_count(self.cmc_length, "cmc_length")
+        if self.top_k is not None:
+            _check_count(self.top_k, "top_k")
+            if self.cmc not in ("first-match", "all-shots"):
+                raise InputError(f"top_k: cuts ranked lists of images, got CMC {self.cmc!r}, "
+                                 "which counts identities")
         if self.arithmetic == "float32":
             check_choice(self.ap, "ap in float32", FLOAT32_RULES)
         if self.ties == "grouped":
@@ -160,14 +171,20 @@ class Convention:
         unknown = [key for key in changes if key not in self.__dataclass_fields__]
         if unknown:
             check_choice(unknown[0], "replace", self.__dataclass_fields__)
-        words = ",".join(f"{key}={_plain(value)}" for key, value in changes.items()
+        words = ",".join(f"{key}={as_text(value)}" for key, value in changes.items()
                          if key not in ("name", "source", "differences"))
         name = f"{self.name}[{words}]" if words else self.name
         return replace(self, **{"name": name, **changes})
 
 
-def _plain(value: Any) -> str:
-    return "+".join(value) if isinstance(value, (tuple, list)) else str(value)
+def _check_count(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+
+
+def as_text(value: Any) -> str:
+    """Return a choice in words; several are joined by +."""
+    return "+".join(value) or "nothing" if isinstance(value, (tuple, list)) else str(value)
 
 
 _STEP = "AP by the step rule: higher, never lower"
@@ -185,19 +202,18 @@ def _numbered(*differences: str) -> tuple[str, ...]:
     return tuple(f"{k}. {text}." for k, text in enumerate(differences, 1))
 
 
-_OWN_CAMERA = ("same identity, same camera",)
 _TORCHREID = Convention(
     name="torchreid", source="KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py, "
     "eval_market1501",
     differences=_numbered(_STEP, _JUNK_WRONG, _DROP, _ARGSORT, _CMC50),
-    ignored=_OWN_CAMERA, ap="step", unmatched="drop", cmc_length=50)
+    ignored=OWN_CAMERA, ap="step", unmatched="drop", cmc_length=50)
 _OPEN_REID = Convention(
     name="open-reid", source="Cysu/open-reid 3293ca7, reid/evaluation_metrics/ranking.py, "
     "mean_ap and cmc with first_match_break (its Market-1501 setting); scikit-learn >= 0.19",
     differences=_numbered(
         "AP by scikit-learn since 0.19: step, equal distances as one group: higher without ties",
         _JUNK_WRONG, _DROP, "CMC over the first 100 ranks: the same numbers, cut off", _ARGSORT),
-    ignored=_OWN_CAMERA, ap="sklearn-0.19", unmatched="drop", cmc_length=100)
+    ignored=OWN_CAMERA, ap="sklearn-0.19", unmatched="drop", cmc_length=100)
 _OPEN_REID_018 = "AP by scikit-learn 0.18: trapezoid, equal distances as one group: the same " \
     "without ties"
 _TRIPLET = Convention(
@@ -266,7 +282,8 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
     _OPEN_REID.replace(
         name="open-reid-sklearn-0.18", ap="sklearn-0.18",
         source=_OPEN_REID.source.replace(">= 0.19", "0.18"),
-        differences=_numbered(_OPEN_REID_018, _JUNK_WRONG, _DROP, _CMC50.replace("50", "100"))),
+        differences=_numbered(
+            _OPEN_REID_018, _JUNK_WRONG, _DROP, _CMC50.replace("50", "100"), _ARGSORT)),
     _OPEN_REID.replace(
         name="open-reid-allshots", cmc="all-shots",
         source=_OPEN_REID.source.replace(" with first_match_break (its Market-1501 setting)",
@@ -276,8 +293,10 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
     _OPEN_REID.replace(
         name="open-reid-allshots-sklearn-0.18", cmc="all-shots", ap="sklearn-0.18",
         source="Cysu/open-reid 3293ca7, reid/evaluation_metrics/ranking.py; scikit-learn 0.18",
-        differences=_numbered(_OPEN_REID_018, _JUNK_WRONG, _DROP,
-                              "CMC counts every good image, by the wrong ones before it: lower")),
+        differences=_numbered(
+            _OPEN_REID_018, _JUNK_WRONG, _DROP,
+            "CMC counts every good image, by the wrong ones before it, over the first 100 ranks: "
+            "lower", _ARGSORT)),
     _OPEN_REID.replace(
         name="open-reid-cuhk03", cmc="single-gallery-shot-other-cameras",
         source="Cysu/open-reid 3293ca7, reid/evaluation_metrics/ranking.py, cmc with "
@@ -293,8 +312,8 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
                "separate_camera_set and single_gallery_shot; scikit-learn 0.18",
         differences=_numbered(
             _OPEN_REID_018, _JUNK_WRONG, _DROP,
-            "CMC of one image drawn from each identity of the other cameras: higher; it draws 10 "
-            "times, here is the expectation")),
+            "CMC of one image drawn from each identity of the other cameras, over the first 100 "
+            "ranks: higher; it draws 10 times, here is the expectation", _ARGSORT)),
     _TRIPLET,
     _TRIPLET.replace(
         name="triplet-reid-sklearn-0.18", ap="sklearn-0.18",
@@ -323,7 +342,7 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
         differences=_numbered(
             _STEP, _JUNK_WRONG, _DROP, _ARGSORT,
             "CMC of one gallery image drawn from each identity: higher; the evaluator draws 10 "
-            "times, here is the expectation, which no seed moves")),
+            "times, here is the expectation, which no seed moves; over the first 50 ranks")),
     _TORCHREID.replace(
         name="cuhk03-single-shot-draws", cmc="single-gallery-shot-draws",
         source="KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py, eval_cuhk03 "
@@ -331,7 +350,7 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
         differences=_numbered(
             _STEP, _JUNK_WRONG, _DROP, _ARGSORT,
             "CMC of one gallery image drawn from each identity, 10 draws by seed 0: higher, and "
-            "off the expectation by up to some points")),
+            "off the expectation by up to some points; over the first 50 ranks")),
     Convention(
         name="sysu-mm01",
         source="wuancong/SYSU-MM01 0499112, evaluation/get_map_multi_cam.m and "

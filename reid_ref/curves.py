@@ -78,10 +78,10 @@ class Curves:
 
     def _length(self, convention: Convention, ranks: GoodRanks | None = None) -> int:
         n_gallery = len(self._gallery)
-        if isinstance(convention.cmc_length, int):
-            return min(convention.cmc_length, n_gallery)
+        if not isinstance(convention.cmc_length, str):
+            return min(int(convention.cmc_length), n_gallery)
         if convention.cmc_length == "identities" or convention.cmc == "identities":
             return len(np.unique(self._gallery.identity))
         if convention.cmc_length == "shortest" and ranks is not None:
-            return int(ranks.n_kept.min())
+            return max(1, int(ranks.n_kept.min()))
         return n_gallery

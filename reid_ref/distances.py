@@ -51,7 +51,7 @@ METRICS = {
 def unit_rows(features: Array) -> Array:
     """Divide each row by its 2-norm; a row of zeros becomes NaN, as in the drivers."""
     with np.errstate(invalid="ignore"):
-        unit: Array = features / np.sqrt(_squares(features))[:, np.newaxis]
+        unit: Array = features / _norms(features)[:, np.newaxis]
     return unit
 
 
@@ -94,7 +94,7 @@ def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
     if normalize:
         query = unit_rows(query)
         with np.errstate(divide="ignore"):
-            gallery_scale = 1 / np.sqrt(_squares(gallery))
+            gallery_scale = 1 / _norms(gallery)
     elif metric == "euclidean":
         query_square, gallery_square = _squares(query), _squares(gallery)
     if block_size is None:
@@ -126,6 +126,13 @@ def _product(rows: Array, gallery: Array) -> Array:
         rows = np.concatenate([rows, np.zeros((padding, rows.shape[1]), rows.dtype)])
     product: Array = rows @ gallery.T
     return product[:len(product) - padding]
+
+
+def _norms(features: Array) -> Array:
+    # Squares in double: those of float32 features overflow from 1e19 on, and vanish below 1e-23.
+    squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+    norms: Array = np.sqrt(squares).astype(features.dtype)
+    return norms
 
 
 def _squares(features: Array) -> Array:

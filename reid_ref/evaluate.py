@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.conventions import Convention, find_convention
+from reid_ref.conventions import OWN_CAMERA, Convention, find_convention
 from reid_ref.curves import Curves
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
 from reid_ref.metrics import AP_RULES
@@ -19,8 +19,8 @@ from reid_ref.ranks import GoodRanks, concatenate, count_junk_as_wrong, from_ind
 from reid_ref.result import IndexLists, Labels, Result
 from reid_ref.summary import summarize
 from reid_ref.validation import (
-    check_block_size, check_choice, check_distances, check_features, check_lists,
-    check_real_distances, warn)
+    InputError, check_block_size, check_choice, check_distances, check_distinct, check_features,
+    check_lists, check_real_distances, warn)
 
 #: Queries ranked at a time: progress is told of each piece, and copies stay small.
 PIECE = 128
@@ -219,7 +219,7 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
     Raises
     ------
     InputError
-        An unknown rule.
+        An unknown rule; an index that is not a whole number, or stands twice in a list.
 
     Examples
     --------
@@ -229,9 +229,11 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
     (0.3933333333333333, array([1., 1., 1., 1., 1.]))
     """
     check_choice(ap, "ap", AP_RULES)
-    ranks = from_index(index, good, junk)
+    lists = [check_distinct(value, name) for value, name in (
+        (index, "index"), (good, "good"), (junk, "junk"))]
+    ranks = from_index(*lists)
     return (float(AP_RULES[ap](ranks)[0]),
-            metrics.cumulative_matching(ranks.first_match, len(index), 1))
+            metrics.cumulative_matching(ranks.first_match, len(lists[0]), 1))
 
 
 def row_blocks(distances: npt.NDArray[Any],
@@ -250,8 +252,6 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
                     progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate blocks of distances, queries in order, under several conventions at once.
 
-    Ranks are computed once for each set of choices that they depend on, not for each convention.
-
     Parameters
     ----------
     blocks : iterable of arrays, shape (n_block, n_gallery)
@@ -267,17 +267,65 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     -------
     dict of str to Result
         By the convention's name, in the order asked for.
+
+    Raises
+    ------
+    InputError
+        No convention, two of one name, lists that are missing, complex distances.
     """
     asked = [find_convention(convention) for convention in conventions]
-    check_lists(lists, [one.name for one in asked if "listed as junk" in one.ignored],
+    names = [one.name for one in asked]
+    if not names:
+        raise InputError("conventions: expected at least one, got none")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"conventions: expected different names, got {twice[0]!r} twice; "
+                         "replace(name=...) gives one of them another")
+    results = evaluate_each(blocks, query, gallery, asked, made_of, lists, progress)
+    return dict(zip(names, results))
+
+
+def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+                  conventions: list[Convention], made_of: dict[str, str],
+                  lists: IndexLists | None = None,
+                  progress: Progress | None = None) -> list[Result]:
+    """As `evaluate_blocks`, one result a convention, whatever their names."""
+    ranked, curves = rank_blocks(blocks, query, gallery, conventions, lists, progress)
+    if lists is not None:
+        made_of = {**made_of, "lists": lists.fingerprint()}
+    results = [summarize(ranked[rank_key(one)], query, gallery, one, made_of, curves)
+               for one in conventions]
+    _warn_unmatched(results[0], query, gallery)
+    return results
+
+
+def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+                conventions: list[Convention], lists: IndexLists | None = None,
+                progress: Progress | None = None) -> tuple[dict[RankKey, GoodRanks], Curves]:
+    """Rank all blocks: once for each set of choices that ranks depend on, not each convention.
+
+    Returns
+    -------
+    ranks : dict
+        By `rank_key` of the conventions.
+    curves : Curves
+        What their CMC curves need beyond ranks.
+
+    Raises
+    ------
+    InputError
+        Complex distances; lists that are missing or do not fit.
+    """
+    check_lists(lists, [one.name for one in conventions if "listed as junk" in one.ignored],
                 query, gallery)
-    curves = Curves(asked, query, gallery)
-    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in _cheapest_first(asked)}
+    curves = Curves(conventions, query, gallery)
+    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in _cheapest_first(conventions)}
     done = n_nan = 0
     for block in _pieces(blocks):
+        check_real_distances(block)
         part = slice(done, done + len(block))
         rows = Labels(query.identity[part], query.camera[part])
-        own_lists = lists and IndexLists(lists.good[part], lists.junk[part])
+        own_lists = lists and lists.of_queries(part)
         for key in parts:
             parts[key].append(_ranks(key, parts, block, rows, gallery, own_lists))
         curves.add(block, rows, own_lists)
@@ -289,11 +337,7 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     if n_nan:
         warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
              "MATLAB")
-    joined = {key: concatenate(ranks) for key, ranks in parts.items()}
-    results = {one.name: summarize(joined[rank_key(one)], query, gallery, one, made_of, curves)
-               for one in asked}
-    _warn_unmatched(next(iter(results.values())), query, gallery)
-    return results
+    return {key: concatenate(ranks) for key, ranks in parts.items()}, curves
 
 
 #: What ranks depend on: what is ignored, the order of ties, the precision of the distances.
@@ -327,7 +371,7 @@ def _ranks(key: RankKey, parts: dict[RankKey, list[GoodRanks]], block: npt.NDArr
     if arithmetic == "float32" and block.dtype == np.float32 and in_double:
         return in_double[-1]
     without_junk = parts.get((("label -1", *ignored), order, arithmetic))
-    if without_junk and order == "gallery-order" and arithmetic == "double":
+    if without_junk and key == (OWN_CAMERA, "gallery-order", "double"):
         return count_junk_as_wrong(without_junk[-1], block, query, gallery, ignored)
     distances = block.astype(np.float32) if arithmetic == "float32" else block
     return good_ranks(distances, query, gallery, ignored, order, lists)

@@ -16,11 +16,11 @@ import numpy.typing as npt
 from reid_ref.conventions import (
     ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED, Convention,
     find_convention)
-from reid_ref.evaluate import evaluate_conventions
+from reid_ref.evaluate import evaluate_each, row_blocks
 from reid_ref.ranks import ranks_of
 from reid_ref.result import IndexLists, Labels, Result
 from reid_ref.roles import JUNK, query_roles
-from reid_ref.validation import InputError
+from reid_ref.validation import InputError, check_distances
 
 #: The choices in the order in which they are changed.
 CHOICES = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
@@ -136,14 +136,16 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     origin, target = find_convention(origin), find_convention(target)
     chain = list(_chain(origin, target))
-    # Steps are told apart by number: two of them can have the same choices in other words.
-    named = [one.replace(name=str(k)) for k, (_, _, _, one) in enumerate(chain)]
-    results = evaluate_conventions(
-        distances, query, gallery, [origin, *named], lists=lists)
+    conventions = [origin, *(one for _, _, _, one in chain)]
+    if chain:
+        conventions[-1] = target  # the last step has all of its choices, and now its name
+    distances = check_distances(distances, query, gallery)
+    results = evaluate_each(
+        row_blocks(distances, None), query, gallery, conventions,
+        {"distances": str(distances.dtype)}, lists)
     steps: list[Step] = []
-    before = start = results[origin.name]
-    for k, (choice, value, meaning, _) in enumerate(chain):
-        after = results[str(k)]
+    before = start = results[0]
+    for (choice, value, meaning, _), after in zip(chain, results[1:]):
         steps.append(Step(choice, value, meaning, after, _touched(before, after)))
         before = after
     return Explanation(origin, target, start, tuple(steps))

@@ -102,7 +102,7 @@ def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | Non
         first_match=np.array([row[0] if len(row) else 0 for row in ranks], dtype=np.int64))
 
 
-def from_index(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = ()) -> GoodRanks:
+def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = ()) -> GoodRanks:
     """Make the `GoodRanks` of one query from a ranked list of gallery indices.
 
     Parameters
@@ -126,7 +126,7 @@ def from_index(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = 
     return GoodRanks(
         rank=rank, nearer=rank - 1, tied=np.ones_like(rank),
         image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk], found=one * len(rank),
-        n_good=one * len(good), n_junk=one * int(is_junk.sum()),
+        n_good=one * np.size(good), n_junk=one * int(is_junk.sum()),
         n_kept=one * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * one)
 
 
@@ -338,7 +338,8 @@ def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
     if ties == "numpy":
         return np.argsort(row)
     if ties == "numpy-reversed":
-        return np.argsort(-row)[::-1]
+        signed = row.astype(np.float64) if row.dtype.kind in "ub" else row
+        return np.argsort(-signed)[::-1]
     return np.argsort(row, kind="stable")
 
 

@@ -35,10 +35,9 @@ def as_table(result: Result, source: str, sizes: str) -> str:
     rows = [
         ("input", source),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
-        ("gallery", f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1); "
-                    f"{counts.gallery_distractors:,} of the kept are distractors (label 0)"),
-        ("pairs", f"{counts.good:,} good (same identity, other camera); "
-                  f"{counts.junk_same_camera:,} junk (same identity, same camera)"),
+        ("gallery", _gallery(counts)),
+        ("pairs", f"{counts.good:,} good, {counts.junk_same_camera:,} ignored for their query "
+                  "alone (in matlab: same identity; other camera, same camera)"),
         ("queries", fates(counts)),
         ("ties", _ties(counts)),
     ]
@@ -78,6 +77,15 @@ def side_by_side(answers: dict[str, tuple[float, Doubles]], difference: float) -
     lines += ["", f"largest difference, over mAP and all {len(next(iter(answers.values()))[1]):,} "
                   f"entries of CMC: {difference!r} ({verdict})"]
     return "\n".join(lines)
+
+
+def _gallery(counts: Counts) -> str:
+    if counts.gallery_kept < counts.gallery:
+        return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1); "
+                f"{counts.gallery_distractors:,} of the kept are distractors (label 0)")
+    return (f"{counts.gallery_kept:,} kept; {counts.gallery_distractors:,} of them are "
+            f"distractors (label 0), {counts.gallery_junk:,} are labelled -1"
+            + (", which this convention does not ignore" if counts.gallery_junk else ""))
 
 
 def _ties(counts: Counts) -> str:
@@ -157,11 +165,16 @@ def as_json(result: Result) -> dict[str, Any]:
     return {
         "mAP": json_number(result.mean_ap),
         "mINP": json_number(result.mean_inp),
-        "cmc": result.cmc.tolist(),
+        "cmc": json_numbers(result.cmc),
         "counts": asdict(result.counts),
         "counted": result.counted,
         "signature": result.signature,
     }
+
+
+def json_numbers(values: Doubles) -> list[float | None]:
+    """Return a list of doubles, None for NaN."""
+    return [json_number(value) for value in values.tolist()]
 
 
 def json_number(value: float) -> float | None:

@@ -1,6 +1,7 @@
 """What goes in and what comes out: `Labels`, `PerQuery`, `Counts`, `Result`."""
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -96,6 +97,16 @@ class IndexLists:
         if len(self.good) != len(self.junk):
             raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
                              f"images, got {len(self.junk)}")
+
+    def of_queries(self, part: slice) -> IndexLists:
+        """Return the lists of some consecutive queries."""
+        return IndexLists(self.good[part], self.junk[part])
+
+    def fingerprint(self) -> str:
+        """Return eight hexadecimal digits that tell these lists from others."""
+        numbers = [array for side in (self.good, self.junk) for one in side
+                   for array in (np.array([len(one)]), one)]
+        return f"{zlib.crc32(np.concatenate(numbers).astype('<i8').tobytes()):08x}"
 
 
 @dataclass(frozen=True)

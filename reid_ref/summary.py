@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref._version import __version__
-from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.curves import Curves
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import GoodRanks, forget_junk_matches, reverse_ties, truncate
@@ -27,16 +27,17 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     tied = _tied_queries(ranks)
     if convention.top_k is not None:
         ranks = truncate(ranks, convention.top_k)
+    n_good, counted = ranks.n_good, ranks.n_good > 0
     if convention.recall == "found":
-        ranks = replace(ranks, n_good=ranks.found)
+        # A query whose good images are all behind the cut has AP 0, not none.
+        ranks = replace(ranks, n_good=np.where(ranks.found > 0, ranks.found, n_good))
     rules = (FLOAT32_RULES if convention.arithmetic == "float32" else
              GROUPED_RULES if convention.ties == "grouped" else AP_RULES)
     per_query = PerQuery(
         ap=rules[convention.ap](ranks), inp=metrics.inverse_negative_penalty(ranks),
-        first_match=ranks.first_match, n_good=ranks.n_good, n_junk=ranks.n_junk, fate=fates)
+        first_match=ranks.first_match, n_good=n_good, n_junk=ranks.n_junk, fate=fates)
     mean = (metrics.mean_in_float32 if convention.arithmetic == "float32"
             else metrics.mean_in_order)
-    counted = ranks.n_good > 0
     if convention.unmatched == "zero":
         ap, inp = (np.nan_to_num(values, nan=0.0) for values in (per_query.ap, per_query.inp))
     elif convention.unmatched == "nan":
@@ -81,13 +82,13 @@ def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels,
 
 def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
                gallery: Labels) -> str:
-    changed = {name: getattr(convention, name) for name in (
-        "recall", "top_k", "junk_match", "cmc", "arithmetic")}
     default = CONVENTIONS["matlab"]
+    others = {name: getattr(convention, name) for name in (
+        "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
+        if getattr(convention, name) != getattr(default, name)}
     fields = {"convention": convention.name, "ap": convention.ap,
               "unmatched": convention.unmatched, "ties": convention.ties,
-              **{name: str(value) for name, value in changed.items()
-                 if value != getattr(default, name)},
+              **{name: as_text(value) for name, value in others.items()},
               **made_of, "queries": str(len(query)), "gallery": str(len(gallery)),
               "reid-ref": __version__}
     return "|".join(f"{key}:{value}" for key, value in fields.items())

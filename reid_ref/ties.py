@@ -72,12 +72,7 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     >>> bounds.best[0], bounds.worst[0], bounds.expected[0], bounds.expected[1]
     (1.0, 0.25, 0.625, array([0.5, 1. ]))
     """
-    if (convention.ap not in RULES or convention.ties == "grouped" or convention.top_k is not None
-            or convention.cmc != "first-match" or convention.arithmetic != "double"):
-        raise InputError(
-            f"--ties bounds: expected a convention with AP by {' or '.join(RULES)} in double, "
-            f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
-            "or torchreid")
+    check_rule(convention)
     if convention.junk_match == "never":
         ranks = forget_junk_matches(ranks)
     place, group_size = _place_in_group(ranks)
@@ -104,7 +99,18 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     counted = ranks.n_good > 0
     n_query = int(np.count_nonzero(counted)) if convention.unmatched == "drop" else len(counted)
     mixed = len(np.unique(query[tied > hits]))
-    return TieBounds(best, worst, (_mean(ap, ranks, convention), curve / max(n_query, 1)), mixed)
+    return TieBounds(best, worst, (_mean(ap, ranks, convention),
+                                   metrics.per_query_share(curve, n_query)), mixed)
+
+
+def check_rule(convention: Convention) -> None:
+    """Refuse a convention whose expectation is not known here."""
+    if (convention.ap not in RULES or convention.ties == "grouped" or convention.top_k is not None
+            or convention.cmc != "first-match" or convention.arithmetic != "double"):
+        raise InputError(
+            f"--ties bounds: expected a convention with AP by {' or '.join(RULES)} in double, "
+            f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
+            "or torchreid")
 
 
 def _place_in_group(ranks: GoodRanks) -> tuple[Integers, Integers]:
@@ -128,7 +134,7 @@ def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:
 def _summary(ranks: GoodRanks, convention: Convention, length: int) -> tuple[float, Doubles]:
     counted = ranks.n_good > 0
     n_query = int(np.count_nonzero(counted)) if convention.unmatched == "drop" else len(counted)
-    curve = metrics.cumulative_matching(ranks.first_match, length, max(n_query, 1))
+    curve = metrics.cumulative_matching(ranks.first_match, length, n_query)
     return _mean(AP_RULES[convention.ap](ranks), ranks, convention), curve
 
 

@@ -152,6 +152,16 @@ def as_integers(value: Any, name: str) -> Integers:
     return array.astype(np.int64)
 
 
+def check_distinct(value: Any, name: str) -> Integers:
+    """Return `value` as whole numbers, each there once; it may be empty."""
+    numbers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
+    values, counts = np.unique(numbers, return_counts=True)
+    if len(values) < len(numbers):
+        raise InputError(f"{name}: expected each image once, got {values[counts > 1][0]} "
+                         f"{counts.max()} times")
+    return numbers
+
+
 def check_labels(query: Labels, gallery: Labels) -> None:
     """Check that both sides hold images.
 
@@ -289,7 +299,7 @@ def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
     if lists is None:
         raise InputError(
             f"lists: convention {names[0]!r} takes the good and junk images of every query from "
-            "lists, got none; pass lists=IndexLists(good, junk) (--index-lists GOOD JUNK)")
+            "lists, got none; pass lists=IndexLists(good, junk), or --index-lists GOOD JUNK")
     if len(lists.good) != len(query):
         raise InputError(f"lists: expected {len(query)} lists, one for each query, "
                          f"got {len(lists.good)}")

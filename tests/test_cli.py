@@ -270,6 +270,94 @@ def test_wrong_use(arguments, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture
+def hopeless(tmp_path):
+    """One query, whose identity is in the gallery only on its own camera."""
+    path = tmp_path / "one.npz"
+    np.savez(path, distmat=[[.5, .6]], q_pids=[1], g_pids=[1, 1], q_camids=[1], g_camids=[1, 1])
+    return path
+
+
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", "--convention", "torchreid", "--json"], ["evaluate", "--convention", "all"],
+    ["evaluate", "--convention", "all", "--json"], ["evaluate", "--ties", "bounds", "--json"],
+    ["evaluate", "--ties", "bounds", "--convention", "torchreid"],
+    ["explain"], ["explain", "--to", "light-reid"], ["explain", "--json"],
+    ["evaluate", "--format", "latex", "--convention", "torchreid"],
+    ["validate", "--published", "50/50"], ["validate", "--published", "50/50", "--json"]])
+def test_no_query_that_counts_is_no_crash(hopeless, arguments):
+    done = reid_ref_command(arguments[0], hopeless, *arguments[1:])
+    assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stderr
+    assert done.stdout
+    if "--json" in arguments:
+        json.loads(done.stdout, parse_constant=pytest.fail)  # no NaN, which JSON lacks
+    if arguments[-2:] == ["torchreid", "--json"]:
+        assert json.loads(done.stdout)["cmc"] == [None, None]
+
+
+@pytest.mark.parametrize("options", [
+    [], ["--convention", "all"], ["--ties", "bounds"], ["--convention", "torchreid-cython"]])
+def test_complex_distances_are_refused(tmp_path, options):
+    np.savez(tmp_path / "c.npz", distmat=[[1j, 1]], q_pids=[1], g_pids=[1, 2], q_camids=[1],
+             g_camids=[2, 2])
+    done = reid_ref_command("evaluate", tmp_path / "c.npz", *options)
+    assert_one_line_error(done, "expected real numbers, got dtype complex128.*--implementation")
+
+
+def test_ties_bounds_warns_as_evaluate_does(tmp_path):
+    np.savez(tmp_path / "n.npz", distmat=[[np.nan, 1]], q_pids=[1], g_pids=[1, 2], q_camids=[1],
+             g_camids=[2, 2])
+    done = reid_ref_command("evaluate", tmp_path / "n.npz", "--ties", "bounds")
+    assert done.returncode == 0 and "1 of 2 are NaN" in done.stderr
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--index-lists", "a.txt", "b.txt"], "--index-lists: expected a convention that takes lists"),
+    (["--matlab-dir", "."], "--matlab-dir: expected --implementation octave or all, got fast"),
+    (["--per-query", ""], "expected a file name in a folder that exists"),
+    (["--per-query", "x" * 300], "File name too long"),
+])
+def test_options_that_would_do_nothing_are_refused(tmp_path, options, message):
+    done = reid_ref_command("evaluate", MARKET, *options, cwd=tmp_path)
+    assert_one_line_error(done, message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_metric_for_distances_is_refused(hopeless):
+    for options in (["--metric", "dot"], ["--no-normalize"]):
+        done = reid_ref_command("evaluate", hopeless, *options)
+        assert_one_line_error(done, "expected features, got distances .*leave them out")
+
+
+def test_a_number_beyond_64_bits_in_index_lists(tmp_path):
+    (tmp_path / "big.txt").write_text("99999999999999999999\n")
+    done = reid_ref_command("evaluate", MARKET, "--convention", "veri", "--index-lists",
+                            tmp_path / "big.txt", tmp_path / "big.txt")
+    assert_one_line_error(done, "line 1: expected gallery numbers from 1")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_stdout_is_one_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "reid_ref.cli", "conventions"], stdout=full,
+                              stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1 and "No space left" in done.stderr
+
+
+def test_names_in_another_encoding():
+    done = reid_ref_command("evaluate", "\u65e5\u672c.mat",
+                            env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert_one_line_error(done, r"\\u65e5\\u672c.mat: No such file")
+
+
+def test_the_report_says_what_the_convention_ignores():
+    done = reid_ref_command("evaluate", MARKET, "--convention", "torchreid")
+    assert "345 kept; 50 of them are distractors (label 0), 60 are labelled -1, which" in \
+        " ".join(done.stdout.split())
+    assert "ignored:same identity, same camera" in " ".join(done.stdout.split())
+
+
 def test_octave_missing_is_said(tmp_path):
     done = reid_ref_command("evaluate", MARKET, "--implementation", "octave",
                             env={**os.environ, "PATH": str(tmp_path)})

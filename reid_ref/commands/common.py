@@ -12,26 +12,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
+    from reid_ref.result import IndexLists
 
 
 def add_files(command: argparse.ArgumentParser) -> None:
     """Take result files, and how near two features are."""
     command.add_argument("files", nargs="+", metavar="FILE")
-    command.add_argument("--metric", default="euclidean", metavar="NAME",
+    command.add_argument("--metric", metavar="NAME",
                          help="how near two features are: euclidean (default), cosine or dot")
     command.add_argument("--no-normalize", dest="normalize", action="store_false",
                          help="do not divide features by their 2-norm")
 
 
 def read_files(args: argparse.Namespace) -> ResultFile:
-    """Read what `add_files` took; the metric is checked first."""
+    """Read what `add_files` took; how to measure is refused where there is nothing to."""
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
-    from reid_ref.validation import check_choice
+    from reid_ref.validation import InputError, check_choice
 
+    asked = args.metric is not None or not args.normalize
+    args.metric = args.metric or "euclidean"
     check_choice(args.metric, "--metric", METRICS)
-    return read_result(*args.files)
+    data = read_result(*args.files)
+    if asked and data.distances is not None:
+        raise InputError(f"--metric, --no-normalize: expected features, got distances "
+                         f"({data.layout}); leave them out")
+    return data
 
 
 def features(data: ResultFile) -> tuple[Any, Any]:
@@ -67,6 +75,26 @@ def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
     return features_made_of(*features(data), args.metric, args.normalize)
 
 
+def add_lists(command: argparse.ArgumentParser) -> None:
+    """Take the good and junk images of every query."""
+    command.add_argument("--index-lists", nargs=2, metavar=("GOOD", "JUNK"),
+                         help="good and junk gallery images of each query, for veri and oxford: "
+                              "text, one line a query, numbers from 1")
+
+
+def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:
+    """Read what `add_lists` took, if one of the conventions wants it."""
+    from reid_ref.files.lists import read_index_lists
+    from reid_ref.validation import InputError
+
+    if not args.index_lists:
+        return None
+    if not any("listed as junk" in one.ignored for one in conventions):
+        raise InputError("--index-lists: expected a convention that takes lists, veri or oxford; "
+                         "leave it out, or name one of them")
+    return read_index_lists(*args.index_lists)
+
+
 def source(args: argparse.Namespace, data: ResultFile) -> str:
     """Return the file names and the layout, for people."""
     return f"{', '.join(args.files)}: {data.layout}"
@@ -76,7 +104,7 @@ def check_writable(path: Path) -> None:
     """Refuse, before any work, a file that could not be written afterwards."""
     from reid_ref.validation import InputError
 
-    if path.is_dir() or not path.absolute().parent.is_dir():
+    if not path.name or path.is_dir() or not path.absolute().parent.is_dir():
         raise InputError(f"{path}: expected a file name in a folder that exists; "
                          "nothing was evaluated or written")
 

@@ -31,9 +31,7 @@ def add(commands: Any) -> None:
     command.add_argument("--ties", metavar="ORDER",
                          help="order of equal distances: gallery-order, reversed, grouped, numpy, "
                               "numpy-reversed; or bounds: best, worst and expected numbers")
-    command.add_argument("--index-lists", nargs=2, metavar=("GOOD", "JUNK"),
-                         help="good and junk gallery images of each query, for veri and oxford: "
-                              "text, one line a query, numbers from 1")
+    common.add_lists(command)
     command.add_argument("--format", choices=FORMATS, default="table",
                          help="table (default); json, in full precision; csv, markdown, latex: "
                               "a row for a paper's table, with the signature")
@@ -50,24 +48,22 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref import conventions
-    from reid_ref.files.lists import read_index_lists
+    from reid_ref.conventions import NOT_IN_ALL
 
     asked = _asked(args)
-    if args.per_query:
+    if args.per_query is not None:
         common.check_writable(Path(args.per_query))
     data = common.read_files(args)
-    lists = read_index_lists(*args.index_lists) if args.index_lists else None
+    lists = common.read_lists(args, asked)
     if args.implementation != "fast":
         return _evaluate_scripts(args, data, asked)
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
-    left_out = {} if args.convention != "all" else dict(conventions.NOT_IN_ALL)
-    if args.convention == "all" and lists is not None:
-        asked.append(conventions.CONVENTIONS["veri"])
-        left_out.pop("veri")
+    there = {one.name for one in asked}
+    left_out = ({name: why for name, why in NOT_IN_ALL.items() if name not in there}
+                if args.convention == "all" else {})
     results = _fast(args, data, asked, lists)
-    if args.per_query:
+    if args.per_query is not None:
         _write_per_query(args, data, results)
     _print(args, data, results, left_out)
     return 0
@@ -81,11 +77,16 @@ def _asked(args: argparse.Namespace) -> list[Convention]:
     check_choice(args.convention, "--convention", [*CONVENTIONS, "all"])
     if args.ties is not None:
         check_choice(args.ties, "--ties", [*TIES, "bounds"])
+    if args.matlab_dir is not None and args.implementation not in ("octave", "all"):
+        raise InputError("--matlab-dir: expected --implementation octave or all, got "
+                         f"{args.implementation}; leave it out, or run the scripts")
     if args.convention == "all":
-        if args.ties or args.per_query or args.implementation != "fast":
+        if args.ties or args.per_query is not None or args.implementation != "fast":
             raise InputError("--convention all: --ties, --per-query and --implementation need one "
                              "convention; name it")
-        return [one for name, one in CONVENTIONS.items() if name not in NOT_IN_ALL]
+        return [one for name, one in CONVENTIONS.items()
+                if name not in NOT_IN_ALL
+                or args.index_lists and "listed as junk" in one.ignored]
     convention = CONVENTIONS[args.convention]
     if args.ties not in (None, "bounds", convention.ties):
         convention = convention.replace(ties=args.ties)
@@ -148,26 +149,24 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
                 lists: IndexLists | None) -> int:
     from reid_ref import report
-    from reid_ref.ranks import concatenate, good_ranks
-    from reid_ref.result import Labels
-    from reid_ref.ties import tie_bounds
+    from reid_ref.evaluate import rank_blocks, rank_key
+    from reid_ref.ties import check_rule, tie_bounds
     from reid_ref.validation import InputError
 
-    if args.per_query or args.format not in ("table", "json") or lists is not None:
+    if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
-                         "--per-query, --index-lists and other formats")
-    parts, done = [], 0
-    for block in common.distance_rows(args, data):
-        rows = slice(done, done + len(block))
-        query = Labels(data.query.identity[rows], data.query.camera[rows])
-        parts.append(good_ranks(block, query, data.gallery, convention.ignored))
-        done += len(block)
-    bounds = tie_bounds(concatenate(parts), convention, len(data.gallery))
+                         "--per-query and other formats")
+    check_rule(convention)
+    with common.progress_bar(len(data.query)) as bar:
+        ranks, _ = rank_blocks(
+            common.distance_rows(args, data), data.query, data.gallery, [convention], lists,
+            None if bar is None else bar.update)
+    bounds = tie_bounds(ranks[rank_key(convention)], convention, len(data.gallery))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "convention": convention.name,
             "tied": bounds.tied, **{
-                name: {"mAP": report.json_number(mean_ap), "cmc": cmc.tolist()}
+                name: {"mAP": report.json_number(mean_ap), "cmc": report.json_numbers(cmc)}
                 for name, (mean_ap, cmc) in (("worst", bounds.worst), ("best", bounds.best),
                                              ("expected", bounds.expected))}})
     else:
@@ -182,7 +181,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
     from reid_ref.scripts import run_octave, run_port
     from reid_ref.validation import InputError
 
-    if args.per_query or args.ties or args.format not in ("table", "json"):
+    if args.per_query is not None or args.ties or args.format not in ("table", "json"):
         raise InputError("--implementation: --per-query, --ties and other formats need the fast "
                          "one; the scripts return no value for each query")
     labels = common.distance_matrix(args, data), data.query, data.gallery

@@ -9,6 +9,7 @@ from reid_ref.commands import common
 if TYPE_CHECKING:
     from reid_ref.explain import Explanation, ListedImage
     from reid_ref.files import ResultFile
+    from reid_ref.result import IndexLists
 
 WIDTH = 80
 
@@ -21,6 +22,7 @@ def add(commands: Any) -> None:
                     "most. The effects add up exactly.")
     command.set_defaults(run=run)
     common.add_files(command)
+    common.add_lists(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")
     command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
@@ -43,9 +45,11 @@ def run(args: argparse.Namespace) -> int:
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
+    lists = common.read_lists(
+        args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
     distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, args.origin, args.target)
-    listed = [] if args.query is None else _list(args.query, distances, data, way)
+    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists)
+    listed = [] if args.query is None else _list(args.query, distances, data, way, lists)
     if args.json:
         common.print_json({
             "files": args.files, "layout": data.layout, **as_json(way, data),
@@ -59,12 +63,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _list(k: int, distances: Any, data: ResultFile, way: Explanation) -> list[ListedImage]:
+def _list(k: int, distances: Any, data: ResultFile, way: Explanation,
+          lists: IndexLists | None) -> list[ListedImage]:
     from reid_ref.explain import ranked_list
     from reid_ref.result import Labels
 
     query = Labels(data.query.identity[k:k + 1], data.query.camera[k:k + 1])
-    return ranked_list(distances[k], query, data.gallery, [way.origin, way.target])
+    return ranked_list(distances[k], query, data.gallery, [way.origin, way.target],
+                       lists=lists and lists.of_queries(slice(k, k + 1)))
 
 
 def waterfall(way: Explanation) -> str:

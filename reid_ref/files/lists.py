@@ -55,7 +55,7 @@ def _read(path: Path) -> list[Integers]:
     lists = []
     for number, line in enumerate(lines, 1):
         words = line.split()
-        if not all(word.isdecimal() and int(word) > 0 for word in words):
+        if not all(word.isdecimal() and 0 < int(word) < 2**63 for word in words):
             raise InputError(f"{path}: line {number}: expected gallery numbers from 1, "
                              f"got {line[:40]!r}")
         lists.append(np.array([int(word) for word in words], dtype=np.int64) - 1)

@@ -1,0 +1,38 @@
+"""One piece of work in a process of its own; `stopwatch.own_process` starts it and listens.
+
+The argument is a JSON object: `work` ("distances" or "features"), `labels` (a .npz), `inputs`
+(.npy files), `mapped` (leave them on the disk), `gallery` (images to use; all without it).
+"""
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+
+import numpy as np
+
+import reid_ref
+from stopwatch import seconds
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")  # the hollow parts of the input are on purpose
+    task = json.loads(sys.argv[1])
+    arrays = [np.load(path, mmap_mode="r" if task["mapped"] else None)
+              for path in task["inputs"]]
+    with np.load(task["labels"]) as stored:
+        query, gallery = (
+            reid_ref.Labels(*(stored[f"{side}_{name}"][:count] for name in ("identity", "camera")))
+            for side, count in (("query", None), ("gallery", task.get("gallery"))))
+    if task["work"] == "features":
+        arrays[1] = arrays[1][:len(gallery)]
+    function = {"distances": reid_ref.evaluate_distances, "features": reid_ref.evaluate}
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        results = []
+        spent = seconds(lambda: results.append(function[task["work"]](*arrays, query, gallery)))
+        print(json.dumps({"seconds": spent, "mAP": results[0].mean_ap}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

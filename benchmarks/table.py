@@ -1,0 +1,126 @@
+"""Numbers to rows, rows to a table: what was measured beside what is wanted.
+
+A row's `ratio` is of two times from the same run. `least` and `aim` are what this project asks
+of itself; whether they are reached is said in words.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+MIB = 2**20
+#: Work to (at least, aim). Faster: how many times, more is better. The rest: less is better.
+WANTED = {"cython": (10, 20), "octave": (200,), "read": (15, 5), "2048": (1.5, 1.15),
+          "memory": (1024, 300), "growth": (1.3,), "conventions": (3, 1.5),
+          "help": (0.3, 0.15), "fixture": (1, 0.5)}
+FASTER = ("cython", "octave")
+PEERS = {"cython": "Cython evaluator (torchreid, fast-reid)",
+         "python": "its Python form (a tenth of the queries, scaled)",
+         "layumi_loop": "layumi-style loop",
+         "octave": "matlab_ref in Octave (some queries, scaled)",
+         "read": "one plain read, distances.sum()"}
+HEADER = ("work", "ours", "against", "ratio", "at least", "aim", "reached")
+LIMIT = "≤ {:g}{}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line; `value` is the ratio, the MiB or the seconds that is compared with `wanted`."""
+
+    work: str
+    ours: str
+    against: str
+    value: float
+    unit: str = "x"
+    wanted: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        shown = f"{self.value:.3g}" if self.value < 1000 else f"{self.value:.0f}"
+        if self.wanted not in WANTED:
+            return self.work, self.ours, self.against, shown + self.unit, "", "", ""
+        faster = self.wanted in FASTER
+        reached = [name for name, limit in zip(("at least", "aim"), WANTED[self.wanted])
+                   if (self.value >= limit if faster else self.value <= limit)]
+        limits = [f"{limit}x" if faster else LIMIT.format(limit, self.unit)
+                  for limit in WANTED[self.wanted]]
+        return (self.work, self.ours, self.against, shown + self.unit, *(limits + [""])[:2],
+                reached[-1] if reached else "no")
+
+
+def rows(numbers: dict[str, Any], wanted: bool) -> list[Row]:
+    """Make the rows; `wanted`: say what is wanted, which is meant for the full size."""
+    made = {"distances": distance_rows, "features": feature_rows, "growth": growth_rows,
+            "start": start_rows, "conventions": convention_rows}
+    found = [row for name, measured in numbers.items() for row in made[name](measured)]
+    return found if wanted else [replace(row, wanted="") for row in found]
+
+
+def distance_rows(measured: dict[str, Any]) -> list[Row]:
+    found = []
+    for difficulty in ("hard", "middle", "easy"):
+        one = measured[difficulty]
+        times = one["seconds"]
+        work = f"(a) distances, mAP {one['mAP']:.2f}"
+        for name in PEERS:
+            if name in times:
+                ratio = times["ours"] / times[name]
+                found.append(Row(work, second(times["ours"]),
+                                 f"{PEERS[name]}: {second(times[name])}",
+                                 ratio if name == "read" else 1 / ratio,
+                                 "x" if name == "read" else "x faster", name))
+        found.append(memory_row(work, one["bytes_beyond_input"], "the matrix"))
+    return found
+
+
+def feature_rows(measured: dict[str, Any]) -> list[Row]:
+    found = []
+    for dims, one in measured.items():
+        times = one["seconds"]
+        found.append(Row(f"(b) features, {dims}-d", second(times["ours"]),
+                         f"the matrix product: {second(times['product'])}",
+                         times["ours"] / times["product"], wanted=dims))
+        found.append(memory_row(f"(b) features, {dims}-d", one["bytes_beyond_input"],
+                                "the features"))
+    return found
+
+
+def growth_rows(measured: dict[str, Any]) -> list[Row]:
+    sizes = measured["sizes"]
+    each = [one["seconds"] / one["gallery"] for one in sizes]
+    found = [Row(f"(c) growth, gallery {one['gallery']:,}", second(one["seconds"]),
+                 f"time per image at {sizes[0]['gallery']:,}", cost / each[0], wanted="growth")
+             for one, cost in zip(sizes, each)]
+    return found + [memory_row(f"(c) growth, gallery {one['gallery']:,}",
+                               one["bytes_beyond_input"], "mapped features", "memory")
+                    for one in sizes]
+
+
+def start_rows(measured: dict[str, Any]) -> list[Row]:
+    times = measured["seconds"]
+    against = f"python -c 'import numpy': {second(times['numpy'])}"
+    return [Row(f"(d) {text}", "", against, times[name], " s", name)
+            for name, text in (("help", "reid-ref --help"),
+                               ("fixture", "reid-ref evaluate, the fixture"))]
+
+
+def convention_rows(measured: dict[str, Any]) -> list[Row]:
+    times = measured["seconds"]
+    return [Row(f"(e) {measured['conventions']} conventions", second(times["all"]),
+                f"one convention: {second(times['one'])}", times["all"] / times["one"],
+                wanted="conventions")]
+
+
+def memory_row(work: str, beyond: int, over: str, wanted: str = "") -> Row:
+    return Row(work, "", f"memory beyond {over}", beyond / MIB, " MiB", wanted)
+
+
+def second(value: float) -> str:
+    return f"{value:.3f} s" if value < 10 else f"{value:.1f} s"
+
+
+def markdown(found: list[Row]) -> str:
+    lines = [HEADER, *(row.cells() for row in found)]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    lines.insert(1, tuple("-" * width for width in widths))
+    return "\n".join("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths))
+                     + " |" for line in lines)

@@ -1,0 +1,140 @@
+"""Conventions evaluated together give what each gives alone, whatever they ignore."""
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
+from tests import cases
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+RULES = ["label -1", "same identity, same camera", "same camera", "same location"]
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.per_query.ap, other.per_query.ap)
+    np.testing.assert_array_equal(one.cmc, other.cmc)
+    np.testing.assert_array_equal(one.mean_ap, other.mean_ap)
+    assert one.signature == other.signature
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_sets_of_what_is_ignored(seed):
+    rng = np.random.default_rng(seed)
+    problem = cases.market_like(seed, levels=[None, 6][seed % 2])
+    conventions = []
+    for k in range(5):
+        ignored = tuple(rule for rule in RULES if rng.random() < 0.5)
+        order = tuple(rng.permutation(ignored)) if ignored else ()
+        conventions.append(CONVENTIONS["torchreid"].replace(
+            name=f"{k}", ignored=tuple(map(str, order)),
+            ties=str(rng.choice(["gallery-order", "reversed", "numpy", "grouped"])),
+            arithmetic=str(rng.choice(["double", "float32"])), ap="step",
+            unmatched=str(rng.choice(["zero", "drop", "nan"]))))
+    results = reid_ref.evaluate_conventions(*problem, conventions)
+    for one in conventions:
+        same(results[one.name], reid_ref.evaluate_distances(*problem, one))
+
+
+def test_lists_together():
+    distances, query, gallery = cases.market_like(4)
+    rng = np.random.default_rng(1)
+    good = [rng.permutation(80)[:5] for _ in range(len(query))]
+    junk = [rng.permutation(80)[:9] for _ in range(len(query))]
+    lists = IndexLists(good, junk)
+    names = ["matlab", "veri", "torchreid", "oxford"]
+    results = reid_ref.evaluate_conventions(distances, query, gallery, names, lists=lists)
+    same(results["veri"], reid_ref.evaluate_distances(
+        distances, query, gallery, "veri", lists=lists))
+    # By hand: junk is passed over, recall is over the list, its junk included.
+    order = np.argsort(distances[0])
+    kept = order[~np.isin(order, junk[0])]
+    ranks = 1 + np.flatnonzero(np.isin(kept, good[0]))
+    ap = sum(((i / (r - 1) if r > 1 else 1) + (i + 1) / r) / 2 / 5 for i, r in enumerate(ranks))
+    np.testing.assert_allclose(results["veri"].per_query.ap[0], ap, rtol=1e-13)
+
+
+def test_two_of_one_name_and_none_are_refused():
+    problem = cases.market_like(1)
+    with pytest.raises(InputError, match="expected different names, got 'matlab' twice"):
+        reid_ref.evaluate_conventions(*problem, ["matlab", "matlab"])
+    with pytest.raises(InputError, match="conventions: expected at least one, got none"):
+        reid_ref.evaluate_conventions(*problem, [])
+
+
+def test_whatever_could_change_the_number_is_in_the_signature():
+    distances, query, gallery = cases.market_like(2)
+    matlab = CONVENTIONS["matlab"]
+    changes = [{}, {"ignored": ()}, {"ignored": ("label -1",)}, {"ap": "step"},
+               {"ties": "reversed"}, {"unmatched": "drop"}, {"top_k": 5}, {"recall": "found"}, {"cmc_length": 7},
+               {"cmc": "all-shots"}, {"junk_match": "never"}, {"arithmetic": "float32"}]
+    signatures = {reid_ref.evaluate_distances(
+        distances, query, gallery, matlab.replace(**{**change, "name": "mine"})).signature
+        for change in changes}
+    assert len(signatures) == len(changes)
+    lists = [IndexLists([[k]] * len(query), [[]] * len(query)) for k in (1, 2)]
+    veri = {reid_ref.evaluate_distances(
+        distances, query, gallery, "veri", lists=one).signature for one in lists}
+    assert len(veri) == 2
+
+
+def test_a_query_whose_good_images_are_behind_the_cut_has_ap_0():
+    distances = np.array([[.1, .2, .3, .4]] * 2)
+    query, gallery = Labels([1, 2], [1, 1]), Labels([1, 9, 9, 2], [2, 2, 2, 2])
+    for unmatched in ("zero", "drop", "nan"):
+        convention = CONVENTIONS["simpleir"].replace(top_k=2, unmatched=unmatched)
+        result = reid_ref.evaluate_distances(distances, query, gallery, convention)
+        np.testing.assert_array_equal(result.per_query.ap, [1, 0])
+        assert result.mean_ap == 0.5 and result.counted == 2
+        np.testing.assert_array_equal(result.per_query.n_good, [1, 1])
+        np.testing.assert_array_equal(result.cmc, [.5, .5, .5, .5])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int64", "float32"])
+def test_numpy_reversed_on_every_dtype(dtype):
+    distances = np.array([[0, 1, 1, 1]], dtype=dtype)
+    convention = CONVENTIONS["layumi"].replace(ties="numpy-reversed")
+    result = reid_ref.evaluate_distances(
+        distances, Labels([1], [1]), Labels([1, 2, 3, 4], [2] * 4), convention)
+    assert result.mean_ap == 1.0
+
+
+@pytest.mark.parametrize("name", ["matlab", "torchreid-cython"])
+def test_complex_distances_are_refused_everywhere(name):
+    problem = np.array([[1j, 1]]), Labels([1], [1]), Labels([1, 2], [2, 2])
+    with pytest.raises(InputError, match="expected real numbers, got dtype complex128"):
+        reid_ref.evaluate_conventions(*problem, [name, "torchreid"])
+
+
+@pytest.mark.parametrize("scale", [1e25, 1e-28])
+def test_features_of_any_size_can_be_normalised_in_single_precision(scale):
+    rng = np.random.default_rng(5)
+    _, query, gallery = cases.market_like(5)
+    features = [rng.standard_normal((n, 8)).astype(np.float32) for n in (12, 80)]
+    expected = reid_ref.evaluate(*features, query, gallery)
+    scaled = [(np.float64(scale) * array).astype(np.float32) for array in features]
+    result = reid_ref.evaluate(*scaled, query, gallery)
+    np.testing.assert_allclose(result.mean_ap, expected.mean_ap, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' stands alone"),
+    ({"top_k": "5"}, "top_k: expected a whole number from 1, got '5'"),
+    ({"top_k": 2.5}, "top_k: expected a whole number from 1, got 2.5"),
+    ({"cmc_length": None}, "cmc_length: expected a whole number from 1, got None"),
+    ({"cmc_length": True}, "cmc_length: expected a whole number from 1, got True"),
+    ({"cmc": "identities", "top_k": 5}, "top_k: cuts ranked lists of images, got CMC 'identit"),
+])
+def test_choices_that_cannot_be(changes, message):
+    with pytest.raises(InputError, match=message):
+        CONVENTIONS["matlab"].replace(**changes)
+
+
+@pytest.mark.parametrize(("index", "good", "message"), [
+    ([1, 1], [1], "index: expected each image once, got 1 2 times"),
+    ([1, 2], [1, 1], "good: expected each image once, got 1 2 times"),
+    ([0.5, 1], [1], "index: expected whole numbers, got 0.5 at index 0"),
+    (["a"], [1], "index: expected whole numbers, got dtype <U1"),
+])
+def test_ranked_lists_that_cannot_be(index, good, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.evaluate_with_index(index, good)

@@ -305,15 +305,19 @@ def ranks_of(row: npt.NDArray[Any], kept: Mask, images: Integers) -> Integers:
     # Only images up to the farthest wanted one can matter.
     near = np.flatnonzero((row <= wanted.max()) & kept)
     candidates = row[near]
+    itself = kept[images]
     if len(images) < _SORT_FROM:
         nearer = _count_rows(candidates < wanted[:, np.newaxis])
-        not_farther = _count_rows(candidates <= wanted[:, np.newaxis])
+        equal = candidates == wanted[:, np.newaxis]
+        # Mostly nothing is equal but each image to itself; only else the rows are counted.
+        no_ties = np.count_nonzero(equal) == np.count_nonzero(itself)
+        tied = itself if no_ties else _count_rows(equal)
     else:
         ordered = np.sort(candidates)
         nearer = np.searchsorted(ordered, wanted, side="left")
-        not_farther = np.searchsorted(ordered, wanted, side="right")
-    places = np.array([nearer + 1, nearer, not_farther - nearer], dtype=np.int64)
-    for i in np.flatnonzero(places[2] > kept[images]):
+        tied = np.searchsorted(ordered, wanted, side="right") - nearer
+    places = np.array([nearer + 1, nearer, tied], dtype=np.int64)
+    for i in np.flatnonzero(tied > itself):
         earlier = candidates[:np.searchsorted(near, images[i])]
         places[0, i] += np.count_nonzero(earlier == wanted[i])
     return places

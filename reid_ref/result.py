@@ -125,6 +125,14 @@ class PerQuery:
         Good and ignored gallery images.
     fate : str
         A key of `FATES`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    >>> result.per_query.first_match, result.per_query.n_good, result.per_query.fate.tolist()
+    (array([2]), array([2]), ['fine'])
     """
 
     ap: Doubles
@@ -158,6 +166,14 @@ class Counts:
         the order of ties.
     fate : dict of str to int
         Queries by fate: each key of `FATES`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> counts = reid_ref.evaluate_distances(
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])).counts
+    >>> counts.gallery, counts.gallery_junk, counts.good, counts.fate["fine"]
+    (3, 1, 2, 1)
     """
 
     query: int
@@ -190,6 +206,16 @@ class Result:
         the others.
     signature : str
         Everything that could change the numbers, the version last.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    >>> round(result.mean_ap, 4), result.cmc, round(result.mean_inp, 4)
+    (0.4167, array([0., 1., 1.]), 0.6667)
+    >>> result.signature.split("|")[0]
+    'convention:matlab'
     """
 
     mean_ap: float

@@ -396,7 +396,9 @@ def _possible(figure: Figure, query: Labels, gallery: Labels,
             if found is not None:
                 bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *found,
                                         _within(figure.mean_ap, *found)))
-    return counts, tuple(bounds), "" if bounds else "no ranking of these labels has that Rank-1"
+    reason = ("" if bounds else "no ranking of these labels has that Rank-1, if good is the "
+              "query's identity on another camera")
+    return counts, tuple(bounds), reason
 
 
 def _within(printed: Decimal | None, low: float, high: float) -> bool | None:

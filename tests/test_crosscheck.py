@@ -457,6 +457,7 @@ class Slippery:
 @pytest.mark.parametrize(("answer", "message"), [
     (refuses, r"RuntimeError: all query identities are unhappy very \(test_crosscheck.py, line "),
     (leaves, "SystemExit: 3"),
+    (lambda *_: os._exit(4), "SystemExit: 4"),
     (raising(GeneratorExit()), "GeneratorExit"),
     (raising(StopIteration(4)), "StopIteration: 4"),
     (raising(MemoryError()), "MemoryError"),

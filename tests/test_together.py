@@ -65,8 +65,9 @@ def test_whatever_could_change_the_number_is_in_the_signature():
     distances, query, gallery = cases.market_like(2)
     matlab = CONVENTIONS["matlab"]
     changes = [{}, {"ignored": ()}, {"ignored": ("label -1",)}, {"ap": "step"},
-               {"ties": "reversed"}, {"unmatched": "drop"}, {"top_k": 5}, {"recall": "found"}, {"cmc_length": 7},
-               {"cmc": "all-shots"}, {"junk_match": "never"}, {"arithmetic": "float32"}]
+               {"ties": "reversed"}, {"unmatched": "drop"}, {"top_k": 5}, {"recall": "found"},
+               {"cmc_length": 7}, {"cmc": "all-shots"},
+               {"junk_match": "never"}, {"arithmetic": "float32"}]
     signatures = {reid_ref.evaluate_distances(
         distances, query, gallery, matlab.replace(**{**change, "name": "mine"})).signature
         for change in changes}

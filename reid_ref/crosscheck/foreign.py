@@ -3,7 +3,7 @@
 It gets copies of the arrays. What it prints (in Python or in C) and warns is kept for the
 report; what it raises, `SystemExit` included, becomes a message; numpy's random state, error
 state and the import path are put back afterwards. Only Ctrl-C passes through. It runs in this
-process: code that kills the process (`os._exit`, a crash in C) takes us along.
+process: a crash in C takes us along (`os._exit` does not, it becomes `SystemExit`).
 """
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def guarded(folder: str | None = None, seed: int = 0) -> Iterator[Caught]:
     np.random.seed(seed)
     try:
         with warnings.catch_warnings(record=True) as warned, np.errstate(all="warn"), \
-                _capture() as text:
+                _capture() as text, _exit_raises():
             warnings.simplefilter("always")
             try:
                 yield caught
@@ -337,6 +337,17 @@ def guarded(folder: str | None = None, seed: int = 0) -> Iterator[Caught]:
     caught.printed = "".join(text)
     caught.warned = tuple(dict.fromkeys(
         f"{w.category.__name__}: {shorten(str(w.message))}" for w in warned))
+
+
+@contextlib.contextmanager
+def _exit_raises() -> Iterator[None]:
+    """Let `os._exit`, which would end us without a word, raise `SystemExit`."""
+    kept = os._exit
+    setattr(os, "_exit", sys.exit)
+    try:
+        yield
+    finally:
+        setattr(os, "_exit", kept)
 
 
 @contextlib.contextmanager

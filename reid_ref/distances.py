@@ -106,18 +106,18 @@ def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
             with np.errstate(invalid="ignore"):
                 block *= gallery_scale
         if metric == "dot":
-            yield np.negative(block, out=block)
+            np.negative(block, out=block)
         elif metric == "cosine":
-            yield np.subtract(1, block, out=block)
+            np.subtract(1, block, out=block)
         elif normalize:
             block *= -2
             block += 2
-            yield block
         else:
             block *= -2
             block += query_square[rows, np.newaxis]
             block += gallery_square
-            yield block
+        yield block
+        del block  # or two of them are in memory while the next one is made
 
 
 def _product(rows: Array, gallery: Array) -> Array:

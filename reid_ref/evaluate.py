@@ -334,6 +334,7 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
             n_nan += int(np.count_nonzero(np.isnan(block)))
         if progress is not None:
             progress(len(block))
+        del block
     if n_nan:
         warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
              "MATLAB")
@@ -355,6 +356,7 @@ def _pieces(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]:
     for block in blocks:
         for start in range(0, len(block), PIECE):
             yield block[start:start + PIECE]
+        del block  # before the next one is made
 
 
 def _cheapest_first(conventions: list[Convention]) -> list[RankKey]:

@@ -111,7 +111,7 @@ def average_precision_grouped_trapezoid(ranks: GoodRanks) -> Doubles:
     >>> average_precision_grouped_trapezoid(tied)
     array([0.75])
     """
-    groups, before, hits = _tie_groups(ranks)
+    groups, before, hits = tie_groups(ranks)
     n_good = _n_good(groups)
     precision = (before + hits) / (groups.nearer + groups.tied)
     old_precision = np.ones_like(precision)
@@ -133,7 +133,7 @@ def average_precision_grouped_step(ranks: GoodRanks) -> Doubles:
     >>> average_precision_grouped_step(tied)
     array([0.5])
     """
-    groups, before, hits = _tie_groups(ranks)
+    groups, before, hits = tie_groups(ranks)
     n_good = _n_good(groups)
     precision = (before + hits) / (groups.nearer + groups.tied)
     return _sum_by_query(
@@ -387,8 +387,8 @@ def _hits_at(ranks: GoodRanks, k: int) -> Doubles:
     return hits.astype(np.float64)
 
 
-def _tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
-    """One entry for each group of equally distant good images of a query.
+def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
+    """Return one entry for each group of equally distant good images of a query.
 
     Returns
     -------

@@ -52,10 +52,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
 
 def _tied_queries(ranks: GoodRanks) -> int:
     """Count the queries with a good image at the very distance of a wrong one."""
-    group = np.stack([ranks.query, ranks.nearer], axis=1)
-    _, place, hits = np.unique(group, axis=0, return_index=True, return_counts=True)
-    mixed = ranks.tied[place] > hits
-    return len(np.unique(ranks.query[place[mixed]]))
+    groups, _, hits = metrics.tie_groups(ranks)
+    return len(np.unique(groups.query[groups.tied > hits]))
 
 
 def _fates(ranks: GoodRanks, query: Labels, gallery: Labels) -> npt.NDArray[np.str_]:

@@ -34,7 +34,7 @@ Array = npt.NDArray[Any]
 TOLERANCE = 1e-5
 
 #: Bytes of one block of distances when the caller names no block size. A product of few rows
-#: with a large gallery is slow (64 rows: 2.3 times the time of 1,024), so a block is not small.
+#: with a large gallery is slow, so a block is not small.
 BLOCK_BYTES = 256 * 2**20
 
 #: Every product has a multiple of so many rows.

@@ -295,7 +295,7 @@ def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: La
         made_of = {**made_of, "lists": lists.fingerprint()}
     results = [summarize(ranked[rank_key(one)], query, gallery, one, made_of, curves)
                for one in conventions]
-    _warn_unmatched(results[0], query, gallery)
+    warn_unmatched(results[0], query, gallery)
     return results
 
 
@@ -387,7 +387,8 @@ def _warn_zero_norm(name: str, features: npt.NDArray[Any]) -> None:
             "they cannot be normalised, so their distances are NaN")
 
 
-def _warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
+def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
+    """Warn of queries without a good image: how many, why, the first ones, the way out."""
     unmatched = np.flatnonzero(result.per_query.fate != "fine")
     if not unmatched.size:
         return

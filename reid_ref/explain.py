@@ -104,7 +104,8 @@ class Explanation:
 
 def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
             origin: str | Convention = "matlab", target: str | Convention = "torchreid", *,
-            lists: IndexLists | None = None) -> Explanation:
+            lists: IndexLists | None = None,
+            made_of: dict[str, str] | None = None) -> Explanation:
     """Walk from one convention to another, one choice at a time.
 
     Parameters
@@ -115,6 +116,8 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     origin, target : str or Convention
     lists : IndexLists, optional
         For conventions that list the good and junk images.
+    made_of : dict of str to str, optional
+        What signatures say of the distances. Default: their dtype.
 
     Returns
     -------
@@ -142,7 +145,7 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     distances = check_distances(distances, query, gallery)
     results = evaluate_each(
         row_blocks(distances, None), query, gallery, conventions,
-        {"distances": str(distances.dtype)}, lists)
+        made_of or {"distances": str(distances.dtype)}, lists)
     steps: list[Step] = []
     before = start = results[0]
     for (choice, value, meaning, _), after in zip(chain, results[1:]):

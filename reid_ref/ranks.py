@@ -324,7 +324,7 @@ def ranks_of(row: npt.NDArray[Any], kept: Mask, images: Integers) -> Integers:
 
 
 def _count_rows(mask: Mask) -> Integers:
-    # With an axis, count_nonzero widens every bool first: 5 times the time of this, measured.
+    # With an axis, count_nonzero widens every bool first, which takes longer than this loop.
     return np.array([np.count_nonzero(row) for row in mask], dtype=np.int64)
 
 

@@ -75,16 +75,14 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     check_rule(convention)
     if convention.junk_match == "never":
         ranks = forget_junk_matches(ranks)
-    place, group_size = _place_in_group(ranks)
+    groups, before, hits = metrics.tie_groups(ranks)
+    place = ranks.nth - np.repeat(before, hits)  # among the good ones of its group
     best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
-    worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - group_size + place),
+    worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - np.repeat(hits, hits) + place),
                      convention, length)
     # As a group is met, what is good before it is known: only places within groups are random.
-    group = place == 1
-    query, nearer, tied, hits = (
-        values[group] for values in (ranks.query, ranks.nearer, ranks.tied, group_size))
-    before = ranks.nth[group] - 1
-    total = np.bincount(query, weights=[
+    nearer, tied = groups.nearer, groups.tied
+    total = np.bincount(groups.query, weights=[
         _expected_sum(*one, rule=convention.ap) for one in zip(nearer, tied, before, hits)],
         minlength=len(ranks.found)).astype(np.float64)
     ap = np.full(len(ranks.found), np.nan)
@@ -96,11 +94,9 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
         curve += _expected_match(*one, length=length)
     junk_matches = ranks.first_match[ranks.found == 0]
     curve += metrics.cumulative_matching(junk_matches, length, 1)
-    counted = ranks.n_good > 0
-    n_query = int(np.count_nonzero(counted)) if convention.unmatched == "drop" else len(counted)
-    mixed = len(np.unique(query[tied > hits]))
-    return TieBounds(best, worst, (_mean(ap, ranks, convention),
-                                   metrics.per_query_share(curve, n_query)), mixed)
+    expected = (_mean(ap, ranks, convention),
+                metrics.per_query_share(curve, _n_query(ranks, convention)))
+    return TieBounds(best, worst, expected, len(np.unique(groups.query[tied > hits])))
 
 
 def check_rule(convention: Convention) -> None:
@@ -113,16 +109,6 @@ def check_rule(convention: Convention) -> None:
             "or torchreid")
 
 
-def _place_in_group(ranks: GoodRanks) -> tuple[Integers, Integers]:
-    """For each good image: its number among the good ones of its group, and how many they are."""
-    key = np.stack([ranks.query, ranks.nearer], axis=1)
-    _, first, group, size = np.unique(
-        key, axis=0, return_index=True, return_inverse=True, return_counts=True)
-    group = group.reshape(-1)
-    place: Integers = np.arange(1, len(key) + 1) - first[group]
-    return place, size[group]
-
-
 def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:
     start = np.cumsum(ranks.found) - ranks.found
     has = ranks.found > 0
@@ -132,10 +118,14 @@ def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:
 
 
 def _summary(ranks: GoodRanks, convention: Convention, length: int) -> tuple[float, Doubles]:
-    counted = ranks.n_good > 0
-    n_query = int(np.count_nonzero(counted)) if convention.unmatched == "drop" else len(counted)
-    curve = metrics.cumulative_matching(ranks.first_match, length, n_query)
+    curve = metrics.cumulative_matching(
+        ranks.first_match, length, _n_query(ranks, convention))
     return _mean(AP_RULES[convention.ap](ranks), ranks, convention), curve
+
+
+def _n_query(ranks: GoodRanks, convention: Convention) -> int:
+    matched = int(np.count_nonzero(ranks.n_good))
+    return matched if convention.unmatched == "drop" else len(ranks.n_good)
 
 
 def _mean(ap: Doubles, ranks: GoodRanks, convention: Convention) -> float:

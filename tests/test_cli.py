@@ -309,6 +309,8 @@ def test_ties_bounds_warns_as_evaluate_does(tmp_path):
              g_camids=[2, 2])
     done = reid_ref_command("evaluate", tmp_path / "n.npz", "--ties", "bounds")
     assert done.returncode == 0 and "1 of 2 are NaN" in done.stderr
+    done = reid_ref_command("evaluate", MARKET, "--ties", "bounds")
+    assert "3 of 48 queries have no good image" in done.stderr
 
 
 @pytest.mark.parametrize(("options", "message"), [

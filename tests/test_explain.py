@@ -131,6 +131,8 @@ def test_command_as_json():
     assert list(answer) == ["files", "layout", "from", "steps", "to", "moved_most"]
     assert answer["from"]["convention"] == "matlab" and answer["to"]["convention"] == "open-reid"
     assert answer["steps"][-1]["mAP"] == answer["to"]["mAP"]
+    assert "convention:open-reid|" in answer["to"]["signature"]
+    assert "|metric:euclidean|normalize:yes|features:float32|" in answer["to"]["signature"]
 
 
 def test_command_shows_one_query():

@@ -83,11 +83,11 @@ def test_sums_run_in_order():
     assert np.mean(values) != 1.0 / 128
 
 
-@pytest.mark.parametrize("name", hand_cases.AP)
+# Only the script's own walk takes an image twice.
+@pytest.mark.parametrize(
+    "name", sorted(set(hand_cases.AP) - {"the walk ends when as many are seen as exist"}))
 def test_a_ranked_list_of_indices_against_the_hand_cases(name):
     good, junk, index, ap, cmc = hand_cases.AP[name]
-    if len(set(index)) != len(index) or name == "the walk ends when as many are seen as exist":
-        return  # only the script's own walk takes an image twice
     answer = reid_ref.evaluate_with_index(index, good, junk)
     np.testing.assert_allclose(answer[0], float(ap), rtol=1e-15)
     np.testing.assert_array_equal(answer[1], cmc)

@@ -149,7 +149,8 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
                 lists: IndexLists | None) -> int:
     from reid_ref import report
-    from reid_ref.evaluate import rank_blocks, rank_key
+    from reid_ref.evaluate import rank_blocks, rank_key, warn_unmatched
+    from reid_ref.summary import summarize
     from reid_ref.ties import check_rule, tie_bounds
     from reid_ref.validation import InputError
 
@@ -158,10 +159,13 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                          "--per-query and other formats")
     check_rule(convention)
     with common.progress_bar(len(data.query)) as bar:
-        ranks, _ = rank_blocks(
+        ranked, curves = rank_blocks(
             common.distance_rows(args, data), data.query, data.gallery, [convention], lists,
             None if bar is None else bar.update)
-    bounds = tie_bounds(ranks[rank_key(convention)], convention, len(data.gallery))
+    ranks = ranked[rank_key(convention)]
+    warn_unmatched(summarize(ranks, data.query, data.gallery, convention, {}, curves),
+                   data.query, data.gallery)
+    bounds = tie_bounds(ranks, convention, len(data.gallery))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "convention": convention.name,

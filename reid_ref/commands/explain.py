@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     lists = common.read_lists(
         args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
     distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists)
+    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists,
+                  made_of=common.made_of(args, data))
     listed = [] if args.query is None else _list(args.query, distances, data, way, lists)
     if args.json:
         common.print_json({

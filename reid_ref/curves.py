@@ -17,6 +17,11 @@ _OVER_IDENTITIES = (
     "single-gallery-shot-draws")
 
 
+def needs_rows(convention: Convention) -> bool:
+    """Tell whether whole rows of distances are needed: ranks of good images do not tell all."""
+    return convention.cmc in _OVER_IDENTITIES or convention.ties.startswith("numpy")
+
+
 class Curves:
     """What the curves of some conventions need beyond ranks, for blocks of queries in order.
 

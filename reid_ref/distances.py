@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 #: of d products errs by at most about d/2 units in the last place; 1e-5 covers d = 2048.
 TOLERANCE = 1e-5
 
-#: Bytes of one block of distances when the caller names no block size. A product of few rows
+#: Bytes of one block of distances when the caller names no size. A product of few rows
 #: with a large gallery is slow, so a block is not small.
 BLOCK_BYTES = 256 * 2**20
 
@@ -63,7 +63,7 @@ def working_precision(features: Array) -> Array:
 
 
 def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
-                    normalize: bool, block_size: int | None = None) -> Iterator[Array]:
+                    normalize: bool, max_memory: int = BLOCK_BYTES) -> Iterator[Array]:
     """Yield the distances of consecutive blocks of queries to the whole gallery.
 
     Parameters
@@ -74,8 +74,8 @@ def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
         A key of `METRICS`: squared Euclidean, 1 - cosine, or the negative dot product.
     normalize : bool
         Divide every feature by its 2-norm first.
-    block_size : int, optional
-        Queries in a block. Default: as many as fit `BLOCK_BYTES`.
+    max_memory : int, optional
+        Bytes of a block.
 
     Yields
     ------
@@ -97,8 +97,7 @@ def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
             gallery_scale = 1 / _norms(gallery)
     elif metric == "euclidean":
         query_square, gallery_square = _squares(query), _squares(gallery)
-    if block_size is None:
-        block_size = max(ROWS, BLOCK_BYTES // (len(gallery) * gallery.itemsize) // ROWS * ROWS)
+    block_size = max(ROWS, max_memory // (len(gallery) * gallery.itemsize) // ROWS * ROWS)
     for start in range(0, len(query), block_size):
         rows = slice(start, start + block_size)
         block = _product(query[rows], gallery)

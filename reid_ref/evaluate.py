@@ -1,44 +1,54 @@
 """The one path from what the user has to a `Result`.
 
-validate -> distances, block by block -> ranks -> per query -> summary.
+validate -> tiles of distances -> counts -> ranks -> per query -> summary. Features are ranked
+by exact distances; a matrix as it is. The few conventions that need whole rows (numpy's order
+of ties, curves over identities) get blocks of rows, from features made as other evaluators make
+them (`distances.py`).
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.conventions import OWN_CAMERA, Convention, find_convention
-from reid_ref.curves import Curves
+from reid_ref.conventions import Convention, find_convention
+from reid_ref.counts import TooFarOff
+from reid_ref.curves import Curves, needs_rows
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
+from reid_ref.features import feature_parts
+from reid_ref.memory import bytes_of
 from reid_ref.metrics import AP_RULES
-from reid_ref.ranks import GoodRanks, concatenate, count_junk_as_wrong, from_index, good_ranks
+from reid_ref.ranking import Ignored, argsort_ranks, in_parts, rank
+from reid_ref.ranks import GoodRanks, concatenate, from_index
 from reid_ref.result import IndexLists, Labels, Result
+from reid_ref.roles import find_roles
+from reid_ref.stored import read_rows
 from reid_ref.summary import summarize
+from reid_ref.tiles import Part, matrix_part
 from reid_ref.validation import (
-    InputError, check_block_size, check_choice, check_distances, check_distinct, check_features,
-    check_lists, check_real_distances, warn)
+    InputError, check_choice, check_distances, check_distinct, check_feature_shapes, check_lists,
+    check_real_distances, warn)
 
-#: Queries ranked at a time: progress is told of each piece, and copies stay small.
-PIECE = 128
-
-#: Called with the number of queries done after each piece.
+#: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
 
 
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
              metric: str = "euclidean", normalize: bool = True,
              convention: str | Convention = "matlab", *, lists: IndexLists | None = None,
-             block_size: int | None = None, progress: Progress | None = None) -> Result:
+             max_memory: int | str | None = None, progress: Progress | None = None) -> Result:
     """Evaluate features: Rank-k, mAP, mINP.
 
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype.
+        One row an image; finite real numbers of any dtype. An array, a memory map, a dataset of
+        an open HDF5 file (read part by part), a tensor in main memory.
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
         Identity and camera of each row.
@@ -50,10 +60,12 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         A name in `CONVENTIONS`, or a record of your own.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
-    block_size : int, optional
-        Queries in a block of distances.
+    max_memory : int or str, optional
+        Bytes to work in, besides the features and the result: a number, or text such as
+        "512M". Default: 192 MiB, or a quarter of the free memory if that is less. The numbers do
+        not depend on it.
     progress : callable, optional
-        Called with the number of queries done, piece by piece.
+        Called with the number of queries done since the last call.
 
     Returns
     -------
@@ -81,52 +93,102 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> round(result.mean_ap, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
+    results = evaluate_features(
+        query_features, gallery_features, query, gallery, [convention], metric, normalize,
+        lists=lists, max_memory=max_memory, progress=progress)
+    return next(iter(results.values()))
+
+
+def evaluate_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                      conventions: Iterable[str | Convention], metric: str = "euclidean",
+                      normalize: bool = True, *, lists: IndexLists | None = None,
+                      max_memory: int | str | None = None,
+                      progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate features under several conventions; ranks are shared.
+
+    Parameters
+    ----------
+    query_features, gallery_features, query, gallery, metric, normalize, lists, max_memory, \
+progress
+        As for `evaluate`.
+    conventions : iterable of str or Convention
+        Names in `CONVENTIONS`, or records of your own.
+
+    Returns
+    -------
+    dict of str to Result
+        By the convention's name, in the order asked for.
+
+    Raises
+    ------
+    InputError
+        As `evaluate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> results = evaluate_features(np.eye(2)[:1], np.eye(2), Labels([7], [1]),
+    ...                             Labels([7, 8], [2, 2]), ["matlab", "torchreid"])
+    >>> {name: result.mean_ap for name, result in results.items()}
+    {'matlab': 1.0, 'torchreid': 1.0}
+    """
     check_choice(metric, "metric", METRICS)
-    one = find_convention(convention)
-    check_block_size(block_size)
-    query_features, gallery_features = check_features(
+    asked = _asked(conventions)
+    memory = bytes_of(max_memory)
+    query_features, gallery_features = check_feature_shapes(
         query_features, gallery_features, query, gallery)
-    if normalize or metric == "cosine":
-        _warn_zero_norm("query_features", query_features)
-        _warn_zero_norm("gallery_features", gallery_features)
-    blocks = distance_blocks(query_features, gallery_features, metric, normalize, block_size)
-    results = evaluate_blocks(
-        blocks, query, gallery, [one], features_made_of(query_features, gallery_features,
-                                                        metric, normalize),
-        lists, progress)
-    return results[one.name]
+    _check_lists(asked, lists, query, gallery)
+    by_rows = [one for one in asked if needs_rows(one)]
+    curves = Curves([], query, gallery)
+    ranked: dict[RankKey, GoodRanks] = {}
+    if by_rows:
+        ranked, curves = rank_blocks(
+            distance_blocks(read_rows(query_features), read_rows(gallery_features), metric,
+                            normalize, memory),
+            query, gallery, by_rows, lists, progress)
+    others = {_feature_key(one) for one in asked} - set(ranked)
+    if others:
+        ranks = _rank_features(
+            partial(feature_parts, query_features, gallery_features, metric, normalize, memory),
+            query, gallery, {key[0] for key in others}, lists,
+            None if by_rows else _in_queries(progress, len(query)))
+        ranked.update({key: ranks[key[0]] for key in others})
+    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    results = _summaries(asked, lambda one: ranked[_feature_key(one)], query, gallery, made_of,
+                         curves, lists)
+    return dict(zip((one.name for one in asked), results))
 
 
-def features_made_of(query_features: npt.NDArray[Any], gallery_features: npt.NDArray[Any],
+def features_made_of(query_features: Any, gallery_features: Any,
                      metric: str, normalize: bool) -> dict[str, str]:
     """Return what the signature says of distances that come from features."""
     return {"metric": metric, "normalize": "yes" if normalize else "no",
-            "features": str(np.result_type(query_features, gallery_features))}
+            "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
 
 
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
                        convention: str | Convention = "matlab", *,
-                       lists: IndexLists | None = None, block_size: int | None = None,
+                       lists: IndexLists | None = None, max_memory: int | str | None = None,
                        progress: Progress | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
     Exact: the numbers are the doubles that the MATLAB scripts give in Octave, for every
-    dtype and block size.
+    dtype.
 
     Parameters
     ----------
     distances : array_like, shape (n_query, n_gallery)
-        Smaller is nearer. Any real dtype; NaN is farther than everything. MATLAB keeps
-        gallery x query: pass that transposed.
+        Smaller is nearer. An array, a memory map, a dataset of an open HDF5 file; any real
+        dtype; NaN is farther than everything. MATLAB keeps gallery x query: pass that transposed.
     query, gallery : Labels
     convention : str or Convention
         A name in `CONVENTIONS`, or a record of your own.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
-    block_size : int, optional
-        Queries handled at a time.
+    max_memory : int or str, optional
+        Bytes of rows read at a time, from a matrix that is not in memory; as in `evaluate`.
     progress : callable, optional
-        Called with the number of queries done, piece by piece.
+        Called with the number of queries done since the last call.
 
     Returns
     -------
@@ -151,19 +213,19 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     (0.7917, array([1., 1., 1.]), array([1]))
     """
     results = evaluate_conventions(distances, query, gallery, [convention], lists=lists,
-                                   block_size=block_size, progress=progress)
+                                   max_memory=max_memory, progress=progress)
     return next(iter(results.values()))
 
 
 def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
                          conventions: Iterable[str | Convention], *,
-                         lists: IndexLists | None = None, block_size: int | None = None,
+                         lists: IndexLists | None = None, max_memory: int | str | None = None,
                          progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate a distance matrix under several conventions; ranks are shared.
 
     Parameters
     ----------
-    distances, query, gallery, lists, block_size, progress
+    distances, query, gallery, lists, max_memory, progress
         As for `evaluate_distances`.
     conventions : iterable of str or Convention
         Names in `CONVENTIONS`, or records of your own.
@@ -187,10 +249,10 @@ def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
     >>> {name: round(result.mean_ap, 4) for name, result in results.items()}
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
-    check_block_size(block_size)
+    memory = bytes_of(max_memory)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
-    blocks = row_blocks(distances, block_size)
+    blocks = row_blocks(distances, memory)
     made_of = {"distances": str(distances.dtype)}
     return evaluate_blocks(blocks, query, gallery, conventions, made_of, lists, progress)
 
@@ -236,14 +298,12 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
             metrics.cumulative_matching(ranks.first_match, len(lists[0]), 1))
 
 
-def row_blocks(distances: npt.NDArray[Any],
-               block_size: int | None) -> Iterator[npt.NDArray[Any]]:
-    """Yield the rows of a distance matrix, so many queries at a time."""
-    if block_size is None:
-        block_size = max(1, BLOCK_BYTES // (distances.shape[1] * distances.itemsize))
-    for start in range(0, len(distances), block_size):
+def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.NDArray[Any]]:
+    """Yield the rows of a distance matrix, as many at a time as fit the memory."""
+    step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
+    for start in range(0, len(distances), step):
         # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
-        yield np.ascontiguousarray(distances[start:start + block_size])
+        yield np.ascontiguousarray(read_rows(distances, start, start + step))
 
 
 def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
@@ -273,14 +333,8 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     InputError
         No convention, two of one name, lists that are missing, complex distances.
     """
-    asked = [find_convention(convention) for convention in conventions]
+    asked = _asked(conventions)
     names = [one.name for one in asked]
-    if not names:
-        raise InputError("conventions: expected at least one, got none")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"conventions: expected different names, got {twice[0]!r} twice; "
-                         "replace(name=...) gives one of them another")
     results = evaluate_each(blocks, query, gallery, asked, made_of, lists, progress)
     return dict(zip(names, results))
 
@@ -291,12 +345,8 @@ def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: La
                   progress: Progress | None = None) -> list[Result]:
     """As `evaluate_blocks`, one result a convention, whatever their names."""
     ranked, curves = rank_blocks(blocks, query, gallery, conventions, lists, progress)
-    if lists is not None:
-        made_of = {**made_of, "lists": lists.fingerprint()}
-    results = [summarize(ranked[rank_key(one)], query, gallery, one, made_of, curves)
-               for one in conventions]
-    warn_unmatched(results[0], query, gallery)
-    return results
+    return _summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
+                      curves, lists)
 
 
 def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
@@ -316,24 +366,25 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
     InputError
         Complex distances; lists that are missing or do not fit.
     """
-    check_lists(lists, [one.name for one in conventions if "listed as junk" in one.ignored],
-                query, gallery)
+    _check_lists(conventions, lists, query, gallery)
     curves = Curves(conventions, query, gallery)
-    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in _cheapest_first(conventions)}
+    keys = {rank_key(one) for one in conventions}
+    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
     done = n_nan = 0
-    for block in _pieces(blocks):
+    for block in blocks:
         check_real_distances(block)
         part = slice(done, done + len(block))
         rows = Labels(query.identity[part], query.camera[part])
         own_lists = lists and lists.of_queries(part)
-        for key in parts:
-            parts[key].append(_ranks(key, parts, block, rows, gallery, own_lists))
+        with ThreadPoolExecutor(1) as pool:
+            nan_here = pool.submit(_count_nan, block)
+            ranks = _rank_block(block, rows, gallery, keys, own_lists,
+                                _in_queries(progress, len(block)))
+            n_nan += nan_here.result()
+        for key in keys:
+            parts[key].append(ranks[key])
         curves.add(block, rows, own_lists)
         done += len(block)
-        if np.isnan(block.min()):  # min keeps NaN, and costs one read
-            n_nan += int(np.count_nonzero(np.isnan(block)))
-        if progress is not None:
-            progress(len(block))
         del block
     if n_nan:
         warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
@@ -342,7 +393,7 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
 
 
 #: What ranks depend on: what is ignored, the order of ties, the precision of the distances.
-RankKey = tuple[tuple[str, ...], str, str]
+RankKey = tuple[Ignored, str, str]
 
 
 def rank_key(convention: Convention) -> RankKey:
@@ -351,40 +402,97 @@ def rank_key(convention: Convention) -> RankKey:
     return convention.ignored, order, convention.arithmetic
 
 
-def _pieces(blocks: Iterable[npt.NDArray[Any]]) -> Iterator[npt.NDArray[Any]]:
-    """Yield the blocks in pieces of `PIECE` queries."""
-    for block in blocks:
-        for start in range(0, len(block), PIECE):
-            yield block[start:start + PIECE]
-        del block  # before the next one is made
+def _feature_key(convention: Convention) -> RankKey:
+    """Features are ranked by exact distances, whatever precision sums then run in."""
+    if needs_rows(convention):
+        return rank_key(convention)
+    return convention.ignored, "gallery-order", "double"
 
 
-def _cheapest_first(conventions: list[Convention]) -> list[RankKey]:
-    """Return each rank key once, in an order in which `_ranks` can build on earlier ones."""
-    keys = dict.fromkeys(map(rank_key, conventions))
-    return sorted(keys, key=lambda key: (key[2] != "double", "label -1" not in key[0]))
+def _rank_features(parts: Callable[..., list[Callable[[], Part]]], query: Labels,
+                   gallery: Labels, ignored: Iterable[Ignored], lists: IndexLists | None,
+                   tell: Callable[[float], object] | None) -> dict[Ignored, GoodRanks]:
+    """Rank features by products of single precision, or double where those are too far off."""
+    try:
+        return rank(in_parts(parts(), len(query), tell), query, gallery, ignored, lists)
+    except TooFarOff:
+        return rank(in_parts(parts(precision=np.float64), len(query)), query, gallery, ignored,
+                    lists)
 
 
-def _ranks(key: RankKey, parts: dict[RankKey, list[GoodRanks]], block: npt.NDArray[Any],
-           query: Labels, gallery: Labels, lists: IndexLists | None) -> GoodRanks:
-    """Rank one block, from ranks that an earlier key has for it where these are of use."""
-    ignored, order, arithmetic = key
-    in_double = parts.get((ignored, order, "double"))
-    if arithmetic == "float32" and block.dtype == np.float32 and in_double:
-        return in_double[-1]
-    without_junk = parts.get((("label -1", *ignored), order, arithmetic))
-    if without_junk and key == (OWN_CAMERA, "gallery-order", "double"):
-        return count_junk_as_wrong(without_junk[-1], block, query, gallery, ignored)
-    distances = block.astype(np.float32) if arithmetic == "float32" else block
-    return good_ranks(distances, query, gallery, ignored, order, lists)
+def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: set[RankKey],
+                lists: IndexLists | None,
+                tell: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
+    """Rank one block of a matrix; keys that differ only in what is ignored share their counts."""
+    ranks: dict[RankKey, GoodRanks] = {}
+    in_float32 = {key for key in keys if key[2] == "float32" and block.dtype != np.float32}
+    for some in (keys - in_float32, in_float32):
+        if not some:
+            continue
+        distances = block.astype(np.float32) if some is in_float32 else block
+        part = matrix_part(distances)
+        source = in_parts([partial(_itself, part)], len(query), tell)
+        shared = rank(source, query, gallery, {key[0] for key in some}, lists)
+        tell = None
+        for key in some:
+            ranks[key] = shared[key[0]]
+            if key[1] != "gallery-order":
+                roles = find_roles(query, gallery, key[0], lists)
+                ranks[key] = argsort_ranks(ranks[key], distances, roles, key[1])
+    return ranks
 
 
-def _warn_zero_norm(name: str, features: npt.NDArray[Any]) -> None:
-    zero = np.flatnonzero(~features.any(axis=1))
-    if zero.size:
-        warn(
-            f"{name}: {zero.size} of {len(features)} rows are all zero (first: row {zero[0]}); "
-            "they cannot be normalised, so their distances are NaN")
+def _itself(part: Part) -> Part:
+    return part
+
+
+def _asked(conventions: Iterable[str | Convention]) -> list[Convention]:
+    asked = [find_convention(convention) for convention in conventions]
+    names = [one.name for one in asked]
+    if not names:
+        raise InputError("conventions: expected at least one, got none")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"conventions: expected different names, got {twice[0]!r} twice; "
+                         "replace(name=...) gives one of them another")
+    return asked
+
+
+def _check_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,
+                 gallery: Labels) -> None:
+    check_lists(lists, [one.name for one in conventions if "listed as junk" in one.ignored],
+                query, gallery)
+
+
+def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
+               query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
+               lists: IndexLists | None) -> list[Result]:
+    if lists is not None:
+        made_of = {**made_of, "lists": lists.fingerprint()}
+    results = [summarize(ranks_of(one), query, gallery, one, made_of, curves) for one in asked]
+    warn_unmatched(results[0], query, gallery)
+    return results
+
+
+def _in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
+    """Turn shares of the work into whole queries, whose sum is `n_query`."""
+    if progress is None:
+        return None
+    share, told = 0.0, 0
+
+    def tell(more: float) -> None:
+        nonlocal share, told
+        share += more
+        queries = int(share * n_query + 1e-6)
+        if queries > told:
+            progress(queries - told)
+            told = queries
+    return tell
+
+
+def _count_nan(block: npt.NDArray[Any]) -> int:
+    # min keeps NaN, and costs one read.
+    return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0
 
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:

@@ -145,7 +145,7 @@ class Evaluator:
         ----------
         **options
             Further options of `evaluate`: ``lists`` (of images as they stand here, see the
-            notes of the class), ``block_size``, ``progress``.
+            notes of the class), ``max_memory``, ``progress``.
 
         Returns
         -------

@@ -17,7 +17,6 @@ from reid_ref.conventions import (
     ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED, Convention,
     find_convention)
 from reid_ref.evaluate import evaluate_each, row_blocks
-from reid_ref.ranks import ranks_of
 from reid_ref.result import IndexLists, Labels, Result
 from reid_ref.roles import JUNK, query_roles
 from reid_ref.validation import InputError, check_distances
@@ -144,7 +143,7 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
         conventions[-1] = target  # the last step has all of its choices, and now its name
     distances = check_distances(distances, query, gallery)
     results = evaluate_each(
-        row_blocks(distances, None), query, gallery, conventions,
+        row_blocks(distances), query, gallery, conventions,
         made_of or {"distances": str(distances.dtype)}, lists)
     steps: list[Step] = []
     before = start = results[0]
@@ -252,8 +251,9 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     3 (1, 2) good
     """
     order = np.argsort(row, kind="stable")
+    place_of = np.argsort(order)
     roles = [query_roles(query, gallery, one.ignored, lists)(0) for one in conventions]
-    ranks = [ranks_of(row, kept, np.arange(len(row)))[0] for _, kept in roles]
+    ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
     good = set(roles[0][0].tolist())
     hits = [place for place, image in enumerate(order) if int(image) in good]
     shown = {place + step for place in hits for step in range(-around, around + 1)}

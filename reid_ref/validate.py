@@ -35,9 +35,7 @@ Source: derived here; `tests/test_validate.py` compares with every ranking of sm
 """
 from __future__ import annotations
 
-import contextlib
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -50,7 +48,7 @@ from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranks import from_lists
 from reid_ref.result import Labels
 from reid_ref.roles import JUNK
-from reid_ref.validation import InputError, Integers, check_features, warn
+from reid_ref.validation import InputError, Integers, each_warning_once
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -325,7 +323,7 @@ def validate(data: ResultFile, figure: Figure,
     names = [name for name in names if name not in left_out]
     # NaN is not equal to itself; its text is.
     numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-    with _each_warning_once():
+    with each_warning_once():
         for ranking, results in _results(data, names, progress):
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mean_ap))
@@ -340,30 +338,17 @@ def validate(data: ResultFile, figure: Figure,
 
 def _results(data: ResultFile, names: list[str | Convention],
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
-    from reid_ref.distances import distance_blocks
-    from reid_ref.evaluate import evaluate_blocks, evaluate_conventions, features_made_of
+    from reid_ref.evaluate import evaluate_conventions, evaluate_features
 
     labels = data.query, data.gallery
     if data.distances is not None:
         yield "distances", evaluate_conventions(
             data.distances, *labels, names, progress=progress)
         return
-    features = check_features(data.query_features, data.gallery_features, *labels)
     for ranking, (metric, normalize) in RANKINGS.items():
-        blocks = distance_blocks(*features, metric, normalize)
-        made_of = features_made_of(*features, metric, normalize)
-        yield ranking, evaluate_blocks(blocks, *labels, names, made_of,
-                                       progress=progress)
-
-
-@contextlib.contextmanager
-def _each_warning_once() -> Iterator[None]:
-    """Three rankings of one file need not say the same thing three times."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        warn(text)
+        yield ranking, evaluate_features(
+            data.query_features, data.gallery_features, *labels, names, metric, normalize,
+            progress=progress)
 
 
 def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],

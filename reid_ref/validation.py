@@ -6,11 +6,12 @@ it trust what they are given.
 """
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,16 @@ def warn(message: str) -> None:
     while frame.f_back and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
+
+
+@contextlib.contextmanager
+def each_warning_once() -> Iterator[None]:
+    """Several evaluations of one file need not say the same thing several times."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        warn(text)
 
 
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:
@@ -189,11 +200,27 @@ def check_features(
     InputError
         Names the argument, what was expected, what came and the way out.
     """
+    checked = check_feature_shapes(query_features, gallery_features, query, gallery)
+    for name, array in zip(("query_features", "gallery_features"), checked):
+        check_finite_rows(array, name)
+    return checked
+
+
+def check_feature_shapes(
+        query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+        ) -> tuple[Any, Any]:
+    """Return both feature arrays, checked in shape and dtype; what is stored stays there.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+    """
     check_labels(query, gallery)
     checked = []
     for name, value, labels in (("query_features", query_features, query),
                                 ("gallery_features", gallery_features, gallery)):
-        array = as_array(value, name)
+        array = value if is_stored(value) else as_array(value, name)
         _check_numeric_matrix(array, name, "features (n, d), one row an image")
         if array.dtype.kind == "c":
             raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
@@ -213,9 +240,12 @@ def check_features(
     if dimensions[0] == 0:
         raise InputError(
             "query_features, gallery_features: expected at least one dimension, got 0")
-    for name, array in zip(("query_features", "gallery_features"), checked):
-        _check_finite_rows(array, name)
     return checked[0], checked[1]
+
+
+def is_stored(value: Any) -> bool:
+    """Tell a dataset on disk, of h5py or zarr, which is read by its rows."""
+    return type(value).__module__.split(".")[0] in ("h5py", "zarr")
 
 
 def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:
@@ -227,7 +257,7 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
         Names the argument, what was expected, what came and the way out.
     """
     check_labels(query, gallery)
-    array = as_array(distances, "distances")
+    array = distances if is_stored(distances) else as_array(distances, "distances")
     _check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
     expected = (len(query), len(gallery))
     if array.shape != expected:
@@ -272,16 +302,18 @@ def _check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None
         raise InputError(f"{name}: expected numbers, got dtype {array.dtype}")
 
 
-def _check_finite_rows(array: npt.NDArray[Any], name: str, rows: int = 4096) -> None:
+def check_finite_rows(array: npt.NDArray[Any], name: str, first_row: int = 0) -> None:
+    """Refuse NaN and Inf, naming the first row that has one."""
     if array.dtype.kind != "f":
         return
-    for start in range(0, len(array), rows):
-        finite = np.isfinite(array[start:start + rows]).all(axis=1)
+    step = 4096
+    for start in range(0, len(array), step):
+        finite = np.isfinite(array[start:start + step]).all(axis=1)
         if not finite.all():
             row = start + int(np.argmin(finite))
             kind = "NaN" if np.isnan(array[row]).any() else "Inf"
             raise InputError(
-                f"{name}: expected finite numbers, got {kind} in row {row}; "
+                f"{name}: expected finite numbers, got {kind} in row {first_row + row}; "
                 "look at how that image was read or normalised")
 
 

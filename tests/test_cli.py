@@ -241,7 +241,7 @@ def assert_one_line_error(done, message):
     (["evaluate"], "error: the following arguments are required: FILE; see reid-ref evaluate --h"),
     ([], "error: the following arguments are required: COMMAND"),
     (["evaluate", "nowhere.mat"], "nowhere.mat"),
-    (["evaluate", "."], "directory"),
+    (["evaluate", "."], "expected a folder of .npy files"),
     (["evaluate", MARKET, "--metric", "cosin"], "unknown 'cosin'; known: .*Did you mean 'cosine'"),
     (["evaluate", MARKET, "--convention", "x"], "unknown 'x'; known: matlab, mars, veri"),
     (["evaluate", MARKET, "--per-query", "no/such/folder.csv"], "a folder that exists"),

@@ -127,7 +127,8 @@ def test_together_as_alone():
     assert list(together) == [record.name for record in asked]
     for record in asked:
         alone = evaluate_conventions(distances, query, gallery, [record])[record.name]
-        blocks = evaluate_conventions(distances, query, gallery, asked, block_size=4)[record.name]
+        blocks = evaluate_conventions(
+            distances, query, gallery, asked, max_memory=4 * distances[0].nbytes)[record.name]
         for other in (alone, blocks):
             np.testing.assert_array_equal(other.mean_ap, together[record.name].mean_ap)
             np.testing.assert_array_equal(other.cmc, together[record.name].cmc)

@@ -76,7 +76,8 @@ def test_whole_numbers_beyond_doubles_keep_their_order():
 def test_every_block_size(block_size):
     distances, query, gallery = cases.special(3)
     whole = reid_ref.evaluate_distances(distances, query, gallery)
-    blocks = assert_equal_to_port(distances, query, gallery, block_size=block_size)
+    blocks = assert_equal_to_port(distances, query, gallery,
+                                  max_memory=block_size * distances[0].nbytes)
     assert blocks.mean_inp == whole.mean_inp
     for name in reid_ref.PerQuery.__dataclass_fields__:
         np.testing.assert_array_equal(

@@ -15,6 +15,7 @@ from scipy.io import loadmat, savemat
 
 from reid_ref.files import LAYOUTS, SEPARATE, read_result
 from reid_ref.files.layouts import role_of
+from reid_ref.stored import read_rows
 from reid_ref.validation import InputError
 
 SHARED = Path(__file__).parents[1].parent / "shared"
@@ -305,7 +306,8 @@ def test_missing_file(tmp_path):
 
 
 def test_folder(tmp_path):
-    refuse(tmp_path, match="Is a directory; name the file or files in it")
+    refuse(tmp_path, match="expected a folder of .npy files .query_f.npy, .*got none in it; "
+           "name its other file or files")
 
 
 def test_no_right_to_read(tmp_path, monkeypatch):
@@ -362,7 +364,7 @@ def test_lacking_keys(tmp_path):
     write_mat(tmp_path / "r.mat", arrays)
     refuse(tmp_path / "r.mat", match=(
         "got gallery_f, gallery_label, note, query_f, query_label; for layumi's pytorch_result "
-        r".*it lacks query_cam, gallery_cam\. Known layouts are .*(; .*){7}$"))
+        r".*it lacks query_cam, gallery_cam\. Known layouts are .*(; .*){8}$"))
 
 
 def test_unknown_keys_are_listed_but_not_all(tmp_path):
@@ -519,7 +521,7 @@ def test_unknown_role(tmp_path):
 def test_text_features(tmp_path):
     np.savetxt(tmp_path / "query.txt", np.eye(2))
     refuse(*write_texts(tmp_path), tmp_path / "query.txt",
-           match="query.txt: query: expected a name .* features only in .mat files")
+           match="query.txt: query: expected a name .* features only in .mat or .npy files")
 
 
 def test_two_files_for_one_role(tmp_path):
@@ -547,7 +549,7 @@ def test_whole_result_among_several(tmp_path):
 def test_npz_among_several(tmp_path):
     np.savez(tmp_path / "queryID.npz", queryID=[1])
     refuse(*write_driver(tmp_path)[1:], tmp_path / "queryID.npz",
-           match="expected one of several .mat, .txt, .csv, .tsv files .*got a .npz file")
+           match="expected one of several .mat, .npy, .txt, .csv, .tsv files .*got a .npz")
 
 
 # ---- damage -----------------------------------------------------------------------------
@@ -575,15 +577,17 @@ def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
     write(path, {**stored("layumi"), **more})
     refused = 0
     for content in damaged(path.read_bytes(), seed=1, count=300):
+        path.unlink()     # HDF5 would take a file that is still open for the same one
         path.write_bytes(content)
         try:
             result = read_result(path)
+            for side, features in (("query", result.query_features),
+                                   ("gallery", result.gallery_features)):
+                assert read_rows(features).shape == features.shape
+                assert len(features) == len(getattr(result, side))
         except InputError as error:
             assert str(error).startswith(str(path))
             refused += 1
-        else:
-            assert len(result.query_features) == len(result.query)
-            assert len(result.gallery_features) == len(result.gallery)
     assert refused > 50
 
 

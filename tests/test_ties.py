@@ -6,7 +6,8 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.ranks import good_ranks, reverse_ties
+from reid_ref.ranking import good_ranks
+from reid_ref.ranks import reverse_ties
 from reid_ref.ties import tie_bounds
 from tests import cases
 

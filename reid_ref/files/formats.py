@@ -1,9 +1,10 @@
-"""The file formats: MAT v4 to v7.3, .npz, HDF5 and text, each read into named arrays.
+"""The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each read into named arrays.
 
 Aim: one function a format; what its library raises on a damaged file becomes `InputError`.
 
 Conventions: arrays come out as the format's own world shows them: a MATLAB array in
-MATLAB's orientation, whether stored in MAT v5 or (transposed) in v7.3.
+MATLAB's orientation, whether stored in MAT v5 or (transposed) in v7.3. A .npy file is mapped, and
+a matrix in HDF5 comes out as a `Stored` dataset: the labels beside it are small, it may not be.
 """
 from __future__ import annotations
 
@@ -12,13 +13,14 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reid_ref.files.lazy import Stored
 from reid_ref.files.mat5 import check_mat5
 from reid_ref.validation import InputError
 
@@ -27,20 +29,26 @@ from reid_ref.validation import InputError
 class Contents:
     """What a file holds: its arrays by key, and the format for people.
 
-    `either_way` says that the format leaves open which axis comes first (HDF5).
+    `either_way` says that the format leaves open which axis comes first (HDF5). `close` closes
+    the file of `Stored` arrays, which cannot be read any more then.
     """
 
     values: dict[str, Any]
     format: str
     either_way: bool = False
+    close: Callable[[], object] = lambda: None
 
+
+NPY = "a .npy file"
 
 # What the libraries raise on damaged files. scipy's MAT reader raises anything, from
 # IndexError to UnboundLocalError, so around that one call it is Exception.
-_NPZ_ERRORS = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError,
-               SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
+_NUMPY_ERRORS = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError,
+                 OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
 _HDF5_ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError)
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_PICKLED = ("expected plain arrays, got pickled Python objects, which are not read because "
+            "unpickling can run code; save numbers, or names with .astype(str)")
 
 
 @contextmanager
@@ -85,7 +93,7 @@ def read_npz(path: Path) -> Contents:
             f"{path}: expected a .npz file (a zip archive), got something else; "
             "write it with numpy.savez(path, key=array, ...)")
     values: dict[str, Any] = {}
-    with (_reading(path, "a .npz file", _NPZ_ERRORS), path.open("rb") as file,
+    with (_reading(path, "a .npz file", _NUMPY_ERRORS), path.open("rb") as file,
           np.load(file, allow_pickle=False) as stored):
         for key in stored.files:
             try:
@@ -93,26 +101,47 @@ def read_npz(path: Path) -> Contents:
             except ValueError as error:
                 if "pickle" not in str(error):
                     raise
-                raise InputError(
-                    f"{path}: {key}: expected plain arrays, got pickled Python objects, which "
-                    "are not read because unpickling can run code; save numbers, or names with "
-                    ".astype(str)") from None
+                raise InputError(f"{path}: {key}: {_PICKLED}") from None
     return Contents(values, "a .npz file")
 
 
+def read_npy(path: Path) -> Contents:
+    """Map a .npy file as an array named after the file; objects in it are never unpickled."""
+    with _reading(path, NPY, _NUMPY_ERRORS):
+        try:
+            array = np.lib.format.open_memmap(path, mode="r")
+        except ValueError as error:
+            if "Python objects" not in str(error):
+                raise
+            raise InputError(f"{path}: {_PICKLED}") from None
+    return Contents({path.stem: array}, NPY)
+
+
 def read_hdf5(path: Path) -> Contents:
-    """Read the top-level arrays of an HDF5 file: MATLAB's v7.3, or any other."""
+    """Read the top-level arrays of an HDF5 file: MATLAB's v7.3, or any other.
+
+    A matrix of numbers is not read, and then the file stays open.
+    """
     try:
         import h5py  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         raise InputError(
             f"{path}: this is an HDF5 file (MATLAB's v7.3), which needs h5py; "
             'pip install "reid-ref[hdf5]", or save it with -v7') from None
-    with _reading(path, "an HDF5 file", _HDF5_ERRORS), h5py.File(path, "r") as file:
+    with _reading(path, "an HDF5 file", _HDF5_ERRORS), ExitStack() as stack:
+        file = stack.enter_context(h5py.File(path, "r"))
         arrays = {str(key): item for key, item in file.items() if isinstance(item, h5py.Dataset)}
         matlab = any("MATLAB_class" in item.attrs for item in arrays.values())
-        values = {key: _hdf5_value(item) for key, item in arrays.items()}
-    return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", either_way=True)
+        values = {key: Stored(item, turned="MATLAB_class" in item.attrs) if _is_matrix(item)
+                  else _hdf5_value(item) for key, item in arrays.items()}
+        stack.pop_all()
+    return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", either_way=True,
+                    close=file.close)
+
+
+def _is_matrix(item: Any) -> bool:
+    return (item.ndim == 2 and item.dtype.kind in "biufc"
+            and item.attrs.get("MATLAB_class") not in (b"char", b"cell"))
 
 
 def _hdf5_value(item: Any) -> Any:
@@ -172,12 +201,12 @@ def _bad_line(rows: list[tuple[int, str]], delimiter: str | None) -> str | None:
 
 #: Suffix, in lower case, to the function that reads it.
 FORMATS: Mapping[str, Callable[[Path], Contents]] = {
-    ".mat": read_mat, ".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5,
+    ".mat": read_mat, ".npz": read_npz, ".npy": read_npy, ".h5": read_hdf5, ".hdf5": read_hdf5,
     ".txt": read_text, ".csv": read_text, ".tsv": read_text}
 
 _WAYS_OUT: Mapping[type[OSError], str] = {
     FileNotFoundError: "check the name and the folder you are in",
-    IsADirectoryError: "name the file or files in it, e.g. its pytorch_result.mat",
+    IsADirectoryError: "name the files in it; only a folder of .npy files is given as a whole",
     PermissionError: "change its rights, e.g. with chmod +r",
 }
 

@@ -43,7 +43,8 @@ _LAYUMI_LABELS = {
     "gallery_identity": "gallery_label", "gallery_camera": "gallery_cam"}
 _OWN_LABELS = {field: field for field in LABELS}
 
-#: One file that holds everything, by its keys; the first that fits is taken.
+#: One file that holds everything, by its keys, or a folder of .npy files named by the keys; the
+#: first that fits is taken.
 LAYOUTS: Mapping[str, Layout] = {
     "layumi": Layout(
         "layumi's pytorch_result (features, one row an image)",
@@ -87,10 +88,16 @@ SEPARATE: Mapping[str, Layout] = {
          "query_identity": "queryID.mat", "query_camera": "queryCam.mat",
          "gallery_identity": "testID.mat", "gallery_camera": "testCam.mat"},
         columns=True),
+    "npy": Layout(
+        "separate .npy files (features, one row an image)",
+        "reid-ref",
+        {"query_features": "query_f.npy", "gallery_features": "gallery_f.npy",
+         **{field: f"{key}.npy" for field, key in _LAYUMI_LABELS.items()}}),
     "distances": Layout(
         "a distance matrix and four label files",
         "huanghoujing/person-re-identification-check-eval-code",
-        {"distances": "query_gallery_distance.txt (query x gallery) or dist.mat (gallery x query)",
+        {"distances": "query_gallery_distance.txt or .npy (query x gallery), or dist.mat "
+                      "(gallery x query)",
          "query_identity": "query_id.txt", "query_camera": "query_cam.txt",
          "gallery_identity": "gallery_id.txt", "gallery_camera": "gallery_cam.txt"}),
 }

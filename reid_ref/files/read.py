@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.files.formats import Contents, read_contents
+from reid_ref.files.formats import NPY, Contents, read_contents
+from reid_ref.files.lazy import Stored
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.result import Labels
-from reid_ref.validation import InputError, as_integers, check_distances, check_features
+from reid_ref.stored import is_lazy
+from reid_ref.validation import (
+    InputError, as_integers, check_distances, check_feature_shapes, check_finite_rows)
 
+Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")
-SEPARATE_SUFFIXES = (".mat", ".txt", ".csv", ".tsv")
+SEPARATE_SUFFIXES = (".mat", ".npy", ".txt", ".csv", ".tsv")
+_NPY_FILES = ", ".join(SEPARATE["npy"].keys.values())
 
 
 @dataclass(frozen=True)
@@ -34,21 +38,28 @@ class ResultFile:
         Which layout was recognised, for people.
     query, gallery : Labels
         Identity and camera of each image.
-    query_features : ndarray, shape (n_query, d), or None
-    gallery_features : ndarray, shape (n_gallery, d), or None
+    query_features : array, shape (n_query, d), or None
+    gallery_features : array, shape (n_gallery, d), or None
         Real numbers of the dtype stored.
-    distances : ndarray, shape (n_query, n_gallery), or None
+    distances : array, shape (n_query, n_gallery), or None
         Smaller is nearer; may be complex, as MATLAB's can be.
     extra : dict
         The file's other keys, untouched.
+
+    Notes
+    -----
+    Matrices from .npy files are a `numpy.memmap`, those from HDF5 (and from MAT v7.3, where the
+    file keeps rows together) an `h5py.Dataset`: their numbers are still in the file, so leave it
+    as it is while they are in use. Only their shape and dtype have been checked: they may hold
+    NaN or Inf. All others are an ndarray, and features in it are finite.
     """
 
     layout: str
     query: Labels
     gallery: Labels
-    query_features: npt.NDArray[Any] | None
-    gallery_features: npt.NDArray[Any] | None
-    distances: npt.NDArray[Any] | None
+    query_features: Matrix | None
+    gallery_features: Matrix | None
+    distances: Matrix | None
     extra: dict[str, Any]
 
 
@@ -67,8 +78,9 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     ----------
     *paths : str or path
         One .mat (any version), .npz, .h5 or .hdf5 file with the keys of one of `LAYOUTS`; or
-        several .mat, .txt, .csv or .tsv files with one array each, in any order, recognised
-        by variable name, then by file name (`SEPARATE`).
+        a folder of .npy files named by these keys; or several .mat, .npy, .txt, .csv or .tsv
+        files with one array each, in any order, recognised by variable name, then by file name
+        (`SEPARATE`).
 
     Returns
     -------
@@ -94,10 +106,24 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     >>> result.gallery_features.shape, result.gallery.identity, list(result.extra)
     ((3, 2), array([ 3,  5, -1]), ['note'])
     """
-    files = {path: read_contents(path) for path in _different(paths)}
-    if len(files) == 1 and next(iter(files.values())).format != "text":
-        return _from_one(*files.popitem())
-    return _from_several(files)
+    listed = _different(paths)
+    if len(listed) == 1 and os.path.isdir(listed[0]):
+        return _from_folder(listed[0])
+    arrays = {path.stem: path for path in listed if path.suffix.lower() == ".npy"}
+    layout = _layout(arrays)
+    if layout and len(arrays) == len(listed) == len(layout.keys):
+        return _from_arrays(layout, arrays)
+    files: dict[Path, Contents] = {}
+    try:
+        for path in listed:
+            files[path] = read_contents(path)
+        if len(files) == 1 and files[listed[0]].format != "text":
+            return _from_one(listed[0], files[listed[0]])
+        return _from_several(files)
+    except InputError:
+        for contents in files.values():
+            contents.close()
+        raise
 
 
 def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
@@ -110,8 +136,36 @@ def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     return listed
 
 
+def _from_folder(folder: Path) -> ResultFile:
+    """Read the .npy files of a layout; others are not looked at."""
+    try:
+        arrays = {path.stem: path for path in folder.iterdir() if path.suffix.lower() == ".npy"}
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror}; change its rights, or name the files "
+                         "in it") from None
+    if not arrays:
+        raise InputError(
+            f"{folder}: expected a folder of .npy files ({_NPY_FILES}), got none in it; name its "
+            "other file or files, e.g. its pytorch_result.mat")
+    layout = _layout(arrays)
+    if layout is None:
+        raise InputError(f"{folder}: {_no_layout(set(arrays), '.npy files named by the keys')}")
+    return _from_arrays(layout, arrays)
+
+
+def _from_arrays(layout: Layout, arrays: Mapping[str, Path]) -> ResultFile:
+    found = {field: _Found(read_contents(arrays[key]).values[arrays[key].stem], str(arrays[key]))
+             for field, key in layout.keys.items()}
+    return _result(f"{layout.title}, in .npy files", found,
+                   columns=set(_MATRICES) if layout.columns else set(), either_way=False, extra={})
+
+
 def _from_one(path: Path, contents: Contents) -> ResultFile:
     values = contents.values
+    if contents.format == NPY:
+        raise InputError(
+            f"{path}: expected features or distances with labels, got {NPY}, which holds one "
+            f"array; give the folder that holds {_NPY_FILES}, or name these files")
     layout = _layout(values)
     if layout is None:
         raise InputError(f"{path}: {_no_layout(set(values))}")
@@ -128,7 +182,7 @@ def _layout(values: Mapping[str, Any]) -> Layout | None:
                  if set(layout.keys.values()) <= values.keys()), None)
 
 
-def _no_layout(there: set[str]) -> str:
+def _no_layout(there: set[str], what: str = "the keys") -> str:
     def missing(layout: Layout) -> list[str]:
         return [key for key in layout.keys.values() if key not in there]
 
@@ -138,7 +192,7 @@ def _no_layout(there: set[str]) -> str:
     listed = ", ".join(sorted(there)[:20]) + (", ..." if len(there) > 20 else "")
     known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
                       for layout in (*LAYOUTS.values(), *SEPARATE.values()))
-    return (f"expected the keys of a known layout, got {listed or 'no keys'}"
+    return (f"expected {what} of a known layout, got {listed or 'no keys'}"
             f"{lacks}. Known layouts are {known}")
 
 
@@ -154,15 +208,17 @@ def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
                 "a file that holds everything is read alone")
         for key, value in contents.values.items():
             field = _field(path, key, contents)
-            where = str(path) if contents.format == "text" else f"{path}: {key}"
+            where = str(path) if contents.format in ("text", NPY) else f"{path}: {key}"
             if field in found:
                 raise InputError(
                     f"{where}: expected one array for {field}, got this one and "
                     f"{found[field].where}; leave one out, or rename it")
             found[field] = _Found(value, where)
-            if contents.format != "text":
+            if contents.format not in ("text", NPY):
                 columns.add(field)
-    layout = SEPARATE["features" if columns and "distances" not in found else "distances"]
+    formats = {contents.format for contents in files.values()}
+    layout = SEPARATE["distances" if "distances" in found or formats == {"text"}
+                      else "npy" if formats <= {NPY, "text"} else "features"]
     missing = [field for field in layout.keys if field not in found]
     if missing:
         raise InputError(
@@ -186,7 +242,7 @@ def _field(path: Path, key: str, contents: Contents) -> str:
     if field is None or (contents.format == "text" and field in FEATURES):
         raise InputError(
             f"{path}: {key}: expected a name that says the role, with query or gallery (probe, "
-            "test) and id or cam, or dist; features only in .mat files. Rename it, e.g. "
+            "test) and id or cam, or dist; features only in .mat or .npy files. Rename it, e.g. "
             f"{', '.join(SEPARATE['features'].keys.values())}; a file with the keys of a known "
             "layout is read alone")
     return field
@@ -196,7 +252,7 @@ def _result(layout: str, found: dict[str, _Found], columns: set[str], either_way
             extra: dict[str, Any]) -> ResultFile:
     where = {field: one.where for field, one in found.items()}
     query, gallery = (_labels(found, side) for side in ("query", "gallery"))
-    matrices = {field: _dense(found[field].value) for field in _MATRICES if field in found}
+    matrices = {field: _matrix(found[field].value) for field in _MATRICES if field in found}
     matrices = {field: value.T if field in columns else value
                 for field, value in matrices.items()}
     if either_way and _only_turned_fits(matrices, len(query), len(gallery)):
@@ -204,31 +260,44 @@ def _result(layout: str, found: dict[str, _Found], columns: set[str], either_way
         layout += ", matrices the other way round"
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
+    ready: dict[str, Matrix] = {field: _lazy(value) for field, value in matrices.items()}
+    features: list[Matrix] = [ready.get(field) for field in FEATURES]
+    distances = ready.get("distances")
     with _named(names):
-        if "distances" in matrices:
-            distances = check_distances(matrices["distances"], query, gallery)
-            return ResultFile(layout, query, gallery, None, None, distances, extra)
-        features = check_features(
-            matrices["query_features"], matrices["gallery_features"], query, gallery)
-        return ResultFile(layout, query, gallery, *features, None, extra)
+        if distances is not None:
+            check_distances(distances, query, gallery)
+        else:
+            check_feature_shapes(features[0], features[1], query, gallery)
+            for field, array in zip(FEATURES, features):
+                if not is_lazy(array):
+                    check_finite_rows(array, field)
+    return ResultFile(layout, query, gallery, features[0], features[1], distances,
+                      {key: _lazy(value) for key, value in extra.items()})
 
 
 def _labels(found: dict[str, _Found], side: str) -> Labels:
     where = {what: found[f"{side}_{what}"].where for what in ("identity", "camera")}
     columns = []
     for what in ("identity", "camera"):
-        value = np.asarray(found[f"{side}_{what}"].value)
+        stored = found[f"{side}_{what}"].value
+        value = np.asarray(stored.load() if isinstance(stored, Stored) else stored)
         value = value.reshape(-1) if value.size == 0 else value     # MATLAB's [] is 0 x 0
         columns.append(as_integers(value, where[what]))
     with _named(where):
         return Labels(*columns)
 
 
-def _dense(value: Any) -> npt.NDArray[Any]:
+def _matrix(value: Any) -> Matrix | Stored:
+    if isinstance(value, (np.ndarray, Stored)):
+        return value
     return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
 
 
-def _only_turned_fits(matrices: Mapping[str, npt.NDArray[Any]], n_query: int,
+def _lazy(value: Any) -> Any:
+    return value.lazy() if isinstance(value, Stored) else value
+
+
+def _only_turned_fits(matrices: Mapping[str, Matrix | Stored], n_query: int,
                       n_gallery: int) -> bool:
     rows = {"query_features": n_query, "gallery_features": n_gallery, "distances": n_query}
     columns = {"distances": n_gallery}

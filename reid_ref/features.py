@@ -1,0 +1,256 @@
+"""Features to distances of pairs: exact for single pairs, and fast, about, for all of them.
+
+The distance that is ranked is a double, defined pair by pair: products and sums of the features
+as they are stored, in double, added in the fixed order of numpy's sum of a row. It does not
+depend on the BLAS, the processor, the number of threads, or what else is in memory; equal
+features are at equal distance. All pairs at once come from a matrix product in single precision,
+which is quick and errs: `SLACK` says by how much at most, and whoever compares its values looks
+closer within that (`counts.py`). So the product's errors reach no number.
+
+What ranks a query's images, smaller is nearer (its own norm changes no order):
+
+* normalised, and "cosine": -q.g / |g|, which ranks like the Euclidean distance and the cosine
+  distance of normalised features; NaN where a feature is all zero.
+* "euclidean" on features as they are: |g|^2 - 2 q.g, which ranks like the Euclidean distance.
+* "dot" on features as they are: -q.g.
+
+Contents: `feature_parts`, `feature_part`, `squares`, `pair_products`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.result import Doubles
+from reid_ref.roles import Mask
+from reid_ref.stored import read_rows
+from reid_ref.tiles import TILE, Array, Part, Tile
+from reid_ref.validation import Integers, check_finite_rows, warn
+
+#: How far a product of single precision may be off, for unit features of dimension d:
+#: (4 sqrt(d) + 32) times the unit roundoff. Below d = 60 no order of summation can err by more.
+#: Above, errors add up like a random walk: this is about ten times its spread. That a machine's
+#: product keeps to a quarter of it is checked at every good pair; if not, it is made in double.
+ROUNDOFF = 2.0**-24
+
+#: Numbers in a chunk of pairs: their products stay in the processor's cache.
+_CHUNK = 2**17
+
+
+def slack(dimension: int) -> float:
+    """Return how far a product of unit features may be off; see `ROUNDOFF`.
+
+    Examples
+    --------
+    >>> f"{slack(2048):.1e}"
+    '1.3e-05'
+    """
+    return float(ROUNDOFF * (4 * dimension**0.5 + 32))
+
+
+def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
+                  max_memory: int, precision: Any = np.float32) -> list[Callable[[], Part]]:
+    """Cut the gallery into parts: one, but of a dataset on disk as many as the memory asks for.
+
+    Parameters
+    ----------
+    query_features, gallery_features : array or stored dataset, shape (n_query, d), (n_gallery, d)
+    metric, normalize, max_memory, precision
+        As for `feature_part`.
+
+    Returns
+    -------
+    list of callables
+        Each opens a part.
+
+    Raises
+    ------
+    InputError
+        NaN or Inf in a feature; of parts on disk when they are opened.
+
+    Warns
+    -----
+    UserWarning
+        Features that are all zero, where they are to be normalised.
+    """
+    normalized = normalize or metric == "cosine"
+    query = read_rows(query_features)
+    query_square = checked_squares(query, "query_features", normalized)
+    n_gallery = len(gallery_features)
+    step = n_gallery
+    if not isinstance(gallery_features, np.ndarray):
+        row_bytes = gallery_features.shape[1] * gallery_features.dtype.itemsize
+        step = max(1, max_memory // 4 // row_bytes)
+        max_memory -= max_memory // 4
+
+    @lru_cache(maxsize=1)
+    def opened(start: int) -> Part:
+        images = slice(start, min(start + step, n_gallery))
+        gallery = read_rows(gallery_features, images.start, images.stop)
+        square = checked_squares(gallery, "gallery_features", normalized, start)
+        return feature_part(query, gallery, query_square, square, images, metric, normalize,
+                            max_memory, precision)
+
+    return [partial(opened, start) for start in range(0, n_gallery, step)]
+
+
+def checked_squares(features: Array, name: str, normalized: bool, first_row: int = 0) -> Doubles:
+    """Return the squares of all rows; refuse NaN and Inf, and warn of rows that are all zero."""
+    square = squares(features)
+    if not np.isfinite(square).all():
+        check_finite_rows(features, name, first_row)
+    zero = np.flatnonzero(square == 0)
+    if normalized and zero.size:
+        warn(f"{name}: {zero.size} of {len(features)} rows are all zero (first: row "
+             f"{first_row + zero[0]}); they cannot be normalised, so their distances are NaN")
+    return square
+
+
+def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
+                 images: slice, metric: str, normalize: bool, max_memory: int,
+                 precision: Any = np.float32) -> Part:
+    """Make a part of the gallery from features; counting needs about `max_memory` more bytes.
+
+    Parameters
+    ----------
+    query : array, shape (n_query, d)
+    gallery : array, shape (images of the part, d)
+        In memory, or mapped into it.
+    query_square, gallery_square : float64, shape (n_query,), (images of the part,)
+        Their squares; see `squares`.
+    images : slice
+        Where the part stands in the gallery.
+    metric : {"euclidean", "cosine", "dot"}
+    normalize : bool
+    max_memory : int
+        Bytes.
+    precision : dtype
+        Of the products of tiles.
+    """
+    normalized = normalize or metric == "cosine"
+    query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
+    largest = max(float(gallery_norm.max(initial=0)), np.finfo(np.float64).tiny)
+
+    def exact(row: Integers, image: Integers) -> Array:
+        product = pair_products(query, gallery, row, image)
+        if normalized:
+            with np.errstate(invalid="ignore"):
+                unit: Doubles = -product / gallery_norm[image]
+            unit[query_norm[row] == 0] = np.nan
+            return unit
+        return gallery_square[image] - 2 * product if metric == "euclidean" else -product
+
+    # In tiles all queries are of one scale, so that one slack fits all.
+    off = np.full(len(query), slack(query.shape[1]))
+    if normalized:
+        scale, gallery_scale = query_norm, gallery_norm
+    else:
+        # A query far shorter than the longest gallery image: its |g|^2 outweighs its product.
+        scale = np.maximum(query_norm, largest / 2**10)
+        gallery_scale = np.full(len(gallery), largest)
+        if metric == "euclidean":
+            off *= 1 + largest / scale
+    divisor = scale if normalized else scale * largest * (2 if metric == "euclidean" else 1)
+
+    def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            middle = value / divisor[row]
+        return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
+
+    shape = tile_shape(len(query), len(gallery), query.shape[1], gallery.itemsize, max_memory)
+
+    def tiles(counting: Mask | None) -> Iterator[Tile]:
+        columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
+        for first in range(0, len(columns), shape[1]):
+            chosen = columns[first:first + shape[1]]
+            whole = len(chosen) == chosen[-1] - chosen[0] + 1
+            some = gallery[chosen[0]:chosen[-1] + 1] if whole else gallery[chosen]
+            some = _scaled(some, gallery_scale[chosen], precision)
+            for start in range(0, len(query), shape[0]):
+                rows = slice(start, min(start + shape[0], len(query)))
+                product = _scaled(query[rows], -scale[rows], precision) @ some.T
+                step = max(1, TILE // len(chosen))
+                for one in range(0, len(product), step):
+                    values = product[one:one + step]
+                    part = slice(start + one, start + one + len(values))
+                    if not normalized and metric == "euclidean":
+                        values = values + np.multiply.outer(
+                            1 / divisor[part], gallery_square[chosen]).astype(precision)
+                    yield Tile(part, values, chosen, None,
+                               values.size / (len(query) * len(columns)))
+                del product, values  # before the next one is made
+
+    return Part(images, exact, bounds, tiles, is_exact=False)
+
+
+def tile_shape(n_query: int, n_gallery: int, dimension: int, itemsize: int,
+               max_memory: int) -> tuple[int, int]:
+    """Return how many queries and images one product takes within the memory.
+
+    Examples
+    --------
+    >>> tile_shape(3368, 19732, 2048, 4, 2**28)
+    (2730, 2730)
+    """
+    # A quarter for the images and one for the queries, each as they are and scaled; the rest is
+    # for their product.
+    most = max(1, max_memory // 4 // (dimension * (4 + 2 * itemsize)))
+    columns = min(n_gallery, most)
+    return min(n_query, most, max(1, max_memory // 2 // (4 * columns))), columns
+
+
+def squares(features: Array) -> Doubles:
+    """Return the square of each row's 2-norm, double, shape (n,)."""
+    return _in_chunks(lambda part: _row_sums(features[part], features[part]),
+                      len(features), features.shape[1])
+
+
+def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
+    """Return q.g of single pairs, double, shape (pairs,).
+
+    Examples
+    --------
+    >>> pair_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
+    array([3., 4.])
+    """
+    return _in_chunks(lambda part: _row_sums(query.take(row[part], axis=0),
+                                             gallery.take(image[part], axis=0)),
+                      len(row), query.shape[1])
+
+
+def _row_sums(one: Array, other: Array) -> Doubles:
+    product = one.astype(np.float64)
+    product *= other
+    sums: Doubles = product.sum(axis=1)
+    return sums
+
+
+def _in_chunks(work: Callable[[slice], Doubles], count: int, dimension: int) -> Doubles:
+    """Join what `work` returns for consecutive chunks, two at a time."""
+    step = max(1, _CHUNK // dimension)
+    parts = [slice(start, start + step) for start in range(0, count, step)]
+    if len(parts) < 2:
+        return work(slice(0, count))
+    with ThreadPoolExecutor(2) as pool:
+        return np.concatenate(list(pool.map(work, parts)))
+
+
+def _scaled(features: Array, scale: npt.NDArray[Any], precision: Any) -> Array:
+    """Divide each row by its scale; rows of scale 0 become NaN."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        if features.dtype == precision and _fits(scale, precision):
+            quick: Array = features / scale.astype(precision)[:, np.newaxis]
+            return quick
+        slow: Array = (features / scale[:, np.newaxis]).astype(precision)
+    return slow
+
+
+def _fits(scale: npt.NDArray[Any], precision: Any) -> bool:
+    limits = np.finfo(precision)
+    size = abs(scale)
+    return bool(size.max() < limits.max / 2 and size.min() > limits.tiny)

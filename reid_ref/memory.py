@@ -1,0 +1,43 @@
+"""How much memory to work in."""
+from __future__ import annotations
+
+import os
+import re
+
+from reid_ref.validation import InputError
+
+#: Bytes to work in where that much is free. More makes nothing faster.
+DEFAULT = 192 * 2**20
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
+    """Return a size in bytes: a number, or text with K, M, G or T; None is the default.
+
+    Raises
+    ------
+    InputError
+        Not a size, or none.
+
+    Examples
+    --------
+    >>> bytes_of("512M"), bytes_of("1.5 GiB"), bytes_of(4096)
+    (536870912, 1610612736, 4096)
+    """
+    if max_memory is None:
+        return min(DEFAULT, max(_free() // 4, 2**20))
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([KMGT]?)(?:i?B)?\s*", str(max_memory),
+                         re.IGNORECASE)
+    size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if size < 1 or isinstance(max_memory, bool):
+        raise InputError(f"{name}: expected a size such as 512M or 2G, got {max_memory!r}")
+    return size
+
+
+def _free() -> int:
+    """Return the bytes of memory that the system says are free; a lot where it does not say."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4 * DEFAULT

@@ -1,0 +1,24 @@
+"""The data sets of the field: file names, label files, tracklets, and which set it is.
+
+Aim: the query and gallery of a benchmark as `reid_ref.Labels`, straight from the files that the
+benchmark ships, and a word when they are not what the benchmark has.
+
+Conventions: identity -1 is junk and 0 a distractor, as in Market-1501 and MARS (but in MSMT17
+identity 0 is a person). Indices and frames that the files count from 1 are counted from 0 here.
+A name or file that does not fit is one `InputError`.
+
+Contents: `parse_names` and `labels_of_names` (names.py); the readers of label files
+(labels.py); `pool_tracklets`, MARS's pooling (tracklets.py); `FINGERPRINTS`, the known counts of
+each set with their sources, and `recognise` (fingerprints.py).
+"""
+from reid_ref.datasets.fingerprints import FINGERPRINTS, Fingerprint, Recognised, recognise
+from reid_ref.datasets.labels import (
+    Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_tracks, take)
+from reid_ref.datasets.names import FORMS, NameForm, labels_of_names, parse_names
+from reid_ref.datasets.tracklets import pool_tracklets
+
+__all__ = [
+    "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition", "Recognised", "Tracks",
+    "labels_of_names", "parse_names", "pool_tracklets", "read_cuhk03", "read_indices",
+    "read_labels", "read_list", "read_tracks", "recognise", "take",
+]

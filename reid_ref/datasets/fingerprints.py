@@ -1,0 +1,296 @@
+"""Which benchmark is it? The known counts of each, and what is off.
+
+Aim: a loader that drops images, a minus sign lost in `-1`, MARS's queries left out of its
+gallery: each changes the numbers in silence, and each shows in the counts.
+
+Conventions: counts are of labels, not of features. Nothing is said of a set that no entry of
+`FINGERPRINTS` resembles. Identities and cameras may be renumbered: only how many there are counts.
+
+Source: with each entry. All counts were made from the label files that are named; the numbers of
+images are also those that the documents print.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from reid_ref.result import Labels
+from reid_ref.validation import Integers, check_labels
+
+
+@dataclass(frozen=True)
+class SetCounts:
+    """What is counted of a data set.
+
+    Parameters
+    ----------
+    query, gallery : int
+        Images (MARS: tracklets).
+    query_identities, gallery_identities : int
+        Different labels, -1 and 0 among them.
+    cameras : int
+        Different cameras of query and gallery together.
+    junk : int
+        Gallery images labelled -1.
+    distractors : int or None
+        Gallery images labelled 0; None where 0 is a person like others.
+    good : int
+        Pairs of query and gallery image of one identity on different cameras.
+    unmatched : int
+        Queries without a good image.
+    """
+
+    query: int
+    gallery: int
+    query_identities: int
+    gallery_identities: int
+    cameras: int
+    junk: int
+    distractors: int | None
+    good: int
+    unmatched: int = 0
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The counts of a data set, and where they are from.
+
+    Parameters
+    ----------
+    name : str
+    counts : SetCounts
+    source : str
+    queries_in_gallery : bool
+        Whether the queries belong to the gallery (MARS).
+    """
+
+    name: str
+    counts: SetCounts
+    source: str
+    queries_in_gallery: bool = False
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """The data set that labels resemble.
+
+    Parameters
+    ----------
+    fingerprint : Fingerprint
+    off : tuple of str
+        What differs from it, in words; empty where all counts agree.
+    """
+
+    fingerprint: Fingerprint
+    off: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line."""
+        if self.off:
+            return f"looks like {self.fingerprint.name}, but {'; '.join(self.off)}"
+        return f"{self.fingerprint.name}: every count agrees"
+
+
+_MARKET = ("Zheng et al., ICCV 2015, and the set's readme.txt; counted from the label files of "
+           "zhunzhong07/person-re-ranking (278f2c7) and VisualComputingInstitute/triplet-reid "
+           "(a538696)")
+_CUHK03 = ("zhunzhong07/person-re-ranking (278f2c7), CUHK03-NP/README.md; counted from its "
+           "cuhk03_new_protocol_config_{}.mat")
+
+#: Key to the counts of a data set.
+FINGERPRINTS: Mapping[str, Fingerprint] = {
+    "market1501": Fingerprint(
+        "Market-1501", SetCounts(3368, 19732, 750, 752, 6, 3819, 2798, 49649), _MARKET),
+    "dukemtmc": Fingerprint(
+        "DukeMTMC-reID", SetCounts(2228, 17661, 702, 1110, 8, 0, 0, 33820),
+        "layumi/DukeMTMC-reID_evaluation, README.md; counted from the lists of "
+        "VisualComputingInstitute/triplet-reid (a538696)"),
+    "occluded-duke": Fingerprint(
+        "Occluded-DukeMTMC", SetCounts(2210, 17661, 519, 1110, 8, 0, 0, 37157),
+        "Miao et al., ICCV 2019; counted from the lists of lightas/Occluded-DukeMTMC-Dataset "
+        "(dcba185)"),
+    "msmt17": Fingerprint(
+        "MSMT17", SetCounts(11659, 82161, 3060, 3060, 15, 0, None, 339216),
+        "Wei et al., CVPR 2018; KaiyangZhou/deep-person-reid (f8cd150), msmt17.py; counted from "
+        "the lists of MSMT17_V1 in SamvitJ/MSMT17-Dataset (a7687ff)"),
+    "cuhk03-np-labeled": Fingerprint(
+        "CUHK03-NP (labeled)", SetCounts(1400, 5328, 700, 700, 2, 0, 0, 5328),
+        _CUHK03.format("labeled")),
+    "cuhk03-np-detected": Fingerprint(
+        "CUHK03-NP (detected)", SetCounts(1400, 5332, 700, 700, 2, 0, 0, 5332),
+        _CUHK03.format("detected")),
+    "mars": Fingerprint(
+        "MARS", SetCounts(1980, 12180, 626, 636, 6, 870, 3248, 21813),
+        "Zheng et al., ECCV 2016; counted from info/ of liangzheng06/MARS-evaluation (3a91bbc)",
+        queries_in_gallery=True),
+    "veri776": Fingerprint(
+        "VeRi-776", SetCounts(1678, 11579, 200, 200, 19, 0, 0, 107106),
+        "Liu et al., ECCV 2016; JDAI-CV/VeRidataset (09ccfce), baseline_evaluation_FACT_776.m; "
+        "counted from ex.txt of liu-xb/RAM (fb92aab): 19 of the 20 cameras are in the test set"),
+}
+
+_WORDS = {
+    "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",
+    "gallery_identities": "identities in the gallery", "cameras": "cameras",
+    "junk": "labelled -1 in the gallery", "distractors": "labelled 0 in the gallery",
+    "good": "good pairs", "unmatched": "queries without a good image"}
+
+
+def recognise(query: Labels, gallery: Labels) -> Recognised | None:
+    """Tell which benchmark labels are from, and what is off.
+
+    Parameters
+    ----------
+    query, gallery : Labels
+
+    Returns
+    -------
+    Recognised or None
+        None where they resemble none: then there is nothing to say.
+
+    Raises
+    ------
+    InputError
+        Query or gallery is empty.
+
+    Examples
+    --------
+    >>> recognise(Labels([1, 2], [1, 1]), Labels([1, 2, 2], [2, 2, 1])) is None
+    True
+    """
+    counts = count(query, gallery)
+    near = []
+    for known in FINGERPRINTS.values():
+        if _differing(known.counts, counts) == []:
+            return Recognised(known, ())
+        if _resembles(known, counts):
+            near.append((len(_differing(known.counts, counts)),
+                         abs(known.counts.gallery - counts.gallery), known))
+    if not near:
+        return None
+    known = min(near, key=lambda one: one[:2])[2]
+    return Recognised(known, tuple(_what_is_off(known, counts, gallery)))
+
+
+def count(query: Labels, gallery: Labels) -> SetCounts:
+    """Count what a fingerprint holds.
+
+    Raises
+    ------
+    InputError
+        Query or gallery is empty.
+
+    Examples
+    --------
+    >>> count(Labels([7, 8], [1, 1]), Labels([7, 7, -1, 0], [1, 2, 3, 3])).good
+    1
+    """
+    check_labels(query, gallery)
+    n_same = _occurrences(gallery.identity, query.identity)
+    code = np.unique(np.concatenate([query.camera, gallery.camera]), return_inverse=True)[1]
+    identity = np.unique(np.concatenate([query.identity, gallery.identity]),
+                         return_inverse=True)[1]
+    code = identity.astype(np.int64) * (int(code.max()) + 1) + code
+    n_good = n_same - _occurrences(code[len(query):], code[:len(query)])
+    n_good[query.identity == -1] = 0
+    return SetCounts(
+        query=len(query), gallery=len(gallery),
+        query_identities=len(np.unique(query.identity)),
+        gallery_identities=len(np.unique(gallery.identity)),
+        cameras=len(np.unique(np.concatenate([query.camera, gallery.camera]))),
+        junk=int((gallery.identity == -1).sum()),
+        distractors=int((gallery.identity == 0).sum()),
+        good=int(n_good.sum()), unmatched=int((n_good == 0).sum()))
+
+
+def table(counts: SetCounts,
+          known: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
+    """Return each count in words, as it is, and as it should be (None where nothing is known)."""
+    expected = asdict(known.counts) if known else {}
+    return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]
+
+
+def _occurrences(values: Integers, wanted: Integers) -> Integers:
+    """Return how often each of `wanted` is among `values`."""
+    ordered = np.sort(values)
+    number: Integers = (np.searchsorted(ordered, wanted, "right")
+                        - np.searchsorted(ordered, wanted, "left")).astype(np.int64)
+    return number
+
+
+def _differing(known: SetCounts, counts: SetCounts) -> list[str]:
+    here = asdict(counts)
+    return [name for name, value in asdict(known).items()
+            if value is not None and value != here[name]]
+
+
+def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
+    """Tell whether a number of images and one more count are those of a set, about its size.
+
+    One number alone may be chance: 1,400 queries, or 200 identities.
+    """
+    one = known.counts
+    sizes = [counts.query == one.query, _explained(known, counts) is not None]
+    others = [counts.query_identities == one.query_identities,
+              counts.gallery_identities == one.gallery_identities, counts.good == one.good]
+    return (any(sizes) and sum(sizes + others) >= 2
+            and 0.6 * one.gallery <= counts.gallery <= 1.3 * one.gallery)
+
+
+def _explained(known: Fingerprint, counts: SetCounts) -> tuple[str, ...] | None:
+    """Return what the gallery's size says is missing or too much; None if it says nothing."""
+    one = known.counts
+    parts = {"junk": one.junk if not counts.junk else 0,
+             "distractors": (one.distractors or 0) if not counts.distractors else 0,
+             "query": one.query if known.queries_in_gallery else 0,
+             "query added": 0 if known.queries_in_gallery else -one.query}
+    parts = {name: size for name, size in parts.items() if size}
+    for number in range(len(parts) + 1):
+        for chosen in itertools.combinations(parts, number):
+            if one.gallery - sum(parts[name] for name in chosen) == counts.gallery:
+                return chosen
+    return None
+
+
+def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list[str]:
+    one = known.counts
+    changed = _explained(known, counts)
+    off = []
+    if counts.query != one.query:
+        off.append(f"there are {counts.query:,} queries instead of {one.query:,}")
+    if changed is None:
+        off.append(f"the gallery has {counts.gallery:,} images instead of {one.gallery:,}")
+    words = {
+        "junk": f"lacks the {one.junk:,} labelled -1: your loader drops them (Rank-k and mAP of "
+                "matlab do not change, re-ranking does)",
+        "distractors": f"lacks the {one.distractors or 0:,} distractors (label 0): the numbers "
+                       "come out too high",
+        "query": f"lacks the {one.query:,} queries, which {known.name} keeps in it: "
+                 f"{counts.unmatched:,} queries have no good image",
+        "query added": f"holds the {one.query:,} queries, too"}
+    off += [f"the gallery {words[part]}" for part in changed or ()]
+    if "junk" not in (changed or ()) and counts.junk != one.junk:
+        off.append(_junk_off(one, counts, gallery))
+    if counts.cameras != one.cameras:
+        off.append(f"the number of cameras is {counts.cameras} instead of {one.cameras}")
+    if off:
+        return off
+    # Only what no other count explains.
+    return [f"there are {getattr(counts, field):,} {_WORDS[field]} instead of "
+            f"{getattr(one, field):,}: some identities or cameras are not the set's"
+            for field in _differing(one, counts)]
+
+
+def _junk_off(one: SetCounts, counts: SetCounts, gallery: Labels) -> str:
+    """Say where the images labelled -1 went, as far as it shows."""
+    if counts.junk:
+        return f"{counts.junk:,} of the gallery are labelled -1 instead of {one.junk:,}"
+    labels, numbers = np.unique(gallery.identity, return_counts=True)
+    where = [f"; label {label} has {number:,}, which count as wrong answers"
+             for label, number in zip(labels.tolist(), numbers.tolist())
+             if number >= one.junk and (label or number != one.distractors)]
+    return f"nothing in the gallery is labelled -1 instead of {one.junk:,}" + "".join(where[:1])

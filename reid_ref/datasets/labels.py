@@ -1,0 +1,309 @@
+"""Label files of the data sets → `Labels` of query and gallery.
+
+Contents: `read_list`, names in text or csv; `read_tracks` and `read_indices`, MARS;
+`read_cuhk03`, the configuration of CUHK03-NP; `read_labels`, any of these and the MATLAB label
+vectors, told apart by what is in them. VeRi-776's lists of good and junk images are read by
+`reid_ref.files.lists.read_index_lists`.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reid_ref.datasets.names import FORMS, form_of, parse_names
+from reid_ref.files.formats import read_contents
+from reid_ref.files.layouts import role_of
+from reid_ref.files.lazy import Stored
+from reid_ref.result import Labels
+from reid_ref.validation import InputError, Integers, as_integers
+
+_FIELDS = {"query_identity": "queryID", "query_camera": "queryCam",
+           "gallery_identity": "testID", "gallery_camera": "testCam"}
+_CUHK03 = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """The tracklets of MARS.
+
+    Parameters
+    ----------
+    first, last : int64 arrays, shape (n_tracks,)
+        First and last frame of each, counted from 0: see `pool_tracklets`.
+    labels : Labels
+        Identity and camera of each.
+    """
+
+    first: Integers
+    last: Integers
+    labels: Labels
+
+
+@dataclass(frozen=True)
+class Partition:
+    """All images of CUHK03, and which of them are for training, query and gallery.
+
+    Parameters
+    ----------
+    labels : Labels
+        Identity and camera of every image, in the order of the features.
+    train, query, gallery : int64 arrays
+        Places in `labels`, counted from 0.
+    """
+
+    labels: Labels
+    train: Integers
+    query: Integers
+    gallery: Integers
+
+
+def take(labels: Labels, index: Integers) -> Labels:
+    """Return the labels at these places, counted from 0.
+
+    Examples
+    --------
+    >>> take(Labels([7, 8, 9], [1, 2, 3]), np.array([2, 0])).identity
+    array([9, 7])
+    """
+    return Labels(labels.identity[index], labels.camera[index])
+
+
+def read_list(path: str | os.PathLike[str]) -> Labels:
+    """Read a list of image names, one a line, alone or with the identity.
+
+    Parameters
+    ----------
+    path : str or path
+        Text: `name`, `name identity` (MSMT17's list_query.txt) or `identity,name` (csv).
+
+    Returns
+    -------
+    Labels
+        Of the names, in the order of the file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a line holds no name of the first one's form, or an identity
+        that is not the name's; the line is named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "list_query.txt")
+    ...     _ = path.write_text("0007/0007_000_01_0303morning_0015_0.jpg 7\\n")
+    ...     labels = read_list(path)
+    >>> labels.identity, labels.camera
+    (array([7]), array([1]))
+    """
+    path = Path(path)
+    rows = [(number, line.replace(",", " ").split())
+            for number, line in enumerate(_lines(path), 1) if line.strip()]
+    if not rows:
+        raise InputError(f"{path}: expected image names, one a line, got none")
+    form = next((form for form in map(form_of, rows[0][1]) if form), None)
+    names = []
+    for number, words in rows:
+        named = [word for word in words if form and FORMS[form].pattern.fullmatch(word)]
+        if len(named) != 1 or len(words) > 2:
+            raise InputError(
+                f"{path}: line {number}: expected an image name"
+                + (f" of {FORMS[form].title}, such as {FORMS[form].example}" if form else "")
+                + f", alone or with its identity, got {' '.join(words)[:60]!r}")
+        names += named
+    parsed = parse_names(names, form)
+    for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
+        words.remove(name)
+        if words and not _is_number(words[0], identity):
+            raise InputError(f"{path}: line {number}: expected {identity}, the identity that the "
+                             f"name says, got {words[0][:20]!r}; names alone are enough")
+    return Labels(parsed["identity"], parsed["camera"])
+
+
+def _is_number(word: str, number: int) -> bool:
+    return word.lstrip("-").isdecimal() and int(word) == number
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise InputError(f"{path}: cannot be read: {reason}; expected image names, one a "
+                         "line") from None
+
+
+def read_tracks(path: str | os.PathLike[str]) -> Tracks:
+    """Read the tracklets of MARS: tracks_test_info.mat or tracks_train_info.mat.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or holds no array of four columns (first and last frame counted
+        from 1, identity, camera).
+    """
+    path = Path(path)
+    value = next((value for value in _arrays(path).values() if _is_tracks(value)), None)
+    if value is None:
+        raise InputError(f"{path}: expected one array of four columns (first frame, last frame, "
+                         "identity, camera), as in MARS's tracks_test_info.mat, got none")
+    columns = [as_integers(value[:, k], f"{path}: column {k + 1}") for k in range(4)]
+    return Tracks(columns[0] - 1, columns[1] - 1, Labels(columns[2], columns[3]))
+
+
+def read_indices(path: str | os.PathLike[str]) -> Integers:
+    """Read places counted from 1, as in MARS's query_IDX.mat, and return them counted from 0.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, does not hold one vector, or has a place below 1.
+    """
+    arrays = _arrays(Path(path))
+    if len(arrays) != 1:
+        raise InputError(f"{path}: expected one array of places, got "
+                         f"{', '.join(arrays) or 'none'}")
+    (key, value), = arrays.items()
+    return _from_one(value, f"{path}: {key}")
+
+
+def _from_one(value: Any, where: str, n_all: int | None = None) -> Integers:
+    index = as_integers(value, where) - 1
+    if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
+        raise InputError(f"{where}: expected places from 1"
+                         + ("" if n_all is None else f" to {n_all}")
+                         + f", got {index.min() + 1} to {index.max() + 1}")
+    return index
+
+
+def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
+    """Read the configuration of CUHK03-NP.
+
+    Parameters
+    ----------
+    path : str or path
+        cuhk03_new_protocol_config_labeled.mat or ..._detected.mat of zhunzhong07/
+        person-re-ranking, evaluation/data/CUHK03: labels, camId, train_idx, query_idx,
+        gallery_idx.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, lacks one of these, or has a place beyond the images.
+    """
+    path = Path(path)
+    arrays = _arrays(path)
+    missing = [key for key in _CUHK03 if key not in arrays]
+    if missing:
+        raise InputError(f"{path}: expected {', '.join(_CUHK03)}, as in "
+                         f"cuhk03_new_protocol_config_labeled.mat; it lacks {', '.join(missing)}")
+    labels = Labels(*(as_integers(arrays[key], f"{path}: {key}") for key in _CUHK03[:2]))
+    return Partition(labels, *(_from_one(arrays[key], f"{path}: {key}", len(labels))
+                               for key in _CUHK03[2:]))
+
+
+def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
+    """Read the labels of query and gallery, whatever files they are in.
+
+    Parameters
+    ----------
+    *paths : str or path
+        Two lists of names (see `read_list`; the file's name says query, or gallery or test);
+        MARS's tracks_test_info.mat and query_IDX.mat; CUHK03-NP's configuration; the four label
+        vectors of the MATLAB drivers, each in a file; or one file that holds the four, such as
+        pytorch_result.mat. In any order.
+
+    Returns
+    -------
+    query, gallery : Labels
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or files that do not say all four: identity and camera of
+        query and gallery.
+    """
+    listed = [Path(path) for path in paths]
+    if not listed:
+        raise InputError("paths: expected at least one label file, got none")
+    if any(_is_list(path) for path in listed):
+        return _from_lists(listed)
+    files = {path: _arrays(path) for path in listed}
+    if len(listed) == 1 and set(_CUHK03) <= files[listed[0]].keys():
+        whole = read_cuhk03(listed[0])
+        return take(whole.labels, whole.query), take(whole.labels, whole.gallery)
+    tracks = [path for path, arrays in files.items() if any(map(_is_tracks, arrays.values()))]
+    if len(tracks) == 1 and len(files) == 2:
+        return _from_mars(tracks[0], next(path for path in files if path != tracks[0]))
+    return _from_vectors(files)
+
+
+def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
+    sides = {(role_of(path.stem) or "").partition("_")[0]: path for path in paths}
+    if len(paths) != 2 or sides.keys() != {"query", "gallery"}:
+        raise InputError(f"{', '.join(map(str, paths))}: expected two lists of names, one with "
+                         "query and one with gallery or test in its file name; rename them")
+    return read_list(sides["query"]), read_list(sides["gallery"])
+
+
+def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
+    gallery, index = read_tracks(tracks).labels, read_indices(queries)
+    if len(index) and index.max() >= len(gallery):
+        raise InputError(f"{queries}: expected places from 1 to {len(gallery)}, the tracklets of "
+                         f"{tracks}, got {index.max() + 1}")
+    return take(gallery, index), gallery
+
+
+def _from_vectors(files: Mapping[Path, Mapping[str, Any]]) -> tuple[Labels, Labels]:
+    found: dict[str, Integers] = {}
+    for path, arrays in files.items():
+        for key, value in arrays.items():
+            role = role_of(key)
+            if role not in _FIELDS and len(arrays) == 1:
+                role = role_of(path.stem)
+            if role in _FIELDS and role in found:
+                raise InputError(f"{path}: {key}: expected one array for {role}, got two; "
+                                 "leave one out")
+            if role in _FIELDS:
+                found[role] = as_integers(value, f"{path}: {key}")
+    missing = [f"{field} (e.g. {name})" for field, name in _FIELDS.items() if field not in found]
+    if missing:
+        raise InputError(
+            f"{', '.join(map(str, files))}: expected the labels of query and gallery, got no "
+            + ", no ".join(missing) + "; or name two lists of image names, MARS's "
+            "tracks_test_info and query_IDX, or the configuration of CUHK03-NP")
+    query, gallery = (Labels(found[f"{side}_identity"], found[f"{side}_camera"])
+                      for side in ("query", "gallery"))
+    return query, gallery
+
+
+def _arrays(path: Path) -> Mapping[str, Any]:
+    """Read a file's arrays; matrices that no label file has stay unread in an HDF5 file."""
+    contents = read_contents(path)
+    try:
+        return {key: value.load()
+                if isinstance(value, Stored) and {1, 4} & set(value.shape) else value
+                for key, value in contents.values.items()}
+    finally:
+        contents.close()
+
+
+def _is_tracks(value: Any) -> bool:
+    shape = np.shape(value)
+    return isinstance(value, np.ndarray) and len(shape) == 2 and shape[1] == 4 and shape[0] > 1
+
+
+def _is_list(path: Path) -> bool:
+    """Tell whether a file's first line holds an image name."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            words = file.readline(1000).replace(",", " ").split()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(form_of(word) for word in words)

@@ -1,0 +1,604 @@
+"""Names, label files, tracklets and counts of the field's data sets."""
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reid_ref import InputError, Labels, cli
+from reid_ref.datasets import (
+    FINGERPRINTS, FORMS, labels_of_names, parse_names, pool_tracklets, read_cuhk03, read_indices,
+    read_labels, read_list, read_tracks, recognise, take)
+from reid_ref.datasets.fingerprints import SetCounts, count
+from reid_ref.files.lists import read_index_lists
+from reid_ref.roles import query_roles
+
+REAL = Path(__file__).parents[2] / "shared" / "real"
+needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="no folder 'shared' beside the checkout")
+
+
+# Names ------------------------------------------------------------------------------------------
+
+def digits(n):
+    return st.integers(0, 10**n - 1)
+
+
+#: How each set's names are written, and what their numbers may be; written down here again, from
+#: the examples, so that the patterns are not their own proof.
+WRITTEN = {
+    "market1501": ("{identity:04d}_c{camera}s{sequence}_{frame:06d}_{box:02d}.jpg",
+                   dict(identity=digits(4), camera=digits(1), sequence=digits(1),
+                        frame=digits(6), box=digits(2))),
+    "dukemtmc": ("{identity:04d}_c{camera}_f{frame:07d}.jpg",
+                 dict(identity=digits(4), camera=digits(1), frame=digits(7))),
+    "msmt17": ("{identity:04d}_{image:03d}_{camera:02d}_{date:04d}noon_0015_10_ex.jpg",
+               dict(identity=digits(4), image=digits(3), camera=digits(2), date=digits(4))),
+    "cuhk03-np": ("{identity:04d}_c{camera}_{image}.png",
+                  dict(identity=digits(4), camera=digits(1), image=digits(2))),
+    "mars": ("{identity:04d}C{camera}T{tracklet:04d}F{frame:03d}.jpg",
+             dict(identity=digits(4), camera=digits(1), tracklet=digits(4), frame=digits(4))),
+    "veri776": ("{identity:04d}_c{camera:03d}_{frame:08d}_{box}.jpg",
+                dict(identity=digits(4), camera=digits(3), frame=digits(8), box=digits(1))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(data=st.data())
+def test_a_name_says_what_was_written_into_it(form, data):
+    template, fields = WRITTEN[form]
+    numbers = data.draw(st.lists(st.fixed_dictionaries(fields), min_size=1, max_size=5))
+    folder = data.draw(st.sampled_from(["", "query/", "/data/0002_c1s1_000451_03/", "C:\\x\\"]))
+    names = [folder + template.format(**one) for one in numbers]
+    for parsed in (parse_names(names), parse_names(names, form)):
+        assert parsed.keys() == fields.keys()
+        for name, values in parsed.items():
+            assert values.dtype == np.int64
+            assert values.tolist() == [one[name] for one in numbers]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_example_is_a_name_of_its_own_form_only(form):
+    example = FORMS[form].example
+    assert [key for key, one in FORMS.items() if one.pattern.fullmatch(example)] == [form]
+    stem = example.rpartition(".")[0]
+    np.testing.assert_array_equal(labels_of_names([stem, Path(example)]).identity,
+                                  labels_of_names([example, example], form).identity)
+
+
+def test_junk_keeps_its_minus():
+    assert labels_of_names(["-1_c3s2_000451_03.jpg.jpg"]).identity == [-1]
+    assert labels_of_names(["00-1C1T0001F001.jpg"]).identity == [-1]
+    assert labels_of_names(["0000_c3s2_000451_03.jpg"]).identity == [0]
+
+
+@pytest.mark.parametrize("name", [
+    "", "0002", "0002_c1s1_000451_03.jpg.bak", "0002_c1s1_000451_03_fake.jpg", "2_c1s1_000451_03",
+    "0002_c1s1_000451_03.jpg\n", "-2_c1s1_000451_03.jpg", "0002_c1_c2_f0046985.jpg",
+    "0000_000_01_0303night_0015_0.jpg", "0001C1T001F001.jpg", "٠٠٠٢_c1_f0046985.jpgx"])
+def test_a_bad_name_is_quoted(name):
+    with pytest.raises(InputError, match=r"names\[0\]: expected a file name such as 0002_c1s1"):
+        parse_names([name])
+    for form in FORMS:
+        with pytest.raises(InputError, match=r"names\[1\]: expected a file name of .*, got"):
+            parse_names([FORMS[form].example, name], form)
+
+
+def test_names_of_two_sets_do_not_mix():
+    with pytest.raises(InputError, match=r"names\[1\]: .*Market-1501.*got '0005_c2_f0046985.jpg'"):
+        parse_names(["0002_c1s1_000451_03.jpg", "0005_c2_f0046985.jpg"])
+
+
+def test_other_mistakes_with_names():
+    with pytest.raises(InputError, match="names: expected a list of file names, got one"):
+        parse_names("0002_c1s1_000451_03.jpg")
+    with pytest.raises(InputError, match="at least one file name"):
+        parse_names([])
+    with pytest.raises(InputError, match="form: unknown 'market'.*Did you mean 'market1501'"):
+        parse_names([], "market")
+    assert {name: len(values) for name, values in parse_names([], "dukemtmc").items()} == {
+        "identity": 0, "camera": 0, "frame": 0}
+
+
+# Lists and label files --------------------------------------------------------------------------
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_lists_in_their_three_ways(tmp_path):
+    texts = {"list_query.txt": "0007/0007_000_01_0303morning_0015_0.jpg 7\n"
+                               "0008/0008_000_14_0303noon_0015_10_ex.jpg 8\n",
+             "query.csv": "-1,q/-1_c1s1_000401_03.jpg\n0002, q/0002_c6s1_000401_03.jpg\n\n",
+             "name_query.txt": "0002_c002_00030600_0.jpg\r\n0402_c019_00030600_12.jpg\r\n"}
+    expected = {"list_query.txt": ([7, 8], [1, 14]), "query.csv": ([-1, 2], [1, 6]),
+                "name_query.txt": ([2, 402], [2, 19])}
+    for name, text in texts.items():
+        labels = read_list(write(tmp_path, name, text))
+        assert (labels.identity.tolist(), labels.camera.tolist()) == expected[name]
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", "expected image names, one a line, got none"),
+    ("0002_c1_f0046985.jpg\nnothing", "line 2: expected an image name of DukeMTMC-reID"),
+    ("0002_c1_f0046985.jpg\n\n0003_c1_21.png", "line 3: .*DukeMTMC-reID.*'0003_c1_21.png'"),
+    ("0002_c1_f0046985.jpg 2 3", "line 1: .*alone or with its identity"),
+    ("0002_c1_f0046985.jpg 0003_c1_f0046985.jpg", "line 1"),
+    ("0002_c1_f0046985.jpg 2\n0002_c1_f0046985.jpg 5", "line 2: expected 2, the identity"),
+    ("-x,0002_c1_f0046985.jpg", "line 1: expected 2, the identity.*got '-x'"),
+    ("hello 3", "line 1: expected an image name, alone"),
+])
+def test_a_bad_list(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_list(write(tmp_path, "query.txt", text))
+
+
+def test_a_list_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="absent.txt: cannot be read"):
+        read_list(tmp_path / "absent.txt")
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="binary.txt: cannot be read: not text"):
+        read_list(tmp_path / "binary.txt")
+
+
+def test_two_lists_are_told_apart_by_their_file_names(tmp_path):
+    for names in (("list_query.txt", "list_gallery.txt"), ("name_query.txt", "name_test.txt"),
+                  ("query.list", "bounding_box_test.list")):
+        query = write(tmp_path, names[0], "0002_c1_f0046985.jpg\n")
+        gallery = write(tmp_path, names[1], "0003_c1_f0046985.jpg\n0002_c2_f0046985.jpg\n")
+        for paths in ((query, gallery), (gallery, query)):
+            assert [side.identity.tolist() for side in read_labels(*paths)] == [[2], [3, 2]]
+    with pytest.raises(InputError, match="expected two lists of names, one with query"):
+        read_labels(query)
+    with pytest.raises(InputError, match="expected two lists of names, one with query"):
+        read_labels(query, write(tmp_path, "query2.list", "0002_c1_f0046985.jpg\n"))
+
+
+def save(folder, name, version="5", **arrays):
+    path = folder / f"{name}.mat"
+    scipy.io.savemat(path, arrays, format=version)
+    return path
+
+
+def test_tracklets_and_queries_of_mars(tmp_path):
+    table = np.array([[1, 3, -1, 1], [4, 4, 7, 2], [5, 9, 7, 3]], np.int32)
+    tracks = save(tmp_path, "tracks_test_info", track_test_info=table)
+    queries = save(tmp_path, "query_IDX", query_IDX=np.array([[2, 3]], np.uint16))
+    read = read_tracks(tracks)
+    assert (read.first.tolist(), read.last.tolist()) == ([0, 3, 4], [2, 3, 8])
+    assert (read.labels.identity.tolist(), read.labels.camera.tolist()) == ([-1, 7, 7], [1, 2, 3])
+    assert read_indices(queries).tolist() == [1, 2]
+    for paths in ((tracks, queries), (queries, tracks)):
+        query, gallery = read_labels(*paths)
+        assert query.camera.tolist() == [2, 3] and len(gallery) == 3
+    with pytest.raises(InputError, match="tracks_test_info.mat: track_test_info: expected a vec"):
+        read_indices(tracks)
+    with pytest.raises(InputError, match="query_IDX.mat: expected one array of four columns"):
+        read_tracks(queries)
+    beyond = save(tmp_path, "query_beyond", query_IDX=np.array([[2, 4]]))
+    with pytest.raises(InputError, match="query_beyond.mat: expected places from 1 to 3.*got 4"):
+        read_labels(tracks, beyond)
+    with pytest.raises(InputError, match="query_IDX: expected places from 1, got 0 to 1"):
+        read_indices(save(tmp_path, "zero", query_IDX=np.array([[0, 1]])))
+
+
+def test_mars_in_mat_v73(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    arrays = {"tracks_test_info": np.array([[1, 3, -1, 1], [4, 4, 7, 2], [5, 9, 7, 3.]]),
+              "query_IDX": np.array([[2., 3.]])}
+    for name, value in arrays.items():
+        with h5py.File(tmp_path / f"{name}.mat", "w") as file:
+            file.create_dataset(name, data=value.T).attrs["MATLAB_class"] = b"double"
+    query, gallery = read_labels(*(tmp_path / f"{name}.mat" for name in arrays))
+    assert query.camera.tolist() == [2, 3] and gallery.identity.tolist() == [-1, 7, 7]
+
+
+def cuhk03(**changed):
+    arrays = {"labels": np.array([[4], [4], [9], [9]], np.uint16),
+              "camId": np.array([[1], [2], [1], [2]], np.uint8), "train_idx": [[1]],
+              "query_idx": np.array([[2]], np.uint16), "gallery_idx": [[4], [3]], **changed}
+    return {key: value for key, value in arrays.items() if value is not None}
+
+
+def test_the_configuration_of_cuhk03(tmp_path):
+    path = save(tmp_path, "config", filelist=np.array([["1_001_1_01.png"]], object), **cuhk03())
+    whole = read_cuhk03(path)
+    assert [side.tolist() for side in (whole.train, whole.query, whole.gallery)] == [
+        [0], [1], [3, 2]]
+    query, gallery = read_labels(path)
+    assert (query.identity.tolist(), query.camera.tolist()) == ([4], [2])
+    assert (gallery.identity.tolist(), gallery.camera.tolist()) == ([9, 9], [2, 1])
+    with pytest.raises(InputError, match="it lacks camId"):
+        read_cuhk03(save(tmp_path, "lacks", **cuhk03(camId=None)))
+    with pytest.raises(InputError, match="gallery_idx: expected places from 1 to 4, got 3 to 5"):
+        read_cuhk03(save(tmp_path, "beyond", **cuhk03(gallery_idx=[[5], [3]])))
+
+
+def test_label_vectors_and_result_files(tmp_path):
+    names = {"queryID": "queryID", "queryCam": "queryCAM", "testID": "testID",
+             "testCam": "testCAM"}
+    values = [np.array([[3], [5]], np.uint16), np.array([[1], [2]], np.uint8),
+              np.array([[3], [-1], [5]], np.int16), np.array([[2], [2], [6]], np.uint8)]
+    paths = [save(tmp_path, name, **{key: value})
+             for (name, key), value in zip(names.items(), values)]
+    whole = save(tmp_path, "pytorch_result", query_f=np.eye(2), gallery_f=np.ones((3, 2)),
+                 query_label=[[3, 5]], query_cam=[[1, 2]], gallery_label=[[3, -1, 5]],
+                 gallery_cam=[[2, 2, 6]])
+    for given_paths in (paths, paths[::-1], [whole]):
+        query, gallery = read_labels(*given_paths)
+        assert (query.identity.tolist(), query.camera.tolist()) == ([3, 5], [1, 2])
+        assert (gallery.identity.tolist(), gallery.camera.tolist()) == ([3, -1, 5], [2, 2, 6])
+    with pytest.raises(InputError, match="got no gallery_identity .e.g. testID., no gallery_cam"):
+        read_labels(*paths[:2])
+    with pytest.raises(InputError, match="queryID.*one array for query_identity, got two"):
+        read_labels(*paths, save(tmp_path, "again", queryID=[[1]]))
+    with pytest.raises(InputError, match="at least one label file"):
+        read_labels()
+    with pytest.raises(InputError, match="absent.mat"):
+        read_labels(tmp_path / "absent.mat")
+
+
+# Tracklets --------------------------------------------------------------------------------------
+
+#: What the driver of MARS does, in our own words, for where its own file is not at hand.
+PROCESS_BOX_FEAT = """
+function pooled = process_box_feat(frames, tracks)
+  pooled = zeros(size(frames, 1), size(tracks, 1));
+  for k = 1:size(tracks, 1)
+    pooled(:, k) = max(frames(:, tracks(k, 1):tracks(k, 2)), [], 2);
+  end
+  pooled = pooled ./ repmat(sqrt(sum(pooled .^ 2)), size(frames, 1), 1);
+end
+"""
+
+
+def made_tracks(rng, n_tracks):
+    lengths = rng.integers(1, 9, n_tracks)
+    last = np.cumsum(lengths)
+    return last - lengths + 1, last
+
+
+@pytest.mark.octave
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pooling_gives_the_doubles_of_octave(octave, dtype):
+    if not (octave.folder / "process_box_feat.m").is_file():
+        octave.eval(PROCESS_BOX_FEAT)
+    rng = np.random.default_rng(5)
+    cases, ours = [], []
+    for n_tracks, dimension in ((1, 1), (1, 7), (12, 3), (30, 257)):
+        first, last = made_tracks(rng, n_tracks)
+        frames = rng.normal(size=(last[-1], dimension)).astype(dtype)
+        cases.append((np.asfortranarray(frames.T), np.column_stack([first, last]).astype(float)))
+        ours.append(pool_tracklets(frames, first - 1, last - 1))
+    for (theirs,), pooled in zip(octave.run("process_box_feat", cases), ours):
+        np.testing.assert_array_equal(pooled, theirs.reshape(pooled.T.shape).T)
+
+
+def test_tracklets_may_leave_frames_out_overlap_and_come_in_any_order():
+    frames = np.array([[3., 1.], [0., 4.], [9., 9.], [0., 2.]])
+    pooled = pool_tracklets(frames, first=[3, 0, 0], last=[3, 1, 3])
+    np.testing.assert_array_equal(pooled[:2], [[0, 1], [.6, .8]])
+    np.testing.assert_array_equal(pooled[2], np.array([9, 9]) / np.sqrt(162))
+
+
+def test_pooling_reads_a_mapped_file(tmp_path):
+    frames = np.random.default_rng(1).random((20, 4), np.float32)
+    np.save(tmp_path / "frames.npy", frames)
+    tracks = [0, 7], [6, 19]
+    np.testing.assert_array_equal(
+        pool_tracklets(np.load(tmp_path / "frames.npy", mmap_mode="r"), *tracks),
+        pool_tracklets(frames, *tracks))
+
+
+def test_a_tracklet_of_zeros_becomes_nan_as_in_the_driver():
+    assert np.isnan(pool_tracklets(np.zeros((1, 3)), [0], [0])).all()
+
+
+@pytest.mark.parametrize("frames, first, last, message", [
+    (np.eye(3), [0, 2], [1, 1], r"at least one frame a tracklet, got none in tracklet 1 \(f"),
+    (np.eye(3), [0], [3], "frames from 0 to 2, got 0 to 3 in tracklet 0; features and tracklets"),
+    (np.eye(3), [1, 3], [2, 3], "got 3 to 3 in tracklet 1; MARS's files count from 1"),
+    (np.eye(3), [-1], [1], "frames from 0 to 2, got -1 to 1"),
+    (np.eye(3), [0, 1], [1], "last: expected 2 frames, one for each of first, got 1"),
+    (np.eye(3), [.5], [1], "first: expected whole numbers"),
+    (np.ones(3), [0], [1], r"real features \(n_frames, d\).*shape \(3,\)"),
+    (np.eye(3) * 1j, [0], [1], "real features.*complex128"),
+    ([[1., 2.], [np.nan, 2.]], [0, 0], [0, 1], r"NaN or Inf in tracklet 1 \(rows 0 to 1\)"),
+])
+def test_bad_tracklets(frames, first, last, message):
+    with pytest.raises(InputError, match=message):
+        pool_tracklets(frames, first, last)
+
+
+# Fingerprints -----------------------------------------------------------------------------------
+
+def made(counts):
+    """Labels with these very counts.
+
+    Identity 1 has all the queries that the others leave; so each image of it on another camera
+    makes many good pairs at once, and images of the others make one each. The rest of the
+    gallery is on the queries' own camera.
+    """
+    others = np.arange(2, counts.query_identities + 1)
+    n_first = counts.query - len(others)
+    query = Labels(np.concatenate([np.ones(n_first, int), others]), np.ones(counts.query, int))
+    many = (counts.good - len(others)) // n_first
+    single = counts.good - many * n_first
+    strange = (counts.gallery_identities - counts.query_identities
+               - bool(counts.junk) - bool(counts.distractors))
+    identity = np.concatenate([
+        np.ones(many, int), np.resize(others, single), 10**5 + np.arange(strange),
+        np.full(counts.junk, -1), np.zeros(counts.distractors or 0, int)])
+    identity = np.append(identity, np.resize(np.arange(1, counts.query_identities + 1),
+                                             counts.gallery - len(identity)))
+    camera = np.ones(counts.gallery, int)
+    camera[:many + single] = np.resize(np.arange(2, counts.cameras + 1), many + single)
+    return query, Labels(identity, camera)
+
+
+def seldom(labels, chosen):
+    return Labels(labels.identity[chosen], labels.camera[chosen])
+
+
+def renamed(labels, old, new):
+    return Labels(np.where(labels.identity == old, new, labels.identity), labels.camera)
+
+
+def off(query, gallery):
+    found = recognise(query, gallery)
+    assert found is not None
+    return found.sentence
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_every_set_is_recognised_by_its_counts(name):
+    known = FINGERPRINTS[name]
+    query, gallery = made(known.counts)
+    found = recognise(query, gallery)
+    assert (found.fingerprint, found.off) == (known, ())
+    assert found.sentence == f"{known.name}: every count agrees"
+    order = np.random.default_rng(3).permutation(len(gallery))
+    assert recognise(query, seldom(gallery, order)).off == ()
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_a_set_that_lacks_something_is_named(name):
+    known = FINGERPRINTS[name]
+    query, gallery = made(known.counts)
+    n, g = known.counts.query, known.counts.gallery
+    start = f"looks like {known.name}, but "
+    assert off(seldom(query, slice(1, None)), gallery) == (
+        f"{start}there are {n - 1:,} queries instead of {n:,}")
+    assert off(query, seldom(gallery, slice(None, -1))).startswith(
+        f"{start}the gallery has {g - 1:,} images instead of {g:,}")
+    assert off(*(Labels(side.identity, np.ones(len(side))) for side in (query, gallery))) == (
+        f"{start}the number of cameras is 1 instead of {known.counts.cameras}")
+    if not known.queries_in_gallery:
+        both = Labels(np.append(gallery.identity, query.identity),
+                      np.append(gallery.camera, query.camera))
+        assert off(query, both) == f"{start}the gallery holds the {n:,} queries, too"
+
+
+MARKET, MARS = made(FINGERPRINTS["market1501"].counts), made(FINGERPRINTS["mars"].counts)
+
+
+def test_market1501_as_loaders_leave_it():
+    query, gallery = MARKET
+    start = "looks like Market-1501, but "
+    no_junk = ("the gallery lacks the 3,819 labelled -1: your loader drops them (Rank-k and mAP "
+               "of matlab do not change, re-ranking does)")
+    no_distractors = ("the gallery lacks the 2,798 distractors (label 0): the numbers come out "
+                      "too high")
+    assert len(seldom(gallery, gallery.identity != -1)) == 15913
+    assert off(query, seldom(gallery, gallery.identity != -1)) == start + no_junk
+    assert off(query, seldom(gallery, gallery.identity != 0)) == start + no_distractors
+    assert off(query, seldom(gallery, gallery.identity > 0)) == (
+        f"{start}{no_junk}; {no_distractors}")
+    unsigned = renamed(gallery, -1, 65535)
+    assert off(query, unsigned) == (
+        f"{start}nothing in the gallery is labelled -1 instead of 3,819; label 65535 has 3,819, "
+        "which count as wrong answers")
+    assert "; label 0 has 6,617, which" in off(query, renamed(gallery, -1, 0))
+    assert "; label 0 has 3,819, which" in off(
+        query, renamed(renamed(gallery, 0, 10**6), -1, 0))
+    assert off(query, renamed(gallery, 0, -1)) == (
+        f"{start}6,617 of the gallery are labelled -1 instead of 3,819")
+    assert "cameras is 7 instead of 6" in off(
+        query, Labels(gallery.identity, np.where(gallery.camera == 1, 0, gallery.camera)))
+
+
+def test_counts_that_nothing_else_explains():
+    query, gallery = MARKET
+    camera = gallery.camera.copy()
+    camera[0] = 1       # an image of identity 1, good for its 2,619 queries
+    assert off(query, Labels(gallery.identity, camera)) == (
+        "looks like Market-1501, but there are 47,030 good pairs instead of 49,649: some "
+        "identities or cameras are not the set's")
+    identity = gallery.identity.copy()
+    identity[np.flatnonzero(identity == 0)[:9]] = 10**6
+    found = recognise(query, Labels(identity, gallery.camera))
+    assert [one.partition(":")[0] for one in found.off] == [
+        "there are 753 identities in the gallery instead of 752",
+        "there are 2,789 labelled 0 in the gallery instead of 2,798"]
+
+
+def test_mars_without_its_queries_in_the_gallery():
+    query, gallery = MARS
+    assert ("lacks the 1,980 queries, which MARS keeps in it: 0 queries have no good image"
+            in off(query, seldom(gallery, np.r_[1:10201])))
+
+
+def test_of_other_sets_nothing_is_said():
+    assert recognise(Labels([1, 2], [1, 1]), Labels([1, 2, 2], [2, 2, 1])) is None
+    for counts in (
+            # One number alone is chance: 200 identities as in VeRi-776, 1,400 queries as CUHK03.
+            SetCounts(900, 4000, 200, 200, 6, 0, 0, 9000),
+            SetCounts(1400, 5000, 350, 350, 6, 0, 0, 20000),
+            # A gallery of another size is another set.
+            SetCounts(1400, 2000, 700, 700, 2, 0, 0, 1500)):
+        labels = made(counts)
+        assert count(*labels) == counts
+        assert recognise(*labels) is None
+
+
+@given(st.integers(0, 2**32))
+def test_pairs_are_counted_as_the_rule_says(seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = (Labels(rng.integers(-1, 4, n), rng.integers(-2, 3, n)) for n in (5, 20))
+    good = ((query.identity[:, np.newaxis] == gallery.identity)
+            & (query.camera[:, np.newaxis] != gallery.camera)
+            & (query.identity[:, np.newaxis] != -1))
+    counts = count(query, gallery)
+    assert counts.good == good.sum()
+    assert counts.unmatched == (~good.any(axis=1)).sum()
+    assert counts.junk == (gallery.identity == -1).sum()
+
+
+def test_counting_refuses_an_empty_side():
+    with pytest.raises(InputError, match="gallery: expected at least one image, got none"):
+        recognise(Labels([1], [1]), Labels([], []))
+
+
+def test_every_fingerprint_has_a_source():
+    for known in FINGERPRINTS.values():
+        assert "counted from" in known.source
+        assert known.counts.unmatched == 0
+
+
+# The command ------------------------------------------------------------------------------------
+
+@pytest.fixture
+def market_file(tmp_path):
+    def saved(query, gallery):
+        path = tmp_path / "labels.npz"
+        np.savez(path, query_label=query.identity, query_cam=query.camera,
+                 gallery_label=gallery.identity, gallery_cam=gallery.camera)
+        return str(path)
+    return saved
+
+
+def test_the_command_shows_every_count(market_file, capsys):
+    path = market_file(*MARKET)
+    assert cli.main(["dataset", path]) == 0
+    out = capsys.readouterr().out
+    assert "dataset   Market-1501: every count agrees\n" in out
+    assert "good pairs                      49,649    49,649\n" in out and "*" not in out
+    assert "source    Zheng et al., ICCV 2015" in out
+    assert max(map(len, out.replace(path, "").splitlines())) <= 80
+
+
+def test_the_command_marks_what_is_off(market_file, capsys):
+    query, gallery = MARKET
+    path = market_file(query, seldom(gallery, gallery.identity != -1))
+    assert cli.main(["dataset", path]) == 1
+    out = capsys.readouterr().out
+    assert "gallery                         15,913    19,732  *\n" in out
+    assert cli.main(["dataset", path, "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["dataset"] == "Market-1501" and len(answer["off"]) == 1
+    assert answer["counts"]["gallery"] == 15913 and answer["expected"]["gallery"] == 19732
+
+
+def test_the_command_on_an_unknown_set_and_on_nothing(market_file, capsys):
+    path = market_file(Labels([1], [1]), Labels([1, 2], [2, 2]))
+    assert cli.main(["dataset", path]) == 0
+    assert "none of the known benchmarks" in capsys.readouterr().out
+    assert cli.main(["dataset", path, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["dataset"] is answer["off"] is answer["expected"] is answer["source"] is None
+    assert cli.main(["dataset", "absent.mat"]) == 2
+    assert "absent.mat: No such file" in capsys.readouterr().err
+
+
+# Real files -------------------------------------------------------------------------------------
+
+def read_real(name):
+    folder = REAL / name
+    if name == "veri776":
+        names = [line.split()[0] for line in (folder / "ex.txt").read_text().splitlines()]
+        return tuple(labels_of_names([one for one in names if one.startswith(side)], "veri776")
+                     for side in ("query-", "test-"))
+    files = {"market1501": "market1501_*.csv", "dukemtmc": "dukeMTMC_*.csv", "mars": "*.mat"}
+    return read_labels(*sorted((REAL / name.replace("dukemtmc", "duke")).glob(files[name])))
+
+
+@needs_real
+@pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri776"])
+def test_real_files_have_the_known_counts(name):
+    query, gallery = read_real(name)
+    assert replace(count(query, gallery), distractors=None) == replace(
+        FINGERPRINTS[name].counts, distractors=None)
+    found = recognise(query, gallery)
+    assert (found.fingerprint, found.off) == (FINGERPRINTS[name], ())
+
+
+@needs_real
+def test_the_counts_are_those_of_the_readme():
+    # ../shared/real/README.md
+    market, duke, mars, veri = (FINGERPRINTS[name].counts
+                                for name in ("market1501", "dukemtmc", "mars", "veri776"))
+    assert (market.query, market.gallery, market.junk, market.distractors, market.good) == (
+        3368, 19732, 3819, 2798, 49649)
+    assert (duke.query, duke.gallery, duke.cameras, duke.good) == (2228, 17661, 8, 33820)
+    assert (mars.query, mars.gallery, mars.junk) == (1980, 12180, 870)
+    assert (veri.query, veri.gallery, veri.good) == (1678, 11579, 107106)
+
+
+@needs_real
+def test_market1501_is_the_same_in_names_and_in_matlab_vectors():
+    names = read_real("market1501")
+    folder = REAL / "market1501"
+    vectors = read_labels(*(folder / f"{name}.mat"
+                            for name in ("testCam", "queryID", "testID", "queryCam")))
+    for one, other in zip(names, vectors):
+        np.testing.assert_array_equal(one.identity, other.identity)
+        np.testing.assert_array_equal(one.camera, other.camera)
+
+
+@needs_real
+def test_mars_without_its_queries_leaves_140_without_a_match():
+    tracks = read_tracks(REAL / "mars" / "tracks_test_info.mat")
+    index = read_indices(REAL / "mars" / "query_IDX.mat")
+    np.testing.assert_array_equal(tracks.first[1:], tracks.last[:-1] + 1)
+    assert tracks.first[0] == 0 and tracks.last[-1] == 681088
+    rest = np.setdiff1d(np.arange(len(tracks.labels)), index)
+    query, gallery = take(tracks.labels, index), take(tracks.labels, rest)
+    assert ("looks like MARS, but the gallery lacks the 1,980 queries, which MARS keeps in it: "
+            "140 queries have no good image") == off(query, gallery)
+    # As torchreid counts it: 9,330.
+    torchreid = seldom(gallery, gallery.identity != -1)
+    assert len(torchreid) == 9330
+    assert "lacks the 870 labelled -1" in off(query, torchreid)
+    assert "lacks the 1,980 queries" in off(query, torchreid)
+
+
+@needs_real
+def test_lists_of_veri776_are_the_rule():
+    query, gallery = read_real("veri776")
+    lists = read_index_lists(REAL / "veri776" / "gt_index.txt", REAL / "veri776" / "jk_index.txt")
+    roles = query_roles(query, gallery, ("same identity, same camera",))
+    assert len(lists.good) == len(query) == 1678
+    for k in range(1678):
+        good, kept = roles(k)
+        np.testing.assert_array_equal(np.sort(lists.good[k]), np.sort(good))
+        np.testing.assert_array_equal(np.sort(lists.junk[k]), np.flatnonzero(~kept))
+    assert sum(map(len, lists.good)) == 107106 and sum(map(len, lists.junk)) == 11589
+
+
+@needs_real
+def test_a_part_of_cuhk03_is_recognised_as_a_part(capsys):
+    files = [str(REAL / "cuhk03_np_100q" / f"{name}.txt")
+             for name in ("query_id", "query_cam", "gallery_id", "gallery_cam")]
+    assert cli.main(["dataset", *files]) == 1
+    assert "looks like CUHK03-NP (detected), but there are 100 queries instead of" in (
+        capsys.readouterr().out)
+
+
+@needs_real
+def test_of_a_small_real_set_nothing_is_said():
+    assert recognise(*read_labels(REAL / "sketch_reid" / "pytorch_result.mat")) is None

@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 
 NEEDS = {
+    "MahDist": (),
     "compute_AP": (),
     "compute_AP_multiCam": (),
     "compute_r1_multiCam": (),
     "draw_confusion_matrix": (),
     "evaluation": ("compute_AP",),
     "evaluation_mars": ("compute_AP", "compute_AP_multiCam", "compute_r1_multiCam"),
+    "my_pdist2": (),
+    "re_ranking": ("MahDist",),
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 import reid_ref.matlab
 from tests.hand_cases import (
     AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, ROUNDING, SORT, confusion_matrices, doubles)
+from tests.rerank_cases import CASES, SINGLE, defined, near_one
 
 PORT = Path(reid_ref.matlab.__file__).parent
 
@@ -66,6 +67,53 @@ def check__values(module):
         yield np.array_equal(module["sort_ascending"](np.array(column)), order)
     yield near([module["divide"](0, 0), module["divide"](1, 4)], [np.nan, 0.25])
     yield module["add_up"](np.array([1.0] + [2.0**-53] * 1000)) == 1
+
+
+def check_MahDist(module):
+    Xg, Xp, M = np.array([[0, 1], [2, 5]]), np.array([[1, 1], [4, 0], [0, 7]]), [[2, 1], [-1, 3]]
+    one_by_one = [[(x - y) @ M @ (x - y) for y in Xp] for x in Xg]
+    yield np.array_equal(module["MahDist"](1, Xg, Xp), [[1, 17, 36], [17, 29, 8]])
+    yield np.array_equal(module["MahDist"](np.diag([2, 3]), Xg, Xp), np.array(
+        [[(x - y)**2 @ [2, 3] for y in Xp] for x in Xg]))
+    yield near(module["MahDist"](np.add(M, np.transpose(M)) / 2, Xg, Xp), one_by_one)
+
+
+def check_my_pdist2(module):
+    yield np.array_equal(module["my_pdist2"]([[0, 0], [3, 4]], [[6, 8]]), [[10], [5]])
+    A, B = near_one(10), near_one(8)
+    square = (A * A + (B * B).T) - 2 * (A * B.T)
+    yield np.array_equal(module["my_pdist2"](A, B), np.sqrt(square.astype(complex)))
+
+
+def check_re_ranking(module):
+    for name, given in CASES.items():
+        actual = module["re_ranking"](*given)
+        yield actual.shape == defined(name).shape and np.all(
+            np.abs(actual - defined(name)) < SINGLE)
+
+
+def check__arithmetic(module):
+    tiny = np.array([[1, 2**-24, 2**-24]], np.float32)  # one by one, they do not reach 1
+    yield np.array_equal(module["product"](tiny, np.ones((3, 1), np.float32)), [[1]])
+    yield np.array_equal(module["product"](np.eye(2), np.array([[1.0, 2], [3, 4]])),
+                         [[1, 2], [3, 4]])
+    yield np.array_equal(module["product"](np.ones((1, 2)), np.array(3.0)), [[3, 3]])
+    yield np.array_equal(module["add_up_rows"](tiny), [1])
+    yield np.array_equal(module["add_up_rows"](np.zeros((2, 0))), [0, 0])
+    yield np.array_equal(module["mean_of_columns"](np.array([[1.0, 2], [3, 5]])), [2, 3.5])
+    yield np.array_equal(module["divide_rows"](np.array([[1.0, 4], [6, 3]]), np.array([4, 3])),
+                         [[0.25, 1], [2, 1]])
+    # near 1/3, where the nearest single of the product of doubles is another one
+    thirds = np.float32(1) / np.arange(3, 99, dtype=np.float32)
+    yield np.array_equal(module["weigh"](thirds, 0.7), thirds * np.float32(0.7))
+    yield np.array_equal(module["weigh"](thirds.astype(float), 0.7),
+                         (thirds.astype(float) * 0.7).astype(np.float32))
+    yield near(module["exponential"](np.array([0, -1, -np.inf, np.nan])),
+               [1, np.exp(-1), 0, np.nan])
+    yield np.array_equal(module["root"](np.array([4.0, -9, 0])), [2, 3j, 0])
+    yield module["root"](np.array([4.0, 9])).dtype == np.float64
+    yield [module["round_half_away"](half) for half in (0.5, 1.5, 2.5, 2.4, -2.5)] == [
+        1, 2, 3, 2, -3]
 
 
 MUTANTS = {
@@ -174,6 +222,74 @@ MUTANTS = {
         ("divide_elements(ap_mat, ap_count)", "divide_elements(ap_mat, np.maximum(ap_count, 1))"),
         ("ap_mat[row, col] = ap_mat[row, col]", "ap_mat[col, row] = ap_mat[col, row]"),
     ],
+    "MahDist": [
+        ("product(Xg, M) * Xg", "Xg * Xg"),
+        ("product(Xp, M) * Xp", "product(Xg[:1], M) * Xp"),
+        ("product(2 * Xg, M)", "product(Xg, M)"),
+        ("product(2 * Xg, M)", "2 * Xg"),
+    ],
+    "my_pdist2": [
+        # held at 0
+        ("root(square)", "root(np.maximum(square, 0))"),
+        ("root(square)", "np.abs(root(square))"),
+        ("root(square)", "square"),
+        ("2 * product(A, B.T)", "product(A, B.T)"),
+    ],
+    "re_ranking": [
+        # the published Python's window; halves to the even number, or down
+        ("round_half_away((k1 + 1) / 2)", "int(np.around(k1 / 2)) + 1"),
+        ("round_half_away((k1 + 1) / 2)", "round((k1 + 1) / 2)"),
+        ("round_half_away((k1 + 1) / 2)", "(k1 + 1) // 2"),
+        # an image is its own first neighbour, and k1 others follow
+        ("        reciprocal = k_reciprocal(initial_rank, i, k1 + 1)",
+         "        reciprocal = k_reciprocal(initial_rank, i, k1)"),
+        ("(backward == i).any(axis=1)", "(backward >= 0).any(axis=1)"),
+        ("initial_rank[forward, :k]", "initial_rank[forward, 1:k]"),
+        # the rule of two thirds
+        ("> 2 / 3 * len(brought)", ">= 2 / 3 * len(brought)"),
+        ("> 2 / 3 * len(brought)", "> 1 / 2 * len(brought)"),
+        ("> 2 / 3 * len(brought)", "> 2 / 3 * len(reciprocal)"),
+        ("ismember(brought, reciprocal)", "ismember(brought, expansion)"),
+        ("expansion = np.concatenate((expansion, brought))", "expansion = brought"),
+        ("        expansion = unique(expansion)\n", "        expansion = unique(reciprocal)\n"),
+        # weights: the distance as it is, each image its own share
+        ("exponential(-original_dist[i, expansion])",
+         "exponential(original_dist[i, expansion])"),
+        ("divide_rows(weight, add_up_rows(weight))", "weight"),
+        ("divide_rows(original_dist, farthest)", "original_dist"),
+        ("divide_rows(original_dist, farthest)", "original_dist / original_dist.max()"),
+        # the last of equals first
+        ("sort_ascending(row)", "n - 1 - sort_ascending(row[::-1])"),
+        # the mean without the image itself, or of one image where it is not the image itself
+        ("initial_rank[i, :k2]", "initial_rank[i, 1:k2 + 1]"),
+        ("    if k2 != 1:\n", "    if True:\n"),
+        ("    if k2 != 1:\n", "    if k2 > 2:\n"),
+        ("        V = V_qe\n", ""),
+        ("        V = V_qe\n", "            V[i] = V_qe[i]\n"),
+        # Jaccard
+        ("1 - shared / (2 - shared)", "1 - shared / 2"),
+        ("np.fmin(V[i, used], V[:, used])", "V[i, used] * V[:, used]"),
+        ("weigh(jaccard_dist, 1 - lambda_) + weigh(original_dist, lambda_)",
+         "weigh(jaccard_dist, lambda_) + weigh(original_dist, 1 - lambda_)"),
+    ],
+    "_arithmetic": [
+        ("        for k in range(A.shape[1]):\n",
+         "        for k in reversed(range(A.shape[1])):\n"),
+        ("            total += term\n", "            total = term\n"),
+        ("return A * B\n", "return A + B\n"),
+        ("np.cumsum(rows, axis=-1)[..., -1]", "np.sum(rows, -1, dtype=float)"),
+        ("    if rows.shape[-1] == 0:\n        return np.zeros(rows.shape[:-1], rows.dtype)\n",
+         "    if rows.shape[-1] == 0:\n        return np.ones(rows.shape[:-1], rows.dtype)\n"),
+        ("add_up_rows(matrix.T) / len(matrix)", "add_up_rows(matrix.T)"),
+        ("divisor[..., np.newaxis]", "divisor"),
+        ("matrix * matrix.dtype.type(share)", "matrix * np.full(1, share)"),
+        ("matrix * matrix.dtype.type(share)", "matrix.astype(np.float32) * np.float32(share)"),
+        ("        value[is_number] = np.exp(as_complex).real\n", "        value = value + 1\n"),
+        ("    if not np.any(numbers < 0):\n", "    if True:\n"),
+        ("np.sqrt(-numbers[negative])", "-np.sqrt(-numbers[negative])"),
+        ("math.floor(abs(number) + 0.5)", "round(abs(number))"),
+        ("math.copysign(math.floor(abs(number) + 0.5), number)", "math.floor(number + 0.5)"),
+    ],
     "_values": [
         # the last of equals first
         ('np.argsort(column, kind="stable")',
@@ -207,7 +323,7 @@ def passes(name, source):
 
 
 def test_every_file_has_mutants():
-    assert sorted(MUTANTS) == sorted([*reid_ref.matlab.__all__, "_values"])
+    assert sorted(MUTANTS) == sorted([*reid_ref.matlab.__all__, "_arithmetic", "_values"])
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -6,8 +6,9 @@ each block carries the lines of ``matlab_ref/NAME.m`` that it follows. No speed 
 sought, and no code is shared with the rest of the package, so that the two can disagree.
 
 Conventions: a smaller distance is nearer. ``dist`` is gallery x query: one column a
-query. Label -1 is junk, 0 a distractor. Index lists count from 0, as in numpy, where
-the scripts count from 1; that is the one thing translated at the border.
+query. Features are one row an image, in `re_ranking` one column. Label -1 is junk, 0 a
+distractor. Index lists count from 0, as in numpy, where the scripts count from 1; that is
+the one thing translated at the border.
 
 Contents
 --------
@@ -21,8 +22,12 @@ compute_AP_multiCam, compute_r1_multiCam
     One query on each of six cameras.
 draw_confusion_matrix
     Mean scores of each pair of cameras.
+my_pdist2, MahDist
+    Euclidean and Mahalanobis distances, as the drivers make them.
+re_ranking
+    Distances after k-reciprocal encoding.
 
-Source: zhunzhong07/person-re-ranking, commit 278f2c7, ``evaluation/utils``, and
+Source: zhunzhong07/person-re-ranking, commit 278f2c7, ``evaluation``, and
 liangzheng06/MARS-evaluation, ``utils``.
 """
 from reid_ref.matlab.compute_AP import compute_AP
@@ -31,12 +36,18 @@ from reid_ref.matlab.compute_r1_multiCam import compute_r1_multiCam
 from reid_ref.matlab.draw_confusion_matrix import draw_confusion_matrix
 from reid_ref.matlab.evaluation import evaluation
 from reid_ref.matlab.evaluation_mars import evaluation_mars
+from reid_ref.matlab.MahDist import MahDist
+from reid_ref.matlab.my_pdist2 import my_pdist2
+from reid_ref.matlab.re_ranking import re_ranking
 
 __all__ = [
+    "MahDist",
     "compute_AP",
     "compute_AP_multiCam",
     "compute_r1_multiCam",
     "draw_confusion_matrix",
     "evaluation",
     "evaluation_mars",
+    "my_pdist2",
+    "re_ranking",
 ]

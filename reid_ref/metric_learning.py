@@ -1,0 +1,585 @@
+"""Learnt metrics of the MATLAB drivers: XQDA, KISSME with its components, and their pairs.
+
+Aim: to learn from training features what the drivers of Market-1501, CUHK03 and MARS learn,
+so that their lines can be printed: XQDA (Liao et al., CVPR 2015), KISSME (Koestinger et al.,
+CVPR 2012) on 200 components, and the Mahalanobis distance of similar pairs.
+
+Conventions: features have one row an image. A metric is a symmetric matrix M; the distance of
+two features is (x - y) M (x - y)', squared, and smaller is nearer. M of XQDA need not be
+definite, so these distances may be negative. All that is random is handed in (`order`,
+`draws`), so two runs, or Octave and Python, can see the same pairs.
+
+Contents
+--------
+xqda_pairs, xqda
+    Two images each, of one person on two cameras; the subspace W and the metric M.
+kissme_pairs, pca, kissme, similar_pairs_metric
+    Similar and dissimilar pairs; components of the training images; the two metrics.
+mahalanobis_distances
+    Queries x gallery, under a metric.
+
+Sources: the papers, and the behaviour of the code in zhunzhong07/person-re-ranking (278f2c7),
+zhunzhong07/IDE-baseline-Market-1501 (8be027b) and liangzheng06/MARS-evaluation (3a91bbc), run
+in GNU Octave. ``matlab_ref/`` has `XQDA`, `xqda_pairs`, `kissme_pairs`, `pca_ide`, `pca_mars`
+and `kissme_metric`, which do the same.
+
+Differences from that code, none above the rounding of the arithmetic:
+
+1. A covariance that cannot be inverted is refused; there it is a warning, and a metric of
+   infinities or of noise.
+2. M is made symmetric before it is used. There the last bits of an inverse may differ across
+   the diagonal.
+3. `pca` works on the smaller side, d x d or n x n. For Market-1501 the IDE driver decomposes
+   a 12,936 x 12,936 matrix, whose leading vectors follow from a 2,048 x 2,048 one.
+4. `pca` and `kissme` compute in double, as the IDE driver does; the MARS driver computes in
+   the precision of its file. `xqda` keeps single features single, as the Market-1501 driver
+   does (CUHK03 and IDE: double).
+
+Signs of W's columns and of components are nobody's choice (and differ between libraries);
+distances do not depend on them.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.distances import working_precision
+from reid_ref.validation import InputError, Integers, as_array, as_integers, check_choice
+
+Array = npt.NDArray[Any]
+
+#: Relative difference within which two correct metrics in double may disagree, as distances
+#: over the largest one: matrices are inverted, so rounding (1e-16) grows with their condition
+#: number. With 3e3, the largest that was measured, Octave and Python were 5e-14 apart.
+TOLERANCE = 1e-10
+
+#: Pairs of images that the drivers draw for KISSME.
+N_DRAWS = 150_000
+
+#: Components that the drivers keep for KISSME.
+N_COMPONENTS = 200
+
+
+def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Integers]:
+    """Return the drivers' training pairs for `xqda`.
+
+    The images of a person, in the given order, are cut into two halves; the first of one half
+    goes with the first of the other, and so on. An odd image is left over. Pairs of one camera
+    are dropped.
+
+    Parameters
+    ----------
+    identity, camera : array_like of int, shape (n,)
+        Of the training images.
+    order : array_like of int, shape (n,)
+        A permutation of 0 to n - 1, the only random choice, e.g.
+        ``np.random.default_rng(0).permutation(n)``.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+        The two images of each pair, persons ascending.
+
+    Raises
+    ------
+    InputError
+        Arguments of different length, no permutation, or no person with such a pair.
+
+    Notes
+    -----
+    Source: ``gen_train_sample_xqda.m`` of the three repositories.
+
+    Examples
+    --------
+    >>> first, second = xqda_pairs([7, 7, 7, 7, 9], [1, 1, 2, 1, 1], [2, 0, 3, 1, 4])
+    >>> first, second                           # 2 with 3; 0 and 1 are of one camera
+    (array([2]), array([3]))
+    """
+    identity, camera = _labels(identity, camera)
+    order = as_integers(order, "order")
+    if not np.array_equal(np.sort(order), np.arange(len(identity))):
+        raise InputError(
+            f"order: expected a permutation of 0 to {len(identity) - 1}, one number for each "
+            "training image; e.g. numpy.random.default_rng(0).permutation(n)")
+    first, second = [], []
+    for images in _by_identity(identity, order):
+        half = len(images) // 2
+        first.append(images[:half])
+        second.append(images[half:2 * half])
+    one, other = np.concatenate(first), np.concatenate(second)
+    apart = camera[one] != camera[other]
+    if not apart.any():
+        raise InputError(
+            "identity, camera: expected a person with images of two cameras that the order pairs, "
+            f"got none among {len(first)} persons; training needs two images of a person")
+    return one[apart], other[apart]
+
+
+def kissme_pairs(identity: Any, camera: Any, draws: Any,
+                 every: int = 10) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+    """Return the drivers' training pairs for `kissme`.
+
+    First all pairs of a person on two cameras, persons ascending; then as many of the drawn
+    pairs of two persons on two cameras, in the order drawn. Of these, every tenth.
+
+    Parameters
+    ----------
+    identity, camera : array_like of int, shape (n,)
+        Of the training images.
+    draws : array_like of int, shape (m, 2)
+        Pairs of images, 0 to n - 1, the only random choice. The drivers draw `N_DRAWS`:
+        ``np.random.default_rng(0).integers(n, size=(150_000, 2))``.
+    every : int
+        Keep every so many pairs. Default: 10, as the drivers do; 1 keeps all.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+        The two images of each pair.
+    similar : ndarray of bool, shape (n_pairs,)
+        True: the same person.
+
+    Raises
+    ------
+    InputError
+        Arguments of different length, images that do not exist, no person on two cameras, or
+        draws that hold too few pairs.
+
+    Notes
+    -----
+    Source: ``gen_train_sample_kissme.m`` and ``KISSME.m`` (every tenth) of the repositories.
+
+    Examples
+    --------
+    >>> first, second, similar = kissme_pairs([7, 7, 9, 9], [1, 2, 1, 1],
+    ...                                       [[0, 1], [0, 2], [3, 1]], every=1)
+    >>> first, second, similar
+    (array([0, 3]), array([1, 1]), array([ True, False]))
+    """
+    identity, camera = _labels(identity, camera)
+    draws = as_array(draws, "draws")
+    if draws.ndim != 2 or draws.shape[1] != 2:
+        raise InputError(
+            f"draws: expected pairs of images (m, 2), got shape {draws.shape}; e.g. "
+            "numpy.random.default_rng(0).integers(n, size=(150_000, 2))")
+    draws = np.stack([_images(draws[:, k], f"draws[:, {k}]", len(identity)) for k in (0, 1)], 1)
+    if not isinstance(every, (int, np.integer)) or every < 1:
+        raise InputError(f"every: expected a positive whole number, got {every!r}")
+
+    pairs = [np.stack([images[k] for k in np.triu_indices(len(images), 1)], 1)
+             for images in _by_identity(identity, np.arange(len(identity)))]
+    similar = np.concatenate(pairs)
+    similar = similar[camera[similar[:, 0]] != camera[similar[:, 1]]]
+    if not len(similar):
+        raise InputError(
+            "identity, camera: expected a person with images of two cameras, got none among "
+            f"{len(pairs)} persons; training needs two images of a person")
+
+    one, other = draws.T
+    dissimilar = draws[(identity[one] != identity[other]) & (camera[one] != camera[other])]
+    if len(dissimilar) < len(similar):
+        raise InputError(
+            f"draws: expected {len(similar)} pairs of two persons on two cameras, as many as "
+            f"there are similar pairs, got {len(dissimilar)} in {len(draws)}; draw more")
+    pairs_kept = np.concatenate([similar, dissimilar[:len(similar)]])[::every]
+    same = (np.arange(2 * len(similar)) < len(similar))[::every]
+    return pairs_kept[:, 0], pairs_kept[:, 1], same
+
+
+def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
+         query_identity: Any, regularization: float = 0.001) -> tuple[Array, Array]:
+    """Learn a subspace and a metric in it by cross-view quadratic discriminant analysis.
+
+    Parameters
+    ----------
+    gallery_features : array_like of float, shape (n_gallery, d)
+        Training features of one view. Single ones are computed with in single, all others in
+        double. The drivers divide each by its 2-norm first.
+    query_features : array_like of float, shape (n_query, d)
+        Of the other view.
+    gallery_identity, query_identity : array_like of int, shape (n_gallery,), (n_query,)
+        All pairs across the views are training pairs: similar where these are equal.
+    regularization : float
+        Added to the diagonal of the covariance of similar pairs; 0 or more.
+
+    Returns
+    -------
+    W : ndarray, shape (d, r)
+        Features go into the subspace as ``features @ W``. Columns are orthonormal.
+    M : ndarray, shape (r, r)
+        Symmetric, not always definite. `mahalanobis_distances` ranks with it.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, NaN, no similar or no dissimilar pair, or a singular covariance.
+
+    Notes
+    -----
+    Where the published code goes its own way, so does this: the columns of W are left singular
+    vectors of inv(similar) @ dissimilar, where the paper asks for eigenvectors (the matrix is
+    not symmetric, so they differ); those with singular values above 1 are kept, one at least;
+    M is made from the covariance with the regularization in it. With more dimensions than
+    samples, all is done in an orthonormal basis of the samples, which changes nothing.
+
+    Source: S. Liao, Y. Hu, X. Zhu, S. Z. Li, Person re-identification by local maximal
+    occurrence representation and metric learning, CVPR 2015; ``XQDA.m`` in zhunzhong07/
+    person-re-ranking, commit 278f2c7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> identity = np.arange(40) % 10
+    >>> features = rng.standard_normal((10, 8))[identity] + rng.standard_normal((40, 8)) / 9
+    >>> W, M = xqda(features[:20], features[20:], identity[:20], identity[20:])
+    >>> W.shape, M.shape
+    ((8, 8), (8, 8))
+    """
+    from scipy import linalg
+
+    galX = _features(gallery_features, "gallery_features")
+    probX = _features(query_features, "query_features")
+    if galX.shape[1] != probX.shape[1]:
+        raise InputError(
+            "gallery_features, query_features: expected the same dimension, got "
+            f"{galX.shape[1]} and {probX.shape[1]}; both must come from the same model")
+    galX, probX = (side.astype(np.result_type(galX, probX)) for side in (galX, probX))
+    gallery_identity = _one_each(gallery_identity, "gallery_identity", galX)
+    query_identity = _one_each(query_identity, "query_identity", probX)
+    if not np.isfinite(regularization) or regularization < 0:
+        raise InputError(f"regularization: expected a number of 0 or more, got {regularization}")
+
+    basis = None
+    n_gallery, n_query = len(galX), len(probX)
+    if galX.shape[1] > n_gallery + n_query:
+        basis, coordinates = linalg.qr(np.concatenate([galX, probX]).T, mode="economic")
+        galX, probX = coordinates.T[:n_gallery], coordinates.T[n_gallery:]
+
+    similar, dissimilar = _cross_view_covariances(galX, probX, gallery_identity, query_identity)
+    similar[np.diag_indices_from(similar)] += regularization
+    way_out = "raise regularization, reduce the dimension first (pca), or pass float64"
+    ratio = _solve(similar, dissimilar, "gallery_features, query_features",
+                   "covariance of similar pairs", way_out)
+    left, values, _ = linalg.svd(ratio)
+    W = left[:, :max(1, int((values > 1).sum()))]
+
+    metric = [
+        _solve(W.T @ covariance @ W, np.eye(W.shape[1], dtype=W.dtype),
+               "gallery_features, query_features", f"covariance of {kind} pairs", way_out)
+        for kind, covariance in (("similar", similar), ("dissimilar", dissimilar))]
+    return W if basis is None else basis @ W, _symmetric(metric[0] - metric[1])
+
+
+def pca(features: Any, dimensions: int = N_COMPONENTS,
+        driver: str = "mars") -> tuple[Array, Array]:
+    """Return the mean and the leading components of training features.
+
+    Any features go into the components as ``(features - mean) @ components``.
+
+    Parameters
+    ----------
+    features : array_like of float, shape (n, d)
+        Of the training images.
+    dimensions : int
+        Components to return.
+    driver : {"mars", "ide"}
+        ``"mars"``: principal components, orthonormal. ``"ide"``: those of the covariances
+        *between images*, for which the mean of each image over its d numbers is taken off as
+        well; orthogonal no more, nor of unit length.
+
+    Returns
+    -------
+    mean : ndarray of float64, shape (d,)
+    components : ndarray of float64, shape (d, dimensions)
+        Largest variance first.
+
+    Raises
+    ------
+    InputError
+        NaN, an unknown driver, or more dimensions than the rank of the features.
+
+    Notes
+    -----
+    Source: ``applypca2.m`` of liangzheng06/MARS-evaluation (commit 3a91bbc), and of zhunzhong07/
+    IDE-baseline-Market-1501 (commit 8be027b): same name, other numbers.
+
+    Examples
+    --------
+    >>> mean, components = pca([[0., 0.], [4., 0.], [2., 1.], [2., -1.]], 1)
+    >>> mean, abs(components.ravel())
+    (array([2., 0.]), array([1., 0.]))
+    """
+    from scipy import linalg
+
+    check_choice(driver, "driver", ("mars", "ide"))
+    x = _features(features, "features").astype(np.float64)
+    mean = x.mean(axis=0)
+    x = x - mean
+    rows = x if driver == "mars" else x - x.mean(axis=1, keepdims=True)
+
+    # Eigenvectors of rows @ rows.T, one number an image, by way of the smaller product.
+    n, d = rows.shape
+    size = min(n, d)
+    if not isinstance(dimensions, (int, np.integer)) or dimensions < 1:
+        raise InputError(f"dimensions: expected a positive whole number, got {dimensions!r}")
+    leading = (max(0, size - dimensions), size - 1)
+    values, vectors = linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T,
+                                  subset_by_index=leading)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    rank = int((values > values[0] * size * np.finfo(np.float64).eps).sum())
+    if rank < dimensions:
+        raise InputError(
+            f"dimensions: expected at most {rank}, the rank of the features {x.shape} without "
+            f"their mean, got {dimensions}; pass fewer")
+    if d <= n:
+        vectors = rows @ vectors / np.sqrt(values)
+    components = x.T @ vectors
+    return mean, components / np.sqrt(values) if driver == "mars" else components
+
+
+def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[np.float64]:
+    """Learn a metric from pairs that are the same or not: keep it simple and straightforward.
+
+    Parameters
+    ----------
+    features : array_like of float, shape (n, d)
+        Of the training images; of few enough dimensions, see `pca`.
+    first, second : array_like of int, shape (n_pairs,)
+        The two images of each pair, 0 to n - 1.
+    similar : array_like of bool, shape (n_pairs,)
+        Whether they show the same person.
+
+    Returns
+    -------
+    M : ndarray of float64, shape (d, d)
+        Symmetric, positive definite.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, NaN, images that do not exist, no similar or no dissimilar pair,
+        or a singular covariance.
+
+    Notes
+    -----
+    The paper clips the spectrum of M so that it is semidefinite. In the published code, an M that
+    is not positive definite gets 1e-6 for each eigenvalue up to 1e-10.
+
+    Source: M. Koestinger, M. Hirzer, P. Wohlhart, P. M. Roth, H. Bischof, Large scale metric
+    learning from equivalence constraints, CVPR 2012, equations 12 to 16; ``LearnAlgoKISSME.m``
+    in zhunzhong07/IDE-baseline-Market-1501, commit 8be027b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = np.array([[0., 0.], [0., 4.], [4., 0.], [5., 0.]])
+    >>> M = kissme(features, [0, 2, 0, 1], [1, 3, 2, 3], [True, True, False, False])
+    >>> M.round(2)                      # persons differ along the first axis
+    array([[ 1.88, -0.14],
+           [-0.14,  0.01]])
+    """
+    from scipy import linalg
+
+    inverse = [_inverse_pair_covariance(features, first, second, similar, kind)
+               for kind in (True, False)]
+    M = _symmetric(inverse[0] - inverse[1])
+    values, vectors = linalg.eigh(M)
+    if values[0] <= 0:
+        values[values <= 1e-10] = 1e-6
+        M = _symmetric(vectors * values @ vectors.T)
+    return M
+
+
+def similar_pairs_metric(features: Any, first: Any, second: Any,
+                         similar: Any) -> npt.NDArray[np.float64]:
+    """Return the inverse covariance of the differences of similar pairs.
+
+    The "Mahalanobis distance" that the MARS driver prints beside KISSME. Arguments and errors
+    are those of `kissme`.
+
+    Returns
+    -------
+    M : ndarray of float64, shape (d, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> similar_pairs_metric([[0., 0.], [0., 2.], [4., 0.], [5., 0.]], [0, 2], [1, 3], [1, 1])
+    array([[2. , 0. ],
+           [0. , 0.5]])
+    """
+    return _symmetric(_inverse_pair_covariance(features, first, second, similar, True))
+
+
+def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) -> Array:
+    """Return the squared distances of all queries to the gallery under a metric.
+
+    Parameters
+    ----------
+    query_features : array_like of float, shape (n_query, r)
+        In the space of `M`: times W, or in components.
+    gallery_features : array_like of float, shape (n_gallery, r)
+    M : array_like of float, shape (r, r)
+        Symmetric.
+
+    Returns
+    -------
+    ndarray, shape (n_query, n_gallery)
+        Smaller is nearer. Negative where M is not definite.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, or NaN.
+
+    Notes
+    -----
+    Source: ``MahDist.m`` in zhunzhong07/person-re-ranking, commit 278f2c7.
+
+    Examples
+    --------
+    >>> mahalanobis_distances([[0., 0.]], [[1., 0.], [1., 2.]], [[1., 0.], [0., 3.]])
+    array([[ 1., 13.]])
+    """
+    query = _features(query_features, "query_features")
+    gallery = _features(gallery_features, "gallery_features")
+    M = _features(M, "M")
+    if not query.shape[1] == gallery.shape[1] == len(M) == M.shape[1]:
+        raise InputError(
+            f"query_features, gallery_features, M: expected (n, r), (m, r) and (r, r), got "
+            f"{query.shape}, {gallery.shape} and {M.shape}; features must be in the space of M, "
+            "e.g. features @ W")
+    query_M = query @ M
+    distances: Array = query_M @ gallery.T
+    distances *= -2
+    distances += np.einsum("ij,ij->i", query_M, query)[:, np.newaxis]
+    distances += np.einsum("ij,ij->i", gallery @ M, gallery)
+    return distances
+
+
+# ---------------------------------------------------------------- covariances
+
+def _cross_view_covariances(galX: Array, probX: Array, gallery_identity: Integers,
+                            query_identity: Integers) -> tuple[Array, Array]:
+    """Mean of (x - z)'(x - z) over similar, and over dissimilar pairs of the two views."""
+    labels = np.intersect1d(gallery_identity, query_identity)
+    gal_is = (gallery_identity[:, np.newaxis] == labels).astype(galX.dtype)
+    prob_is = (query_identity[:, np.newaxis] == labels).astype(galX.dtype)
+    n_gallery, n_query = len(galX), len(probX)
+    partners = gal_is @ prob_is.sum(axis=0)  # of each gallery image: similar queries
+    n_similar = int(partners.sum(dtype=np.float64))
+    n_dissimilar = n_gallery * n_query - n_similar
+    if not n_similar:
+        raise InputError(
+            "gallery_identity, query_identity: expected persons that are in both, got none; "
+            "training needs two images of a person, one for each side")
+    if not n_dissimilar:
+        raise InputError(
+            "gallery_identity, query_identity: expected at least two persons, got one "
+            f"({labels[0]}); training needs dissimilar pairs")
+
+    cross = (gal_is.T @ galX).T @ (prob_is.T @ probX)
+    similar = (galX.T @ (partners[:, np.newaxis] * galX) - cross - cross.T
+               + probX.T @ ((prob_is @ gal_is.sum(axis=0))[:, np.newaxis] * probX))
+    cross = np.outer(galX.sum(axis=0), probX.sum(axis=0))
+    dissimilar = (n_query * (galX.T @ galX) + n_gallery * (probX.T @ probX)
+                  - cross - cross.T - similar)
+    return similar / n_similar, dissimilar / n_dissimilar
+
+
+def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: Any,
+                             kind: bool, block: int = 4096) -> Array:
+    x = _features(features, "features").astype(np.float64)
+    first = _images(first, "first", len(x))
+    second = _images(second, "second", len(x))
+    similar = as_integers(similar, "similar").astype(bool)
+    if not len(first) == len(second) == len(similar):
+        raise InputError(
+            "first, second, similar: expected one entry for each pair, got "
+            f"{len(first)}, {len(second)} and {len(similar)}")
+    word = "similar" if kind else "dissimilar"
+    chosen = np.flatnonzero(similar == kind)
+    if not len(chosen):
+        raise InputError(f"similar: expected at least one {word} pair, got none among "
+                         f"{len(similar)}; see kissme_pairs")
+    covariance = np.zeros((x.shape[1], x.shape[1]))
+    for start in range(0, len(chosen), block):
+        pairs = chosen[start:start + block]
+        difference = x[first[pairs]] - x[second[pairs]]
+        covariance += difference.T @ difference
+    return _solve(covariance / len(chosen), np.eye(x.shape[1]), "features",
+                  f"covariance of {len(chosen)} {word} pairs",
+                  "reduce the dimension first (pca), or train on more pairs")
+
+
+def _solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -> Array:
+    """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
+    from scipy import linalg
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", linalg.LinAlgWarning)
+        try:
+            solution: Array = linalg.solve(_symmetric(covariance), right, assume_a="pos")
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            raise InputError(
+                f"{name}: the {what} is singular in {len(covariance)} dimensions; {way_out}"
+            ) from None
+    return solution
+
+
+def _symmetric(matrix: Array) -> Array:
+    half: Array = (matrix + matrix.T) / 2
+    return half
+
+
+# ---------------------------------------------------------------- checks
+
+def _features(value: Any, name: str) -> Array:
+    array = as_array(value, name)
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"{name}: expected features (n, d), one row an image, "
+                         f"got shape {array.shape}")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name}: expected real numbers, got dtype {array.dtype}")
+    array = working_precision(array)
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        raise InputError(f"{name}: expected finite numbers, got NaN or Inf in row "
+                         f"{int(np.argmin(finite))}; look at how that image was read or "
+                         "normalised")
+    return array
+
+
+def _one_each(value: Any, name: str, features: Array) -> Integers:
+    identity = as_integers(value, name)
+    if len(identity) != len(features):
+        raise InputError(f"{name}: expected {len(features)} entries, one for each row of the "
+                         f"features, got {len(identity)}")
+    return identity
+
+
+def _labels(identity: Any, camera: Any) -> tuple[Integers, Integers]:
+    identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
+    if len(identity) != len(camera) or not len(identity):
+        raise InputError("identity, camera: expected one of each for every training image, got "
+                         f"{len(identity)} and {len(camera)}")
+    return identity, camera
+
+
+def _images(value: Any, name: str, n: int) -> Integers:
+    images = as_integers(value, name)
+    outside = np.flatnonzero((images < 0) | (images >= n))
+    if outside.size:
+        raise InputError(f"{name}: expected images 0 to {n - 1}, got {images[outside[0]]} at "
+                         f"index {outside[0]}; numbers count from 0")
+    return images
+
+
+def _by_identity(identity: Integers, order: Integers) -> list[Integers]:
+    """Return the images of each person, persons ascending, images in the given order."""
+    grouped = order[np.argsort(identity[order], kind="stable")]
+    return np.split(grouped, np.flatnonzero(np.diff(identity[grouped])) + 1)

@@ -1,0 +1,179 @@
+"""The ports of re_ranking, MahDist and my_pdist2: definition, goldens, messages; no Octave."""
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import loadmat
+
+from reid_ref.matlab import MahDist, evaluation, my_pdist2, re_ranking
+from reid_ref.validation import InputError
+from tests.rerank_cases import (
+    CASES, SINGLE, by_definition, defined, near_one, whole_features)
+
+GOLDENS = Path(__file__).resolve().parents[2] / "shared" / "goldens"
+RECORDED = sorted(path.stem for path in GOLDENS.glob("rerank_*.mat"))
+
+#: Products of a few doubles of about 1, summed in another order.
+OTHER_ORDER = 1e-12
+
+
+# ---------------------------------------------------------------- what is answered
+
+@pytest.mark.parametrize("name", CASES)
+def test_definition(name):
+    final_dist = re_ranking(*CASES[name])
+    assert final_dist.dtype == np.float32 and final_dist.shape == defined(name).shape
+    np.testing.assert_allclose(final_dist, defined(name), rtol=0, atol=SINGLE)
+
+
+@pytest.mark.skipif(not RECORDED, reason="shared/goldens, recorded answers of the originals, is "
+                                         "not beside the checkout")
+@pytest.mark.parametrize("name", RECORDED or ["none"])
+def test_goldens(name):
+    golden = loadmat(GOLDENS / f"{name}.mat")
+    final_dist = re_ranking(
+        golden["feat"], 1, 1,
+        *(golden[name].item() for name in ("query_num", "k1", "k2", "lambda")))
+    recorded = golden["final_dist"]
+    assert final_dist.dtype == recorded.dtype and final_dist.shape == recorded.shape
+    np.testing.assert_allclose(final_dist, recorded, rtol=0, atol=SINGLE)
+    np.testing.assert_array_equal(np.argsort(final_dist, axis=0, kind="stable"),
+                                  np.argsort(recorded, axis=0, kind="stable"))
+
+
+@pytest.mark.parametrize("k1", [19, 23])
+def test_published_python_has_another_window(k1):
+    """int(around(k1 / 2)) + 1 is 11 and 13 here, not 10 and 12; the definition tells them apart.
+
+    One more neighbour each brings other images in, so that distances move in the second digit.
+    """
+    given = whole_features(k1, k1, 6, n=80)
+    assert int(np.around(k1 / 2)) + 1 == (k1 + 2) // 2 + 1
+    other_window = by_definition(*given[:4], k1, *given[5:], window=(k1 + 2) // 2 + 1)
+    final_dist = re_ranking(*given)
+    assert np.abs(final_dist - by_definition(*given)).max() < SINGLE
+    assert np.abs(final_dist - other_window).max() > 1e-3
+
+
+def test_lambda_1_is_the_original_distance_scaled():
+    feat, *_ = whole_features(3, 5)
+    square = MahDist(1, feat.T, feat.T)
+    scaled = (square / square.max(axis=1, keepdims=True))[:9, 9:].T.astype(np.float32)
+    np.testing.assert_array_equal(re_ranking(feat, 1, 1, 9, 5, 3, 1), scaled)
+    np.testing.assert_array_equal(re_ranking(feat, 1, 1, 9, 20, 1, 1.0), scaled)
+
+
+def test_all_images_equal_is_NaN_in_silence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        final_dist = re_ranking(np.ones((3, 9)), 1, 1, 2, 4, 2, 0)
+    assert np.isnan(final_dist).all()
+
+
+def test_precision_follows_the_features():
+    feat = np.random.default_rng(1).standard_normal((5, 30))
+    double = re_ranking(feat, 1, 1, 6, 5, 3, 0.3)
+    single = re_ranking(feat.astype(np.float32), 1, 1, 6, 5, 3, 0.3)
+    assert double.dtype == single.dtype == np.float32
+    assert 0 < np.abs(double - single).max() < SINGLE
+    whole = re_ranking(feat.round().astype(np.int8), 1, 1, 6, 5, 3, 0.3)
+    np.testing.assert_array_equal(whole, re_ranking(feat.round(), 1, 1, 6, 5, 3, 0.3))
+
+
+def test_evaluation_takes_the_answer():
+    final_dist = re_ranking(*CASES["k1 = 7"])
+    n_gallery, n_query = final_dist.shape
+    CMC, map, _, _ = evaluation(final_dist, np.arange(n_gallery) % 4, np.arange(n_query) % 4,
+                                np.ones(n_gallery), np.full(n_query, 2))
+    assert CMC[-1] == 1 and 0 < map < 1
+
+
+def test_MahDist():
+    rng = np.random.default_rng(2)
+    Xg, Xp, half = rng.standard_normal((9, 4)), rng.standard_normal((6, 4)), rng.random((4, 4))
+    M = half @ half.T
+    one_by_one = [[(x - y) @ M @ (x - y) for y in Xp] for x in Xg]
+    np.testing.assert_allclose(MahDist(M, Xg, Xp), one_by_one, rtol=0, atol=OTHER_ORDER)
+    np.testing.assert_allclose(MahDist(1, Xg, Xp), my_pdist2(Xg, Xp)**2, rtol=0, atol=OTHER_ORDER)
+    np.testing.assert_array_equal(MahDist([[2.0]], Xg[:, :1], Xp[:, :1]),
+                                  MahDist(2, Xg[:, :1], Xp[:, :1]))
+    for dtypes in ((np.float32, np.float64), (np.float64, np.float32)):
+        assert MahDist(M.astype(dtypes[0]), Xg.astype(dtypes[1]),
+                       Xp.astype(dtypes[1])).dtype == np.float32
+
+
+def test_my_pdist2_is_complex_where_a_square_is_negative():
+    """With one dimension no order of terms matters: each square is rounded in one way only."""
+    A, B = near_one(10), near_one(8)
+    square = (A * A + (B * B).T) - 2 * (A * B.T)
+    assert (square < 0).any() and (square > 0).any() and (square == 0).any()
+    dist = my_pdist2(A, B)
+    assert dist.dtype == np.complex128
+    np.testing.assert_array_equal(dist.real, np.sqrt(np.maximum(square, 0)))
+    np.testing.assert_array_equal(dist.imag, np.sqrt(np.maximum(-square, 0)))
+    assert my_pdist2(A.astype(np.float32), A.astype(np.float32)).dtype == np.float32
+    np.testing.assert_array_equal(my_pdist2([[0, 0], [3, 4]], [[6, 8]]), [[10], [5]])
+
+
+# ---------------------------------------------------------------- what is refused
+
+GOOD = dict(feat=np.ones((3, 10)), M=1, W=1, query_num=4, k1=5, k2=2, lambda_=0.3)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"k1": 10}, "^k1: expected a whole number from 1 to 9, as 10 images have 9 neighbours each; "
+                 "got 10$"),
+    ({"k1": 0}, "^k1: .*; got 0$"),
+    ({"k1": 2.5}, "^k1: .*; got 2.5$"),
+    ({"k1": np.nan}, "^k1: .*; got nan$"),
+    ({"k1": np.inf}, "^k1: .*; got inf$"),
+    ({"k1": "20"}, "^k1: .*; got 20$"),
+    ({"k1": [5, 6]}, r"^k1: .*; got \[5, 6\]$"),
+    ({"k2": 11}, "^k2: expected a whole number from 1 to 10, as there are 10 images; got 11$"),
+    ({"k2": 0}, "^k2: .*; got 0$"),
+    ({"lambda_": 1.01}, r"^lambda_: expected a number from 0 .* to 1 .*, got 1.01$"),
+    ({"lambda_": -0.1}, "^lambda_: .* got -0.1$"),
+    ({"lambda_": np.nan}, "^lambda_: .* got nan$"),
+    ({"lambda_": None}, "^lambda_: .* got None$"),
+    ({"query_num": 10}, "^query_num: expected a whole number from 1 to 9, as feat has 10 images, "
+                        "the queries first; got 10$"),
+    ({"query_num": 0}, "^query_num: .*; got 0$"),
+    ({"query_num": -3}, "^query_num: .*; got -3$"),
+    ({"feat": np.ones(10)}, r"^feat: expected \(d, n\), one column an image .* got shape \(10,\)"),
+    ({"feat": np.ones((10, 1))}, r"^feat: .* got shape \(10, 1\); .* passed transposed \(.T\)$"),
+    ({"feat": np.ones((0, 10))}, r"^feat: .* got shape \(0, 10\)"),
+    ({"feat": np.ones((3, 10)) + 1j}, "^feat: expected real numbers, got dtype complex128; "),
+    ({"feat": [["a"] * 10]}, "^feat: expected real numbers, got dtype <U1"),
+    ({"feat": [[1, 2], [3]]}, "^feat: expected an array, got rows of different length"),
+    ({"W": np.ones((4, 2))}, r"^W: expected shape \(3, any\), .* got shape \(4, 2\); 1 leaves"),
+    ({"W": np.ones(3)}, r"^W: .* got shape \(3,\)"),
+    ({"W": np.ones((3, 0))}, r"^W: .* got shape \(3, 0\)"),
+    ({"W": 1j}, "^W: expected real numbers"),
+    ({"M": np.eye(2)}, r"^M: expected shape \(3, 3\), .* got shape \(2, 2\)"),
+    ({"W": np.ones((3, 2)), "M": np.eye(3)}, r"^M: expected shape \(2, 2\), .* \(3, 3\)"),
+    ({"M": [[1, 2], [3]]}, "^M: expected an array, got rows of different length"),
+])
+def test_re_ranking_refuses(change, message):
+    re_ranking(**GOOD)
+    with pytest.raises(InputError, match=message) as refused:
+        re_ranking(**{**GOOD, **change})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("function", [my_pdist2, lambda A, B: MahDist(1, A, B)])
+@pytest.mark.parametrize("left, right, message", [
+    (np.ones(3), np.ones((2, 3)), r"expected features .*, got shape \(3,\); for one .* \(1, d\)$"),
+    (np.ones((4, 3)), np.ones((0, 3)), r"got shape \(0, 3\)"),
+    (np.ones((4, 3)), np.ones((4, 2)), r"expected features of 3 dimensions, .* shape \(4, 2\)"),
+    (np.ones((4, 3)) * 1j, np.ones((4, 3)), "expected real numbers, got dtype complex128"),
+    (np.ones((4, 3), np.float32), np.ones((2, 3)), "expected float32 as .* is, got float64"),
+])
+def test_distances_refuse(function, left, right, message):
+    with pytest.raises(InputError, match=message):
+        function(left, right)
+
+
+def test_MahDist_refuses_a_metric_that_does_not_fit():
+    with pytest.raises(InputError, match=r"^M: expected shape \(3, 3\), .* got shape \(2, 3\)"):
+        MahDist(np.ones((2, 3)), np.ones((4, 3)), np.ones((4, 3)))

@@ -1,0 +1,246 @@
+"""Multiple queries: pooling against live Octave and against what the originals printed."""
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+import reid_ref
+from reid_ref import InputError, Labels
+from reid_ref.multi_query import pool_queries, read_multi_query
+from tests.octave import col
+
+
+def made():
+    """A made set with several images of each identity on a camera, keys as in layumi's files.
+
+    RandomState's stream is one that numpy does not change.
+    """
+    random = np.random.RandomState(15)
+    n_identity, d = 12, 16
+    centre = random.randn(n_identity + 2, d)
+
+    def labels(n):
+        return random.randint(1, n_identity + 1, n), random.randint(1, 7, n)
+
+    def features(identity):
+        rows = centre[identity] + 1.2 * random.randn(len(identity), d)
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    identity, camera = labels(150)
+    _, first = np.unique([identity, camera], axis=1, return_index=True)
+    first = first[:40]
+    gallery, gallery_camera = labels(200)
+    gallery[:30] = random.randint(-1, 1, 30)
+    gallery[gallery == 3] = 4               # an identity that the gallery lacks
+    mquery_f = features(identity)
+    return {"query_f": mquery_f[first], "query_label": identity[first], "query_cam": camera[first],
+            "gallery_f": features(np.where(gallery < 0, n_identity + 1, gallery)),
+            "gallery_label": gallery, "gallery_cam": gallery_camera,
+            "mquery_f": mquery_f, "mquery_label": identity, "mquery_cam": camera}
+
+
+DATA = made()
+QUERY, GALLERY, IMAGES = (Labels(DATA[f"{side}_label"], DATA[f"{side}_cam"])
+                          for side in ("query", "gallery", "mquery"))
+
+
+@pytest.fixture
+def multi_query(tmp_path):
+    """The file as layumi's test.py writes it: labels in one row."""
+    path = tmp_path / "multi_query.mat"
+    savemat(path, {key: value for key, value in DATA.items() if key.startswith("m")})
+    return path
+
+
+# ---------------------------------------------------------------- the originals' numbers
+
+@pytest.mark.filterwarnings("ignore:5 of 40 queries have no good image")
+@pytest.mark.parametrize("normalize", [True, False])
+def test_layumi_single_and_multiple_side_by_side(multi_query, normalize):
+    """evaluate.py and evaluate_gpu.py of layumi/Person_reID_baseline_pytorch, commit 82ff40f.
+
+    Both print for `made()`: Rank@1:0.575000 Rank@5:0.750000 Rank@10:0.825000 mAP:0.455176 and
+    multi Rank@1:0.775000 Rank@5:0.850000 Rank@10:0.875000 mAP:0.602985; the last in full below.
+    numpy 2.4.6 (in1d replaced from outside), torch 2.13.0 on a CPU (cuda() replaced).
+    """
+    pooled = pool_queries(QUERY, *read_multi_query(multi_query), normalize=normalize)
+    single, multiple = (
+        reid_ref.evaluate(features, DATA["gallery_f"], QUERY, GALLERY, "dot", normalize=False,
+                          convention="layumi") for features in (DATA["query_f"], pooled))
+    np.testing.assert_array_equal(single.cmc[[0, 4, 9]], [.575, .75, .825])
+    assert f"{single.mean_ap:.6f}" == "0.455176"
+    np.testing.assert_array_equal(multiple.cmc[[0, 4, 9]], [.775, .85, .875])
+    assert multiple.mean_ap == 0.6029847335575376
+
+
+@pytest.mark.filterwarnings("ignore:5 of 40 queries have no good image")
+@pytest.mark.parametrize(("pooling", "mean_ap", "rank1"), [
+    ("mean", 0.6029847335575375, .775), ("max", 0.5098104942240369, .7)])
+def test_matlab_driver(pooling, mean_ap, rank1):
+    """zzd_evaluation_res_fast.m of layumi/2016_person_re-ID, commit 3ef47fe, in Octave 7.3.0.
+
+    Its lines 95 to 206, with the vectors of `made()` (as doubles) for those of the network and
+    the whole gallery for `rank_size`. mAP from its ap_avg and ap_max, NaN as 0; Rank-1 from the
+    curve that belongs to the pooling, which it prints beside the other one.
+    """
+    double = {key: DATA[key].astype(float) for key in ("mquery_f", "gallery_f")}
+    pooled = pool_queries(QUERY, IMAGES, double["mquery_f"], pooling)
+    result = reid_ref.evaluate(pooled, double["gallery_f"], QUERY, GALLERY)
+    assert (result.mean_ap, result.cmc[0]) == (mean_ap, rank1)
+
+
+#: The driver's steps in our own words: normalise, pool, normalise.
+OCTAVE = """
+function [by_mean, by_max] = pooled(features, label, cam, query_label, query_cam, normalize)
+  if normalize
+    features = features ./ sqrt(sum(features .^ 2, 1));
+  end
+  by_mean = zeros(size(features, 1), length(query_label));
+  by_max = by_mean;
+  for n = 1:length(query_label)
+    images = features(:, label == query_label(n) & cam == query_cam(n));
+    by_mean(:, n) = mean(images, 2);
+    by_max(:, n) = max(images, [], 2);
+  end
+  if normalize
+    by_mean = by_mean ./ sqrt(sum(by_mean .^ 2, 1));
+    by_max = by_max ./ sqrt(sum(by_max .^ 2, 1));
+  end
+end"""
+#: Two norms of d = 16 entries, each within d / 2 + 2 roundings, for entries up to 1.
+ROUNDING = 20 * np.finfo(float).eps
+
+
+@pytest.mark.octave
+def test_octave(octave):
+    octave.eval(OCTAVE)
+    labels = [col(part) for part in (IMAGES.identity, IMAGES.camera, QUERY.identity, QUERY.camera)]
+    features = DATA["mquery_f"].astype(float)
+    whole = np.random.default_rng(0).integers(-9, 10, features.shape).astype(float)
+    exact, normalized = octave.run(
+        "pooled", [(whole.T, *labels, False), (features.T, *labels, True)], nout=2)
+    for pooling, answer in zip(("mean", "max"), exact, strict=True):
+        ours = pool_queries(QUERY, IMAGES, whole, pooling, normalize=False)
+        np.testing.assert_array_equal(ours, answer.T)
+    for pooling, answer in zip(("mean", "max"), normalized, strict=True):
+        ours = pool_queries(QUERY, IMAGES, features, pooling)
+        np.testing.assert_allclose(ours, answer.T, rtol=0, atol=ROUNDING)
+
+
+# ---------------------------------------------------------------- what pooling is
+
+def test_by_hand():
+    query, images = Labels([7, 8, 7], [1, 1, 2]), Labels([7, 8, 7, 7], [1, 1, 2, 1])
+    features = [[3, 4], [5, 12], [1, 0], [0, 2]]
+    np.testing.assert_array_equal(
+        pool_queries(query, images, features, normalize=False), [[1.5, 3], [5, 12], [1, 0]])
+    np.testing.assert_array_equal(
+        pool_queries(query, images, features, "max", False), [[3, 4], [5, 12], [1, 0]])
+    mean, largest = np.array([.3, .9]), np.array([.6, 1])
+    np.testing.assert_allclose(
+        pool_queries(query, images, features)[0], mean / np.hypot(*mean), rtol=1e-15)
+    np.testing.assert_allclose(
+        pool_queries(query, images, features, "max")[0], largest / np.hypot(*largest), rtol=1e-15)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_one_image_is_the_single_query(pooling):
+    features = DATA["query_f"]
+    pooled = pool_queries(QUERY, QUERY, features, pooling)
+    np.testing.assert_allclose(pooled, features, rtol=0, atol=2 * np.finfo(np.float32).eps)
+    np.testing.assert_array_equal(
+        pool_queries(QUERY, QUERY, features, pooling, normalize=False), features)
+
+
+@pytest.mark.parametrize(("given", "kept"), [
+    ("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int16", "float64")])
+def test_precision(given, kept):
+    features = (9 * DATA["mquery_f"]).astype(given)
+    assert pool_queries(QUERY, IMAGES, features).dtype == kept
+
+
+def test_the_input_is_left_as_it_is():
+    features = DATA["mquery_f"].copy()
+    pool_queries(QUERY, IMAGES, features)
+    np.testing.assert_array_equal(features, DATA["mquery_f"])
+
+
+# ---------------------------------------------------------------- bad input
+
+ONE, TWO = Labels([7], [1]), Labels([7, 7], [1, 1])
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((Labels([7, 8], [1, 2]), TWO, np.eye(2)),
+     r"^images: expected at least one for each query, got none of identity 8 on camera 2 "
+     r"\(query 1\)"),
+    ((ONE, Labels([], []), np.zeros((0, 2))), "^images: expected at least one image, got none"),
+    ((Labels([], []), TWO, np.eye(2)), "^query: expected at least one image"),
+    ((ONE, [7, 7], np.eye(2)), "^images: expected Labels"),
+    ((ONE, TWO, np.ones((3, 2))), "^features: expected 2 rows"),
+    ((ONE, TWO, np.ones(2)), "^features: expected features"),
+    ((ONE, TWO, [[1, 2], [np.nan, 1]]), "^features: expected finite numbers, got NaN in row 1"),
+    ((ONE, TWO, [[1, 2], [0, 0]]), "^features: expected no row of zeros.*got one at 1"),
+    ((ONE, TWO, [[1, 2], [-1, -2]]), "^features: the images of query 0 cancel out: their mean"),
+    ((ONE, TWO, np.eye(2), "median"), "^pooling: unknown 'median'; known: mean, max"),
+])
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError, match=message):
+        pool_queries(*arguments)
+
+
+def test_zeros_may_stay_without_normalisation():
+    np.testing.assert_array_equal(
+        pool_queries(ONE, TWO, [[1, 2], [-1, -2]], normalize=False), [[0, 0]])
+
+
+# ---------------------------------------------------------------- files
+
+def test_read(multi_query, tmp_path):
+    images, features = read_multi_query(multi_query)
+    np.testing.assert_array_equal(images.identity, IMAGES.identity)
+    np.testing.assert_array_equal(images.camera, IMAGES.camera)
+    np.testing.assert_array_equal(features, DATA["mquery_f"])
+    assert features.dtype == np.float32
+    keys = {key: value for key, value in DATA.items() if key.startswith("m")}
+    np.savez(tmp_path / "multi_query.npz", **keys)
+    np.testing.assert_array_equal(read_multi_query(tmp_path / "multi_query.npz")[1], features)
+
+
+@pytest.mark.parametrize("kind", ["as it is", "turned", "MATLAB v7.3"])
+def test_read_hdf5(tmp_path, kind):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / ("multi_query.mat" if "MATLAB" in kind else "multi_query.h5")
+    with h5py.File(path, "w") as file:
+        for key in ("mquery_f", "mquery_label", "mquery_cam"):
+            value = DATA[key] if key == "mquery_f" else DATA[key][np.newaxis]
+            file[key] = value if kind == "as it is" else value.T
+            if "MATLAB" in kind:
+                file[key].attrs["MATLAB_class"] = np.bytes_("double")
+    images, features = read_multi_query(path)
+    np.testing.assert_array_equal(images.camera, IMAGES.camera)
+    np.testing.assert_array_equal(features, DATA["mquery_f"])
+    assert isinstance(features, np.ndarray)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"mquery_f": None}, r"expected mquery_f?.*got no mquery_f; it holds mquery_cam"),
+    ({"mquery_f": np.eye(3)}, r"multi_query\.npz: mquery_f: expected 150 rows"),
+    ({"mquery_cam": np.ones(3)}, r"multi_query\.npz: mquery_cam: expected 150 entries"),
+    ({"mquery_label": np.full(150, .5)}, r"multi_query\.npz: mquery_label: expected whole"),
+    ({"mquery_f": np.full((150, 2), np.inf)},
+     r"multi_query\.npz: mquery_f: expected finite numbers, got Inf in row 0"),
+    ({"mquery_label": np.zeros(0), "mquery_cam": np.zeros(0), "mquery_f": np.zeros((0, 2))},
+     r"multi_query\.npz: mquery_label: expected at least one image"),
+])
+def test_read_refuses(tmp_path, changes, message):
+    keys = {key: DATA[key] for key in sorted(DATA) if key.startswith("m")}
+    keys.update(changes)
+    path = tmp_path / "multi_query.npz"
+    np.savez(path, **{key: value for key, value in keys.items() if value is not None})
+    with pytest.raises(InputError, match=message):
+        read_multi_query(path)
+
+
+def test_read_refuses_what_is_no_file(tmp_path):
+    with pytest.raises(InputError, match=r"multi_query\.mat: No such file"):
+        read_multi_query(tmp_path / "multi_query.mat")

@@ -46,28 +46,30 @@ def take_turns(contestants: Mapping[str, Contestant]) -> dict[str, float]:
     return best
 
 
-def own_process(task: Mapping[str, Any], repetitions: int = 1) -> dict[str, Any]:
-    """Run `child.py` on a task: its best time, its answer, and bytes beyond its input.
+def own_process(task: Mapping[str, Any], repetitions: int = 1,
+                child: Path = CHILD) -> dict[str, Any]:
+    """Run `child.py`, or a script like it, on a task: its best time, answer, and peak memory.
 
-    Memory is read in the first repetition only; the others are left alone.
+    Memory is counted beyond its input, and read in the first repetition only; the others are
+    left alone.
     """
-    with subprocess.Popen([sys.executable, str(CHILD), json.dumps(task)], text=True,
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdin is not None and child.stdout is not None
-        if child.stdout.readline() != "ready\n":
+    with subprocess.Popen([sys.executable, str(child), json.dumps(task)], text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        if process.stdout.readline() != "ready\n":
             raise RuntimeError(f"{task}: the process that measures it failed; see above")
-        held = peak = anonymous_bytes(child.pid)
+        held = peak = anonymous_bytes(process.pid)
         answers = []
         for turn in range(repetitions):
-            child.stdin.write("go\n")
-            child.stdin.flush()
-            while turn == 0 and not select.select([child.stdout], [], [], SAMPLE_EVERY)[0]:
-                peak = max(peak, anonymous_bytes(child.pid))
-            line = child.stdout.readline()
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            while turn == 0 and not select.select([process.stdout], [], [], SAMPLE_EVERY)[0]:
+                peak = max(peak, anonymous_bytes(process.pid))
+            line = process.stdout.readline()
             if not line:
                 raise RuntimeError(f"{task}: the process that measures it failed; see above")
             answers.append(json.loads(line))
-        child.stdin.close()
+        process.stdin.close()
     best = min(answers, key=lambda answer: answer["seconds"])
     return {**best, "bytes_beyond_input": peak - held}
 

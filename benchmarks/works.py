@@ -18,6 +18,7 @@ import numpy as np
 import checks
 import made
 import peers
+import rerank
 from reid_ref import Labels, conventions, evaluate, evaluate_conventions, evaluate_distances
 from stopwatch import Contestant, clock, own_process, seconds, take_turns
 
@@ -220,7 +221,8 @@ def save_labels(market: made.Market, folder: Path) -> str:
 
 #: Name of a work to its function; the names are those of `--only`.
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
-         "start": start, "conventions": all_conventions}
+         "start": start, "conventions": all_conventions,
+         "rerank": rerank.reranking}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

@@ -189,83 +189,90 @@ def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array
            before: npt.NDArray[np.int64]) -> None:
     """Add what a tile has before each good image."""
     n_rows, width = tile.values.shape
-    first = start[tile.first_row]
-    values = goods.value[first:first + len(tile.good_column)]
-    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~_is_nan(values))])
+    pairs = slice(start[tile.first_row], start[tile.first_row + n_rows])
+    is_nan = _is_nan(goods.value[pairs])
+    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~is_nan)])
     if not part.is_exact:
-        _check_slack(tile, goods, first, lower, upper)
-    # Plain numbers: looking them up in arrays takes as long as a comparison does.
-    row_starts = start[tile.first_row:tile.first_row + n_rows + 1].tolist()
-    ends, themselves = tile.ends.tolist(), in_tile[np.array(row_starts) - first].tolist()
+        _check_slack(tile, goods, pairs, lower, upper)
+    # Plain numbers and lists: single entries of arrays take as long as a comparison does.
+    row_starts = start[tile.first_row:tile.first_row + n_rows + 1] - pairs.start
+    themselves = np.diff(in_tile[row_starts]).tolist()
+    starts, ends = row_starts.tolist(), tile.ends.tolist()
+    count: Callable[[Mask], int] = np.count_nonzero
+    low, high = lower[pairs, np.newaxis], upper[pairs, np.newaxis]
+    counted: list[int] = []
     unclear: list[tuple[Integers, Integers]] = []
     for row in range(n_rows):
-        pairs = slice(row_starts[row], row_starts[row + 1])
-        if pairs.start == pairs.stop:
+        first, last = starts[row], starts[row + 1]
+        if first == last:
             continue
         candidates = tile.candidates[ends[row]:ends[row + 1]]
-        if pairs.stop - pairs.start > _SORT_FROM:
+        if last - first > _SORT_FROM:
             order = np.argsort(candidates, kind="stable")
-            ordered, known = candidates[order], ~_is_nan(lower[pairs])
-            nearer = known * np.searchsorted(ordered, lower[pairs], side="left")
-            reach = known * np.searchsorted(ordered, upper[pairs], side="right")
-            before[0, pairs] += nearer
+            ordered, known = candidates[order], ~is_nan[first:last]
+            nearer = known * np.searchsorted(ordered, low[first:last, 0], side="left")
+            reach = known * np.searchsorted(ordered, high[first:last, 0], side="right")
+            counted += nearer.tolist()
             good, place = _ranges(nearer, reach)
             place = order[place]
         else:
-            below = candidates < lower[pairs, np.newaxis]
-            counted = [np.count_nonzero(one) for one in below]
-            before[0, pairs] += counted
-            within = candidates <= upper[pairs, np.newaxis]
+            below = candidates < low[first:last]
+            counts = [count(one) for one in below]
+            counted += counts
+            within = candidates <= high[first:last]
             # Mostly nothing is as near as a good image but that image itself.
-            others = np.count_nonzero(within) - sum(counted)
-            if others == themselves[row + 1] - themselves[row]:
+            if count(within) - sum(counts) == themselves[row]:
                 continue
             good, place = np.nonzero(within & ~below)
+        good = good + first
         column = tile.near[ends[row] + place] - row * width
-        other = column != tile.good_column[pairs.start - first + good]
-        good, image = good[other], tile.images[column[other]]
+        other = column != tile.good_column[good]
+        good, image = pairs.start + good[other], tile.images[column[other]]
         if part.is_exact:
-            _add_ties(before[:, pairs], good, image, goods.image[pairs])
+            _add_ties(before, good, image, goods, slice(pairs.start + first, pairs.start + last))
         else:
-            unclear.append((pairs.start + good, image))
+            unclear.append((good, image))
+    before[0, pairs] += np.array(counted, dtype=np.int64)
     if unclear:
-        _look_closer(before, part, goods, *map(np.concatenate, zip(*unclear)))
-    if _is_nan(values).any():
-        _count_nan(tile, goods, row_starts, before)
+        _look_closer(before, part, goods, pairs, *map(np.concatenate, zip(*unclear)))
+    if is_nan.any():
+        _count_nan(tile, goods, row_starts + pairs.start, before)
 
 
-def _check_slack(tile: _Apart, goods: Goods, first: int, lower: Array, upper: Array) -> None:
+def _check_slack(tile: _Apart, goods: Goods, pairs: slice, lower: Array, upper: Array) -> None:
     """The good images' own values tell how far off the tile's are: a quarter of what is allowed.
     """
     there = np.flatnonzero(tile.good_column >= 0)
-    pair = first + there
+    pair = pairs.start + there
     value = tile.values[goods.query[pair] - tile.first_row, tile.good_column[there]]
     middle = (lower[pair] + upper[pair]) / 2
     if (abs(value - middle) > (upper[pair] - lower[pair]) / 8).any():
         raise TooFarOff
 
 
-def _add_ties(before: npt.NDArray[np.int64], good: Integers, image: Integers,
-              image_of_good: Integers) -> None:
-    """Add images at the very distance of a good one; `good` counts from 0."""
-    n = before.shape[1]
-    before[1] += np.bincount(good, minlength=n)
-    before[2] += np.bincount(good[image < image_of_good[good]], minlength=n)
+def _add_ties(before: npt.NDArray[np.int64], good: Integers, image: Integers, goods: Goods,
+              among: slice) -> None:
+    """Add images at the very distance of good ones, which are some of `among`."""
+    n = among.stop - among.start
+    before[1, among] += np.bincount(good - among.start, minlength=n)
+    earlier = good[image < goods.image[good]]
+    before[2, among] += np.bincount(earlier - among.start, minlength=n)
 
 
-def _look_closer(before: npt.NDArray[np.int64], part: Part, goods: Goods, good: Integers,
-                 image: Integers) -> None:
+def _look_closer(before: npt.NDArray[np.int64], part: Part, goods: Goods, among: slice,
+                 good: Integers, image: Integers) -> None:
     """Compare exactly where a tile cannot tell."""
     n_images = part.images.stop - part.images.start
     pair = goods.query[good] * n_images + (image - part.images.start)
     pair, place = np.unique(pair, return_inverse=True)
     value = part.exact(*np.divmod(pair, n_images))[place.reshape(-1)]
-    before[0] += np.bincount(good[value < goods.value[good]], minlength=before.shape[1])
+    nearer = good[value < goods.value[good]]
+    before[0, among] += np.bincount(nearer - among.start, minlength=among.stop - among.start)
     tied = value == goods.value[good]
-    _add_ties(before, good[tied], image[tied], goods.image)
+    _add_ties(before, good[tied], image[tied], goods, among)
 
 
-def _count_nan(tile: _Apart, goods: Goods, row_starts: list[int],
+def _count_nan(tile: _Apart, goods: Goods, row_starts: Integers,
                before: npt.NDArray[np.int64]) -> None:
     """Good images at distance NaN stand behind all numbers."""
     for row, values in enumerate(tile.values):

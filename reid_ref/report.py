@@ -20,7 +20,7 @@ RANKS = (1, 5, 10, 20)
 WIDTH = 80
 
 
-def as_table(result: Result, source: str, sizes: str) -> str:
+def as_table(result: Result, source: str, sizes: str, dataset: str | None = None) -> str:
     """Return the report for a terminal of 80 columns.
 
     Parameters
@@ -30,11 +30,14 @@ def as_table(result: Result, source: str, sizes: str) -> str:
         Which file, in which layout.
     sizes : str
         Dimension and dtype of what was evaluated.
+    dataset : str, optional
+        Which benchmark it is, where it is one.
     """
     counts = result.counts
     rows = [
         ("input", source),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
+        *([("dataset", dataset)] if dataset else []),
         ("gallery", _gallery(counts)),
         ("pairs", f"{counts.good:,} good, {counts.junk_same_camera:,} ignored for their query "
                   "alone (in matlab: same identity; other camera, same camera)"),
@@ -140,6 +143,32 @@ def bounds_table(bounds: TieBounds, n_query: int) -> str:
         lines.append(f"{row[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in row))
     lines += ["", f"{bounds.tied:,} of {n_query:,} queries have a good image at the very distance "
                   "of a wrong one.", "expected: mean over all orders of ties, computed exactly"]
+    return "\n".join(lines)
+
+
+def beside(results: dict[str, Result], source: str, remarks: list[str]) -> str:
+    """Return the numbers of several results in columns, in percent, and what each adds to mAP.
+
+    Parameters
+    ----------
+    results : dict of str to Result
+        By a name of at most 15 letters; the first is what the others are compared with.
+    source : str
+    remarks : list of str
+    """
+    first = next(iter(results.values()))
+    lines = _row("input", source)
+    lines += _row("images", f"{first.counts.query:,} queries, {first.counts.gallery:,} gallery")
+    for remark in remarks:
+        lines += _row("but", remark)
+    lines += ["", " " * 10 + "".join(f"{name:>16}" for name in results)]
+    for row in zip(*map(headline, results.values())):
+        lines.append(f"{row[0][0]:10}" + "".join(f"{_percent(value):>16}" for _, value in row))
+    lines.append(f"{'mAP +/-':10}{'':16}" + "".join(
+        f"{_signed(one.mean_ap - first.mean_ap):>16}" for one in list(results.values())[1:]))
+    lines.append("")
+    for one in results.values():
+        lines += _row("signature", one.signature.replace("|", " | "))
     return "\n".join(lines)
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def add_files(command: argparse.ArgumentParser) -> None:
     """Take result files, and how near two features are."""
-    command.add_argument("files", nargs="+", metavar="FILE")
+    command.add_argument("files", nargs="+", metavar="FILE",
+                         help="result file or files, or a folder of .npy files")
     command.add_argument("--metric", metavar="NAME",
                          help="how near two features are: euclidean (default), cosine or dot")
     command.add_argument("--no-normalize", dest="normalize", action="store_false",
@@ -43,16 +44,19 @@ def read_files(args: argparse.Namespace) -> ResultFile:
 
 
 def features(data: ResultFile) -> tuple[Any, Any]:
-    """Return both feature arrays of a file without distances; its reader sees to that."""
-    return data.query_features, data.gallery_features
+    """Return both feature arrays of a file without distances, in memory."""
+    from reid_ref.stored import read_rows
+
+    return read_rows(data.query_features), read_rows(data.gallery_features)
 
 
 def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
     """Return the file's distances, or those of its features."""
     from reid_ref import distances
+    from reid_ref.stored import read_rows
 
     if data.distances is not None:
-        return data.distances
+        return read_rows(data.distances)
     return distances.distance_matrix(*features(data), args.metric, args.normalize)
 
 
@@ -62,7 +66,7 @@ def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
     from reid_ref.evaluate import row_blocks
 
     if data.distances is not None:
-        return row_blocks(data.distances, None)
+        return row_blocks(data.distances)
     return distance_blocks(*features(data), args.metric, args.normalize)
 
 
@@ -72,7 +76,8 @@ def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
 
     if data.distances is not None:
         return {"distances": str(data.distances.dtype)}
-    return features_made_of(*features(data), args.metric, args.normalize)
+    return features_made_of(data.query_features, data.gallery_features, args.metric,
+                            args.normalize)
 
 
 def add_lists(command: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from reid_ref.commands.common import print_json, progress_bar
+from reid_ref.commands import common
 
 
 def add(commands: Any) -> None:
@@ -38,22 +38,19 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.files import read_result
 
     data = read_result(*args.files)
-    with progress_bar(len(data.query)) as bar:
+    with common.progress_bar(len(data.query)) as bar:
         check = crosscheck(args.evaluator, _distances(args, data), data.query, data.gallery,
                            progress=None if bar is None else bar.update)
     if args.json:
-        print_json({"files": args.files, "layout": data.layout, **as_json(check)})
+        common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:
         print(as_text(check, f"{', '.join(args.files)}: {data.layout}"))
     return 0 if check.verdict == "equal" else 1
 
 
 def _distances(args: argparse.Namespace, data: Any) -> Any:
-    from reid_ref.distances import METRICS, distance_matrix
+    from reid_ref.distances import METRICS
     from reid_ref.validation import check_choice
 
     check_choice(args.metric, "--metric", METRICS)
-    if data.distances is not None:
-        return data.distances
-    return distance_matrix(data.query_features, data.gallery_features,
-                           metric=args.metric, normalize=args.normalize)
+    return common.distance_matrix(args, data)

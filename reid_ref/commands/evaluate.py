@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import common
+from reid_ref.commands import beside, common
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -39,6 +39,10 @@ def add(commands: Any) -> None:
                          help="the same as --format json")
     command.add_argument("--per-query", metavar="FILE",
                          help="write one line a query; .json or .csv")
+    beside.add(command)
+    command.add_argument("--max-memory", metavar="SIZE",
+                         help="memory to work in besides the file's arrays, e.g. 512M; the "
+                              "numbers do not depend on it")
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
                          help="fast; port (Python, line by line); octave (the scripts, run "
                               "live); all: the three side by side, exit code 1 if they differ")
@@ -51,9 +55,12 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.conventions import NOT_IN_ALL
 
     asked = _asked(args)
+    stands_beside = beside.check(args)
     if args.per_query is not None:
         common.check_writable(Path(args.per_query))
     data = common.read_files(args)
+    if stands_beside:
+        return beside.run(args, data, asked[0])
     lists = common.read_lists(args, asked)
     if args.implementation != "fast":
         return _evaluate_scripts(args, data, asked)
@@ -72,8 +79,14 @@ def run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> list[Convention]:
     """Return the conventions asked for, with the order of ties asked for."""
     from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
+    from reid_ref.memory import bytes_of
     from reid_ref.validation import InputError, check_choice
 
+    if args.max_memory is not None:
+        args.max_memory = bytes_of(args.max_memory, "--max-memory")
+        if args.implementation != "fast" or args.ties == "bounds":
+            raise InputError("--max-memory: only the fast implementation works in blocks; leave "
+                             "it out")
     check_choice(args.convention, "--convention", [*CONVENTIONS, "all"])
     if args.ties is not None:
         check_choice(args.ties, "--ties", [*TIES, "bounds"])
@@ -95,34 +108,35 @@ def _asked(args: argparse.Namespace) -> list[Convention]:
 
 def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
           lists: IndexLists | None) -> dict[str, Result]:
-    from reid_ref.evaluate import evaluate, evaluate_blocks, evaluate_distances
+    from reid_ref.evaluate import evaluate_conventions, evaluate_features
 
     with common.progress_bar(len(data.query)) as bar:
-        progress = None if bar is None else bar.update
-        if len(asked) > 1:
-            return evaluate_blocks(
-                common.distance_rows(args, data), data.query, data.gallery, asked,
-                common.made_of(args, data), lists, progress)
-        one, = asked
+        options = {"lists": lists, "max_memory": args.max_memory,
+                   "progress": None if bar is None else bar.update}
         if data.distances is not None:
-            result = evaluate_distances(
-                data.distances, data.query, data.gallery, one, lists=lists, progress=progress)
-        else:
-            result = evaluate(
-                *common.features(data), data.query, data.gallery, args.metric, args.normalize,
-                one, lists=lists, progress=progress)
-    return {one.name: result}
+            return evaluate_conventions(
+                data.distances, data.query, data.gallery, asked, **options)
+        return evaluate_features(
+            data.query_features, data.gallery_features, data.query, data.gallery, asked,
+            args.metric, args.normalize, **options)
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
            left_out: dict[str, str]) -> None:
     from reid_ref import formats, report
+    from reid_ref.datasets.fingerprints import recognise
+    from reid_ref.validation import warn
 
     result = next(iter(results.values()))
+    known = recognise(data.query, data.gallery)
+    # That a loader drops label -1 changes no number of matlab, and is the custom of many.
+    if known and any("your loader drops them" not in one for one in known.off):
+        warn(known.sentence)
     if args.format == "json":
         answers = {name: report.as_json(one) for name, one in results.items()}
         body = {"conventions": answers, "left_out": left_out} if left_out else answers.popitem()[1]
-        common.print_json({"files": args.files, "layout": data.layout, **body})
+        dataset = known and {"name": known.fingerprint.name, "off": list(known.off)}
+        common.print_json({"files": args.files, "layout": data.layout, "dataset": dataset, **body})
     elif args.format != "table":
         rows = results if left_out else result
         print({"csv": formats.as_csv, "markdown": formats.as_markdown,
@@ -131,7 +145,8 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
         print(report.conventions_table(
             results, left_out, common.source(args, data), _sizes(data)))
     else:
-        print(report.as_table(result, common.source(args, data), _sizes(data)))
+        print(report.as_table(result, common.source(args, data), _sizes(data),
+                              known.sentence if known else None))
 
 
 def _write_per_query(args: argparse.Namespace, data: ResultFile,
@@ -213,5 +228,5 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
 def _sizes(data: ResultFile) -> str:
     if data.distances is not None:
         return f"distances {data.distances.dtype}"
-    query, _ = common.features(data)
-    return f"features {query.shape[1]}-d {query.dtype}"
+    features: Any = data.query_features
+    return f"features {features.shape[1]}-d {features.dtype}"

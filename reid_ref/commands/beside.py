@@ -1,0 +1,136 @@
+"""`reid-ref evaluate` with --rerank or --multi-query: the numbers as they are, and beside them."""
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from reid_ref.commands import common
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
+    from reid_ref.files import ResultFile
+    from reid_ref.result import Labels, Result
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--rerank", nargs="?", const="matlab", metavar="VARIANT",
+                         help="also after k-reciprocal re-ranking: matlab (default), ranklist, "
+                              "torchreid, layumi, strong-baseline, fast-reid; put FILE first")
+    command.add_argument("--k1", type=int, metavar="N", help="of --rerank; default 20")
+    command.add_argument("--k2", type=int, metavar="N", help="of --rerank; default 6")
+    command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
+                         help="of --rerank: share of the original distance, 0 to 1; default 0.3")
+    command.add_argument("--multi-query", metavar="FILE",
+                         help="also with multiple queries: a file with mquery_f, mquery_label and "
+                              "mquery_cam, pooled for each query by their mean and maximum")
+
+
+def check(args: argparse.Namespace) -> bool:
+    """Tell whether anything is to stand beside; refuse what does not go together."""
+    from reid_ref.rerank import VARIANTS
+    from reid_ref.validation import InputError, check_choice
+
+    numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
+    args.rerank_numbers = {name: value for name, value in numbers.items() if value is not None}
+    if args.rerank_numbers and args.rerank is None:
+        raise InputError("--k1, --k2, --lambda: expected --rerank beside them")
+    if args.rerank is None and args.multi_query is None:
+        return False
+    if args.rerank is not None:
+        check_choice(args.rerank, "--rerank", VARIANTS)
+        if args.multi_query is not None:
+            raise InputError("--rerank, --multi-query: expected one of them; the drivers never "
+                             "re-rank multiple queries")
+    if (args.convention == "all" or args.ties == "bounds" or args.per_query is not None
+            or args.implementation != "fast" or args.format not in ("table", "json")):
+        raise InputError("--rerank, --multi-query: expected one convention, a table or JSON; "
+                         "leave out --ties bounds, --per-query, --implementation, other formats")
+    return True
+
+
+def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
+    from reid_ref import report
+    from reid_ref.validation import InputError, each_warning_once
+
+    option = "--rerank" if args.rerank is not None else "--multi-query"
+    if data.distances is not None:
+        raise InputError(f"{option}: expected features, got distances ({data.layout})")
+    if args.index_lists:
+        raise InputError(f"{option}: --index-lists is not taken; leave it out")
+    remarks: list[str] = []
+    with each_warning_once():
+        results = {"as they are": _evaluate(args, data, convention)}
+        if args.rerank is not None:
+            results["re-ranked"], remarks = _reranked(args, data, convention)
+        else:
+            results.update(_multi_query(args, data, convention))
+    if args.format == "json":
+        common.print_json({
+            "files": args.files, "layout": data.layout, "remarks": remarks,
+            "results": {name: report.as_json(one) for name, one in results.items()}})
+    else:
+        print(report.beside(results, common.source(args, data), remarks))
+    return 0
+
+
+def _evaluate(args: argparse.Namespace, data: ResultFile, convention: Convention,
+              query_features: Any = None) -> Result:
+    from reid_ref.evaluate import evaluate
+
+    with common.progress_bar(len(data.query)) as bar:
+        return evaluate(
+            data.query_features if query_features is None else query_features,
+            data.gallery_features, data.query, data.gallery, args.metric, args.normalize,
+            convention, max_memory=args.max_memory, progress=None if bar is None else bar.update)
+
+
+def _reranked(args: argparse.Namespace, data: ResultFile,
+              convention: Convention) -> tuple[Result, list[str]]:
+    from reid_ref.evaluate import evaluate_blocks
+    from reid_ref.rerank import VARIANTS, rerank_blocks
+
+    query, gallery = common.features(data)
+    labels, remarks = data.gallery, []
+    kept = labels.identity != -1
+    if VARIANTS[args.rerank].junk == "out" and not kept.all():
+        remarks.append(f"{args.rerank} re-ranks a gallery without label -1: "
+                       f"{int((~kept).sum()):,} images left out")
+        gallery, labels = gallery[kept], _some(labels, kept)
+    blocks = rerank_blocks(query, gallery, variant=args.rerank, normalize=args.normalize,
+                           **args.rerank_numbers)
+    numbers = {"k1": 20, "k2": 6, "lambda_": 0.3, **args.rerank_numbers}
+    made_of = {"rerank": args.rerank, **{name.strip("_"): str(value)
+                                         for name, value in numbers.items()},
+               "normalize": "yes" if args.normalize else "no", "features": str(query.dtype)}
+    with common.progress_bar(len(data.query)) as bar:
+        results = evaluate_blocks(blocks, data.query, labels, [convention], made_of,
+                                  progress=None if bar is None else bar.update)
+    return results[convention.name], remarks
+
+
+def _multi_query(args: argparse.Namespace, data: ResultFile,
+                 convention: Convention) -> dict[str, Result]:
+    from dataclasses import replace
+
+    from reid_ref.multi_query import pool_queries, read_multi_query
+    from reid_ref.validation import InputError
+
+    images, features = read_multi_query(args.multi_query)
+    width = common.features(data)[0].shape[1]
+    if features.shape[1] != width:
+        raise InputError(f"{args.multi_query}: mquery_f: expected {width} dimensions, as the "
+                         f"queries have, got {features.shape[1]}")
+    results = {}
+    for pooling in ("mean", "max"):
+        pooled = pool_queries(data.query, images, features, pooling, args.normalize)
+        result = _evaluate(args, data, convention, pooled)
+        results[f"multiple, {pooling}"] = replace(
+            result, signature=result.signature.replace("|queries:", f"|multi-query:{pooling}|"
+                                                       "queries:"))
+    return results
+
+
+def _some(labels: Labels, kept: Any) -> Labels:
+    from reid_ref.result import Labels
+
+    return Labels(labels.identity[kept], labels.camera[kept])

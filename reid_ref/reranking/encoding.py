@@ -1,0 +1,153 @@
+"""Neighbours to sparse encodings, encodings to Jaccard distances.
+
+Every set of neighbours is the pattern of a sparse matrix of images against images; unions,
+intersections and their sizes are products of such matrices. Sums go in the order, and round in
+the precision, of the originals, so that on exact distances their very bits come out.
+
+Contents: `encode`, `Inverted`, `invert`, `jaccard`.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.reranking.neighbours import Pairs, distances_of_pairs
+from reid_ref.reranking.variants import Variant
+
+Array = npt.NDArray[Any]
+
+
+def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int, variant: Variant) -> Any:
+    """Return V: each row an image, its weights of other images, which sum to 1.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    index : int32, shape (n, at least max(k1 + 1, k2))
+        The nearest of each image, from `nearest`.
+    scale : shape (n,)
+        What each image's distances are divided by.
+    k1, k2 : int
+    variant : Variant
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (n, n), float32
+        Sorted. Where the variant stores half precision, `invert` and `jaccard` round to it.
+    """
+    from scipy.sparse import csr_array
+
+    V = expansion(index, k1 + variant.own, variant.window(k1))
+    size = np.diff(V.indptr)
+    distances = distances_of_pairs(pairs, V.indptr, V.indices)
+    distances /= np.repeat(scale, size)
+    if not variant.scaled:  # a softmax takes off the smallest: large distances leave only zeros
+        distances -= np.repeat(_by_row(np.minimum, distances, size, np.inf), size)
+    weights = c_exp(-distances)
+    V.data = (weights / np.repeat(_by_row(np.add, weights, size, 0), size)).astype(variant.stored)
+    V.data = V.data.astype(np.float32)
+    if k2 == 1:
+        return V
+    neighbours = index[:, :k2 if variant.own else min(k2, k1)]  # without own, no more are known
+    V = _incidence(neighbours) @ V  # adds rows in the order of the neighbours
+    V.data /= np.float32(neighbours.shape[1])
+    V.sort_indices()
+    return csr_array(V)
+
+
+def expansion(index: Array, count: int, window: int) -> Any:
+    """Return the expanded k-reciprocal neighbours of every image, as a sparse pattern.
+
+    Parameters
+    ----------
+    index : int32, shape (n, at least count)
+    count, window : int
+        How many neighbours of an image, and of a candidate, are looked at.
+
+    Examples
+    --------
+    Two pairs that have each other, and an image that nobody has.
+
+    >>> import numpy as np
+    >>> index = np.array([[0, 1], [1, 0], [2, 3], [3, 2], [4, 0]])
+    >>> expansion(index, 2, 1).toarray()
+    array([[1, 1, 0, 0, 0],
+           [1, 1, 0, 0, 0],
+           [0, 0, 1, 1, 0],
+           [0, 0, 1, 1, 0],
+           [0, 0, 0, 0, 1]], dtype=int32)
+    """
+    reciprocal = _reciprocal(index[:, :count])
+    brought = _reciprocal(index[:, :window])  # row c: what the candidate c brings; symmetric
+    joins = (reciprocal @ brought).multiply(reciprocal).tocsr()  # sizes of the intersections
+    joins.data = (joins.data > 2 / 3 * np.diff(brought.indptr)[joins.indices]).astype(np.int32)
+    joins.eliminate_zeros()
+    pattern = (reciprocal + joins @ brought).tocsr()
+    pattern.data[:] = 1
+    pattern.sort_indices()
+    return pattern
+
+
+def _incidence(index: Array) -> Any:
+    """Return 1 where the column is among the row's images; their order is kept."""
+    from scipy.sparse import csr_array
+
+    size, count = index.shape
+    return csr_array((np.ones(index.size, np.float32), index.ravel(),
+                      np.arange(0, index.size + 1, count)), shape=(size, size))
+
+
+def _reciprocal(index: Array) -> Any:
+    forward = _incidence(index).astype(np.int32)
+    forward.sort_indices()
+    return forward.multiply(forward.T).tocsr()
+
+
+def c_exp(values: Array) -> Array:
+    """Return exp as the C library has it, which numpy's differs from in the last bit."""
+    wide = np.complex64 if values.dtype == np.float32 else np.complex128
+    exponential: Array = np.exp(values.astype(wide)).real
+    return exponential
+
+
+def _by_row(function: np.ufunc, values: Array, size: Array, start: float) -> Array:
+    """Return each row's sum or minimum, made one after another."""
+    answer = np.full(len(size), start, values.dtype)
+    function.at(answer, np.repeat(np.arange(len(size)), size), values)
+    return answer
+
+
+@dataclass(frozen=True)
+class Inverted:
+    """For each image, which gallery images weigh it, and how much: V's gallery by columns."""
+
+    indptr: Array
+    indices: Array
+    data: Array
+    n_gallery: int
+
+
+def invert(V: Any, n_query: int, stored: str) -> Inverted:
+    """Return the inverted index of the gallery's encodings, in the precision `stored`."""
+    columns = V[n_query:].tocsc()
+    columns.sort_indices()
+    return Inverted(columns.indptr.astype(np.intp), columns.indices.astype(np.intp),
+                    columns.data.astype(stored), V.shape[0] - n_query)
+
+
+def jaccard(V: Any, query: int, inverted: Inverted) -> Array:
+    """Return the Jaccard distances of one query to the gallery, shape (n_gallery,)."""
+    own = slice(V.indptr[query], V.indptr[query + 1])
+    images, weights = V.indices[own], V.data[own].astype(inverted.data.dtype)
+    start, stop = inverted.indptr[images], inverted.indptr[images + 1]
+    size = stop - start
+    entries = np.repeat(stop - np.cumsum(size), size) + np.arange(size.sum())
+    shared = np.zeros(inverted.n_gallery, inverted.data.dtype)
+    # One after another, the images ascending.
+    np.add.at(shared, inverted.indices[entries],
+              np.minimum(np.repeat(weights, size), inverted.data[entries]))
+    distances: Array = 1 - shared / (2 - shared)
+    return distances

@@ -13,9 +13,11 @@ import warnings
 from typing import Any, NoReturn, TextIO
 
 from reid_ref.commands import (
-    conventions, crosscheck, evaluate, explain, export, oxford, published, validate)
+    baseline, camera_pairs, conventions, crosscheck, dataset, evaluate, explain, export, oxford,
+    published, validate)
 
-COMMANDS = (evaluate, conventions, explain, validate, published, crosscheck, export, oxford)
+COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
+            oxford, dataset, baseline)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,0 +1,568 @@
+"""`reid-ref baseline` against what the unmodified drivers print of the same files."""
+import functools
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy.io import loadmat, savemat
+
+from reid_ref import InputError, Labels, cli, matlab
+from reid_ref.baselines import DRIVERS, Images, Inputs, baseline, random_choices, read_inputs
+from reid_ref.baselines.lines import as_roots
+from reid_ref.commands.baseline import published_lines
+from reid_ref.datasets import FINGERPRINTS, Recognised
+from reid_ref.metric_learning import xqda_pairs
+from tests.octave import col
+
+D = 208
+
+
+# ---------------------------------------------------------------- a made world, in files
+
+@functools.cache
+def made(n_cameras):
+    """Features (D, n) and labels of training images, queries and gallery.
+
+    RandomState's stream is one that numpy does not change.
+    """
+    random = np.random.RandomState(22)
+    centres, shifts = random.randn(70, D), 0.4 * random.randn(7, D)
+    poses = 0.55 * random.randn(12, D)
+
+    def side(persons, each):
+        identity = np.repeat(persons, n_cameras * each)
+        camera = np.tile(np.repeat(np.arange(1, n_cameras + 1), each), len(persons))
+        return identity, camera
+
+    def images(identity, camera):
+        shown = np.where(identity < 1, random.randint(61, 70, len(identity)), identity)
+        rows = (centres[shown] + shifts[camera] + random.randn(len(shown), 12) @ poses
+                + random.randn(len(shown), D))
+        return identity, camera, np.maximum(rows, 0).astype(np.float32).T
+
+    train = side(np.arange(1, 37), 18 // n_cameras)
+    query = side(np.arange(41, 61), 1)
+    gallery = side(np.arange(41, 61), 12 // n_cameras)
+    others = np.repeat([-1, 0], 20), random.randint(1, n_cameras + 1, 40)
+    gallery = tuple(np.concatenate(pair) for pair in zip(others, gallery))
+    return {"train": images(*train), "query": images(*query), "gallery": images(*gallery)}
+
+
+def save(folder, name, value):
+    path = folder / f"{name}.mat"
+    savemat(path, {"value": value})
+    return path
+
+
+def market_files(folder, features="ResNet_50_IDE_{}"):
+    """The files of Market_1501_evaluation.m, with the types of the real ones."""
+    world = made(6)
+    paths = []
+    for side, name, identity, camera, dtype in (
+            ("train", "train", "train_label", "train_cam", np.uint16),
+            ("query", "query", "queryID", "queryCam", np.uint16),
+            ("gallery", "test", "testID", "testCam", np.int16)):
+        paths += [save(folder, features.format(name), world[side][2]),
+                  save(folder, identity, col(world[side][0], dtype)),
+                  save(folder, camera, col(world[side][1], np.uint8))]
+    return paths
+
+
+def ide_files(folder):
+    return market_files(folder, "IDE_ResNet_50_{}")
+
+
+def cuhk03_files(folder):
+    world = made(2)
+    kept = world["gallery"][0] > 0
+    parts = [tuple(one[..., kept] for one in world["gallery"]), world["train"], world["query"]]
+    ends = np.cumsum([len(part[0]) for part in parts])
+    places = [col(np.arange(end - len(part[0]), end) + 1) for part, end in zip(parts, ends)]
+    path = folder / "cuhk03_new_protocol_config_detected.mat"
+    savemat(path, {
+        "labels": col(np.concatenate([part[0] for part in parts])),
+        "camId": col(np.concatenate([part[1] for part in parts])),
+        "gallery_idx": places[0], "train_idx": places[1], "query_idx": places[2]})
+    features = np.concatenate([part[2] for part in parts], axis=1)
+    return [save(folder, "ResNet_50_IDE_detected", features), path]
+
+
+def mars_files(folder):
+    world, random = made(6), np.random.RandomState(5)
+    paths = [save(folder, "query_IDX", np.arange(40, 280, 5)[np.newaxis] + 1.0)]
+    for name, side in (("train", "train"), ("test", "gallery")):
+        identity, camera, features = world[side]
+        n_frames = np.tile([1, 2, 3], len(identity))[:len(identity)]
+        last = np.cumsum(n_frames)
+        frames = np.repeat(features, n_frames, axis=1)
+        frames = (frames * (1 + 0.1 * random.rand(*frames.shape))).astype(np.float32)
+        tracks = np.stack([last - n_frames + 1, last, identity, camera], axis=1)
+        paths += [save(folder, f"ide_feat_{name}", frames),
+                  save(folder, f"tracks_{name}_info", tracks.astype(float))]
+    return paths
+
+
+FILES = {"market1501": market_files, "cuhk03": cuhk03_files, "mars": mars_files, "ide": ide_files}
+
+# ---------------------------------------------------------------- the drivers' own prints
+
+# GNU Octave 7.3.0 ran the unmodified Market_1501_evaluation.m and CUHK03_evaluation.m of
+# zhunzhong07/person-re-ranking (278f2c7), baseline_evaluation_IDE.m of zhunzhong07/
+# IDE-baseline-Market-1501 (8be027b) and test_mars.m of liangzheng06/MARS-evaluation (3a91bbc),
+# with the scripts beside them, on the files above. rand and randperm were replaced by functions
+# that return the choices of `random_choices(648)`; SOPD (a compiled file), cholcov (of a toolbox),
+# importdata and nchoosek (where Octave is not MATLAB) by functions that do what their
+# documentation says; drawing by nothing. PRINTED are their digits: percent; of MARS mAP in the
+# legend, then mAP and Rank-1 of the "confusion matrix". FULL are CMC(1) and map behind them.
+PRINTED = {
+    "market1501": {"Euclidean": "38.33% 16.93%", "Euclidean + re-ranking": "30.83% 13.65%",
+                   "XQDA": "46.67% 26.77%", "XQDA + re-ranking": "49.17% 34.44%"},
+    "cuhk03": {"Euclidean": "20.00% 12.01%", "Euclidean + re-ranking": "20.00% 10.96%",
+               "XQDA": "32.50% 17.30%", "XQDA + re-ranking": "45.00% 26.81%"},
+    "ide": {"Euclidean": "38.33% 16.93%", "XQDA": "46.67% 26.77%", "KISSME": "60.00% 36.18%"},
+    "mars": {"XQDA": "0.2440 0.120191 0.116667", "KISSME": "0.3531 0.200679 0.216667",
+             "Mahalanobis": "0.5609 0.392734 0.458333", "Euclidean": "0.1467 0.072134 0.070833"},
+}
+FULL = {
+    "market1501": {"Euclidean": (0.38333333333333336, 0.16928038117272362),
+                   "Euclidean + re-ranking": (0.30833333333333335, 0.13646739473853586),
+                   "XQDA": (0.46666666666666667, 0.26770031950893053),
+                   "XQDA + re-ranking": (0.49166666666666664, 0.34439087426750625)},
+    "cuhk03": {"Euclidean": (0.20000000000000001, 0.12012861201331171),
+               "Euclidean + re-ranking": (0.20000000000000001, 0.10963435579100567),
+               "XQDA": (0.32500000000000001, 0.17297898052622698),
+               "XQDA + re-ranking": (0.45000000000000001, 0.26806289688127471)},
+    "ide": {"Euclidean": (0.38333333333333336, 0.16928038117272362),
+            "XQDA": (0.46666666666666667, 0.26770031950893053),
+            "KISSME": (0.59999999999999998, 0.36181827357850282)},
+    "mars": {"XQDA": (0.375, 0.24401875138967263),
+             "KISSME": (0.60416666666666663, 0.35309950602178652),
+             "Mahalanobis": (0.8125, 0.56086100928608473),
+             "Euclidean": (0.29166666666666669, 0.14672629312943811)},
+}
+# Exact ranks give exact numbers. In single, products of another BLAS may exchange two neighbours
+# of a list, which moves mAP here by less than 1e-5; in double none are that near.
+TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
+
+
+def run(capsys, *arguments):
+    """Return exit code, stdout and stderr of the command."""
+    status = cli.main(["baseline", *map(str, arguments)])
+    return status, *capsys.readouterr()
+
+
+def rows(text):
+    """The table's cells by method."""
+    found = re.findall(r"^(\w+(?: \+ [\w-]+)?) +([-\d. ]+)$", text, re.MULTILINE)
+    return {method: cells.split() for method, cells in found}
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_gives_what_the_driver_prints(driver, tmp_path, capsys):
+    status, out, err = run(capsys, "--json", *FILES[driver](tmp_path), "--driver", driver)
+    answer = json.loads(out)
+    assert (status, err) == (0, "")
+    assert list(answer) == ["files", "driver", "script", "dataset", "seed", "lines", "left_out",
+                            "imaginary", "exact", "signature"]
+    lines = {line["method"]: line for line in answer["lines"]}
+    assert list(lines) == list(PRINTED[driver]) == list(DRIVERS[driver].methods)
+    for method, line in lines.items():
+        assert PRINTED[driver][method] == (
+            f"{line['mAP']:.4f} {line['pair_mAP']:f} {line['pair_rank1']:f}" if driver == "mars"
+            else f"{100 * line['rank1']:.2f}% {100 * line['mAP']:.2f}%")
+        np.testing.assert_allclose([line["rank1"], line["mAP"]], FULL[driver][method],
+                                   rtol=0, atol=TOLERANCE[DRIVERS[driver].dtype])
+    assert (answer["seed"], answer["left_out"], answer["dataset"]) == (0, {}, None)
+    assert f"driver:{driver}|" in answer["signature"] and "seed:0" in answer["signature"]
+    if driver != "mars":
+        assert answer["exact"]["mAP"] == pytest.approx(FULL[driver]["Euclidean"][1], abs=1e-5)
+
+
+@pytest.mark.parametrize("driver, dtype", [
+    ("market1501", np.float32), ("cuhk03", np.float64), ("mars", np.float64), ("ide", np.float64)])
+def test_precision_is_the_drivers(driver, dtype, tmp_path):
+    inputs = read_inputs(driver, *FILES[driver](tmp_path))
+    assert {side.features.dtype for side in (inputs.query, inputs.gallery, inputs.train)} == {
+        np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("driver", ["ide", "mars"])
+def test_table(driver, tmp_path, capsys):
+    status, out, err = run(capsys, *FILES[driver](tmp_path), "--driver", driver)
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= max(80, 11 + max(map(len, out.split())))
+    table = rows(out)
+    assert list(table) == list(PRINTED[driver])
+    for method, printed in PRINTED[driver].items():
+        if driver == "ide":
+            assert table[method] == printed.replace("%", "").split()
+            continue
+        mean_ap, pair_ap, pair_rank1 = map(float, printed.split())
+        _, *ours = table[method]
+        assert ours == [f"{100 * mean_ap:.2f}", f"{100 * pair_rank1:.4f}", f"{100 * pair_ap:.4f}"]
+
+
+def test_nan_of_mars_is_said(tmp_path, capsys):
+    """One query without a good image: evaluation_mars.m gives NaN."""
+    files = changed(mars_files(tmp_path), "tracks_test_info", at((40, 2), 99))
+    status, out, err = run(capsys, *files, "--driver", "mars")
+    assert status == 0
+    assert err.count("\n") == 1 and "1 of 48 queries have no good image" in err
+    assert {cells[1] for cells in rows(out.replace("nan", "-")).values()} == {"-"}
+    assert "one query without a good image makes mAP NaN" in " ".join(out.split())
+    answer = json.loads(run(capsys, "--json", *files, "--driver", "mars")[1])
+    assert {line["mAP"] for line in answer["lines"]} == {None}
+
+
+def test_frames_stay_in_a_file_of_version_7_3(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    files = mars_files(tmp_path)
+    plain = read_inputs("mars", *files)
+    for path in files:
+        if path.stem.startswith("ide_feat"):
+            value = loadmat(path)["value"]
+            with h5py.File(path, "w") as file:   # MATLAB's columns are HDF5's rows
+                file["value"] = value.T
+                file["value"].attrs["MATLAB_class"] = np.bytes_("single")
+    stored = read_inputs("mars", *files)
+    for side in ("train", "query", "gallery"):
+        np.testing.assert_array_equal(*(getattr(one, side).features for one in (plain, stored)))
+
+
+# ---------------------------------------------------------------- live Octave
+
+@pytest.mark.octave
+def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
+    """The scripts in Octave, called in the order of Market_1501_evaluation.m, in single."""
+    if not (octave.folder / "XQDA.m").is_file():
+        pytest.skip(f"{octave.folder} has no XQDA.m")
+    world = made(6)
+    order, draws = random_choices(len(world["train"][0]))
+    octave.session.push("w", {
+        f"{side}_{name}": value if name == "x" else col(value)
+        for side, values in world.items() for name, value in zip(("id", "cam", "x"), values)})
+    octave.session.push("order", col(order + 1))
+    octave.eval("""
+        for side = {'train', 'query', 'gallery'}
+          x = w.([side{1} '_x']);
+          w.([side{1} '_x']) = x ./ repmat(sqrt(sum(x .^ 2)), size(x, 1), 1);
+        end
+        labels = {w.gallery_id, w.query_id, w.gallery_cam, w.query_cam};
+        both = [w.query_x, w.gallery_x];
+        n = size(w.query_x, 2);
+        [a, b] = xqda_pairs(w.train_id, w.train_cam, order);
+        [W, M] = XQDA(w.train_x(:, a)', w.train_x(:, b)', w.train_id(a), w.train_id(b));
+        dist = {my_pdist2(w.gallery_x', w.query_x'), re_ranking(both, 1, 1, n, 20, 6, 0.3), ...
+                MahDist(M, w.gallery_x' * W, w.query_x' * W), ...
+                re_ranking(both, M, W, n, 20, 6, 0.3)};
+        theirs = zeros(4, 2);
+        for k = 1:4
+          [CMC, theirs(k, 2)] = evaluation(dist{k}, labels{:});
+          theirs(k, 1) = CMC(1);
+        end
+        assert(isa(dist{1}, 'single') && isa(dist{3}, 'single'));""")
+    ours = baseline(DRIVERS["market1501"], read_inputs("market1501", *market_files(tmp_path)),
+                    order, draws)
+    np.testing.assert_allclose([(line.rank1, line.mean_ap) for line in ours.lines.values()],
+                               octave.session.pull("theirs"), rtol=0, atol=TOLERANCE["float32"])
+
+
+# ---------------------------------------------------------------- random choices
+
+def test_seed(tmp_path, capsys):
+    files = market_files(tmp_path)
+    answers = [json.loads(run(capsys, "--json", *files, "--driver", "market1501",
+                              "--seed", seed)[1]) for seed in (0, 7, 7)]
+    euclidean, xqda = ([answer["lines"][k]["mAP"] for answer in answers] for k in (0, 2))
+    assert len(set(euclidean)) == 1
+    assert xqda[0] != xqda[1] == xqda[2]
+    assert "7, of the training pairs" in run(capsys, *files, "--driver", "market1501",
+                                             "--seed", 7)[1]
+
+
+def test_choices_are_frozen_and_injectable(tmp_path):
+    order, draws = random_choices(8, 3)
+    assert order.tolist() == [5, 7, 4, 6, 3, 1, 0, 2]
+    assert draws[:3].tolist() == [[5, 5], [3, 2], [3, 1]]
+    inputs = read_inputs("market1501", *market_files(tmp_path))
+    one, other = (baseline(DRIVERS["market1501"], inputs, *random_choices(648, seed))
+                  for seed in (0, 1))
+    assert one.lines["XQDA"] != other.lines["XQDA"]
+    first, second = xqda_pairs(inputs.train.labels.identity, inputs.train.labels.camera,
+                               random_choices(648)[0])
+    assert len(first) == len(second) > 200
+    assert baseline(DRIVERS["market1501"], inputs).lines == one.lines
+
+
+def test_progress(tmp_path):
+    told = []
+    inputs = read_inputs("ide", *ide_files(tmp_path))
+    baseline(DRIVERS["ide"], inputs, progress=lambda *what: told.append(what))
+    for method in DRIVERS["ide"].methods:
+        assert sum(n for name, n in told if name == method) == 120
+    assert [name for name, n in told if n == 0] == list(DRIVERS["ide"].methods)
+
+
+# ---------------------------------------------------------------- without training images
+
+@pytest.mark.parametrize("driver, learnt", [
+    ("market1501", ["XQDA", "XQDA + re-ranking"]), ("cuhk03", ["XQDA", "XQDA + re-ranking"]),
+    ("ide", ["XQDA", "KISSME"])])
+def test_result_file(driver, learnt, tmp_path, capsys):
+    """A layumi-type file: lines that learn are left out, and the file that gives them is named."""
+    world = made(6)
+    path = tmp_path / "pytorch_result.mat"
+    savemat(path, {f"{side}_{key}": value for side in ("query", "gallery") for key, value in zip(
+        ("label", "cam", "f"), (*world[side][:2], world[side][2].T))})
+    status, out, err = run(capsys, path, "--driver", driver)
+    assert (status, err) == (0, "")
+    for method, cells in rows(out).items():
+        assert cells == (["-", "-"] if method in learnt else
+                         PRINTED["market1501"][method].replace("%", "").split())
+    text = " ".join(out.split())
+    assert f"left out {', '.join(learnt)}: learns from training images; " in text
+    assert f"{DRIVERS[driver].training_files} would give them" in text
+    assert "seed" not in out
+
+    status, out, err = run(capsys, path, *(p for p in market_files(tmp_path) if "train" in p.stem),
+                           "--driver", driver)
+    assert status == 0
+    assert rows(out)["XQDA"] == PRINTED["market1501"]["XQDA"].replace("%", "").split()
+
+
+def test_npy_and_npz(tmp_path):
+    """Rows in .npy, columns in .mat; a .npz of one array each side."""
+    world = made(6)
+    np.savez(tmp_path / "result.npz", **{
+        f"{side}_{key}": value for side in ("query", "gallery") for key, value in zip(
+            ("label", "cam", "f"), (*world[side][:2], world[side][2].T))})
+    identity, camera, features = world["train"]
+    for name, value in (("f", features.T), ("label", identity), ("cam", camera)):
+        np.save(tmp_path / f"train_{name}.npy", value)
+    train = [tmp_path / f"train_{name}.npy" for name in ("f", "label", "cam")]
+    inputs = read_inputs("ide", tmp_path / "result.npz", *train)
+    other = read_inputs("ide", *ide_files(tmp_path))
+    for side in ("train", "query", "gallery"):
+        np.testing.assert_array_equal(*(getattr(one, side).features for one in (inputs, other)))
+        assert getattr(inputs, side).features.dtype == np.float64
+
+
+# ---------------------------------------------------------------- imaginary distances
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_roots_rank_as_complex_numbers_do_in_matlab(dtype):
+    """`as_roots` against the port, which sorts complex numbers as Octave does."""
+    random = np.random.RandomState(1)
+    squares = random.randint(-2, 5, (40, 30)).astype(dtype)        # many ties, many signs
+    squares[::3] = abs(squares[::3])
+    complex_dtype = np.result_type(dtype, np.complex64)
+    roots = np.sqrt(squares.astype(complex_dtype))
+    labels = (random.randint(0, 6, 30), random.randint(0, 6, 40), random.randint(1, 3, 30),
+              random.randint(1, 3, 40))
+    theirs = matlab.evaluation(roots.T, *labels)
+    n_negative = int((squares < 0).sum())
+    assert as_roots(squares) == n_negative > 100
+    ours = matlab.evaluation(squares.T, *labels)
+    assert ours[1] == theirs[1]
+    np.testing.assert_array_equal(ours[0], theirs[0])
+
+
+def test_imaginary_distances_are_counted_and_explained(tmp_path, capsys):
+    """Queries that are in the gallery: some squares come out below 0, whatever the BLAS."""
+    world = made(6)
+    identity, camera, features = world["gallery"]
+    path = tmp_path / "result.npz"
+    np.savez(path, query_f=features.T[40:], query_label=identity[40:],
+             query_cam=camera[40:] % 6 + 1, gallery_f=features.T, gallery_label=identity,
+             gallery_cam=camera)
+    out = run(capsys, path, "--driver", "market1501")[1]
+    n, = re.findall(r"^Euclidean +([\d,]+) of 67,200 distances are imaginary \(roots of squares",
+                    out, re.MULTILINE)
+    assert 0 < int(n) <= 240
+    assert "exact distances give" in " ".join(out.split())
+    answer = json.loads(run(capsys, "--json", path, "--driver", "market1501")[1])
+    assert answer["imaginary"] == int(n)
+    assert answer["exact"]["rank1"] == answer["lines"][0]["rank1"]
+
+
+# ---------------------------------------------------------------- published lines
+
+@pytest.mark.parametrize("driver, dataset, files, method, expected", [
+    ("market1501", "market1501", ["ResNet_50_IDE_test.mat"], "Euclidean", ("78.92", "55.03")),
+    ("market1501", "market1501", ["x.mat"], "XQDA + re-ranking", ("80.70", "69.98")),
+    ("ide", "market1501", ["IDE_ResNet_50_test.mat"], "KISSME", ("77.52", "53.88")),
+    ("ide", "market1501", ["IDE_CaffeNet_test.mat"], "KISSME", ("61.02", "36.72")),
+    ("cuhk03", "cuhk03-np-labeled", ["x.mat"], "XQDA + re-ranking", ("38.1", "40.3")),
+    ("cuhk03", "cuhk03-np-detected", ["CaffeNet.mat"], "Euclidean", ("15.1", "14.2")),
+    ("cuhk03", "cuhk03-np-detected", ["lomo.mat"], "XQDA", ("12.8", "11.5")),
+])
+def test_published_line(driver, dataset, files, method, expected):
+    found = Recognised(FINGERPRINTS[dataset], ())
+    beside = published_lines(DRIVERS[driver], files, found)
+    assert (beside[method].rank1, beside[method].mAP) == expected
+
+
+def test_no_published_line():
+    market, mars = FINGERPRINTS["market1501"], FINGERPRINTS["mars"]
+    assert published_lines(DRIVERS["market1501"], ["x.mat"], None) == {}
+    assert published_lines(DRIVERS["market1501"], ["x.mat"], Recognised(market, ("off",))) == {}
+    assert published_lines(DRIVERS["ide"], ["lomo.mat"], Recognised(market, ())) == {}
+    assert published_lines(DRIVERS["mars"], ["x.mat"], Recognised(mars, ())) == {}
+
+
+def test_published_line_in_table_and_json(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("reid_ref.datasets.recognise",
+                        lambda *labels: Recognised(FINGERPRINTS["market1501"], ()))
+    files = ide_files(tmp_path)
+    out = run(capsys, *files, "--driver", "ide")[1]
+    assert rows(out)["KISSME"] == ["60.00", "36.18", "77.52", "53.88"]
+    assert "only its features give these digits" in " ".join(out.split())
+    answer = json.loads(run(capsys, "--json", *files, "--driver", "ide")[1])
+    assert answer["lines"][2]["published"] == {
+        "key": "market1501/ide-resnet50-kissme", "rank1": "77.52", "mAP": "53.88"}
+    assert answer["dataset"] == "Market-1501: every count agrees"
+
+
+# ---------------------------------------------------------------- lines that cannot be computed
+
+def inputs_of(random, n_query, n_gallery, n_train, d, dtype=np.float64):
+    def side(n):
+        x = random.randn(n, d)
+        return Images((x / np.linalg.norm(x, axis=1)[:, np.newaxis]).astype(dtype),
+                      Labels(np.arange(n) // 2 % 40, np.arange(n) % 2 + 1))
+    return Inputs(side(n_query), side(n_gallery), side(n_train))
+
+
+def test_small_set_is_not_re_ranked():
+    inputs = inputs_of(np.random.RandomState(0), 4, 12, 40, 8)
+    answer = baseline(DRIVERS["cuhk03"], inputs)
+    assert list(answer.lines) == ["Euclidean", "XQDA"]
+    assert answer.left_out["Euclidean + re-ranking"] == answer.left_out["XQDA + re-ranking"] == (
+        "k1: expected a whole number from 1 to 15, the number of images less one, got 20")
+
+
+@pytest.mark.parametrize("n_train, d, why", [
+    (260, 32, "dimensions: expected at most 31, the rank of the features"),
+    (260, 240, "the covariance of 13 similar pairs is singular in 200 dimensions"),
+])
+def test_kissme_that_cannot_be_learnt(n_train, d, why):
+    inputs = inputs_of(np.random.RandomState(0), 20, 60, n_train, d)
+    inputs.train.labels.identity[:] = np.arange(n_train) // 2
+    answer = baseline(DRIVERS["ide"], inputs)
+    assert list(answer.lines) == ["Euclidean", "XQDA"]
+    assert why in answer.left_out["KISSME"]
+
+
+def test_no_two_cameras_in_training():
+    inputs = inputs_of(np.random.RandomState(0), 20, 60, 80, 16)
+    inputs.train.labels.camera[:] = 1
+    answer = baseline(DRIVERS["market1501"], inputs)
+    assert "expected a person with images of two cameras" in answer.left_out["XQDA"]
+    assert answer.left_out["XQDA"] == answer.left_out["XQDA + re-ranking"]
+
+
+def test_exit_code_says_that_a_line_is_missing(tmp_path, capsys):
+    path = tmp_path / "result.npz"
+    random = np.random.RandomState(0)
+    np.savez(path, query_f=random.rand(4, 8), query_label=np.arange(4), query_cam=[1] * 4,
+             gallery_f=random.rand(8, 8), gallery_label=np.arange(8) % 4, gallery_cam=[2] * 8)
+    status, out, _ = run(capsys, path, "--driver", "market1501")
+    assert status == 1
+    assert "left out Euclidean + re-ranking: k1: expected a whole number from 1 to 11" in " ".join(
+        out.split())
+
+
+# ---------------------------------------------------------------- bad input
+
+def without(files, *stems):
+    return [path for path in files if path.stem not in stems]
+
+
+def changed(files, stem, change):
+    """Rewrite the array of one file."""
+    path, = (path for path in files if path.stem == stem)
+    savemat(path, {"value": change(loadmat(path)["value"])})
+    return files
+
+
+def at(place, value):
+    def change(array):
+        array[place] = value
+        return array
+    return change
+
+
+@pytest.mark.parametrize("driver, change, message", [
+    ("market1501", lambda files: without(files, "testID"), "no gallery_identity"),
+    ("market1501", lambda files: without(files, "train_cam"),
+     r"training images, got no train_cam.mat; name all \(.*\) or none"),
+    ("market1501", lambda files: without(files, "ResNet_50_IDE_train"), "got no features"),
+    ("market1501", lambda files: [*files, files[0]], "expected different files"),
+    ("market1501", lambda files: [*files, files[0].with_name("train_none.mat")], "No such file"),
+    ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", lambda x: x[:, :-1]),
+     r"ResNet_50_IDE_train.mat: expected features of 648 images, .* got shape \(208, 647\)"),
+    ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", lambda x: x[:-1]),
+     r"expected one dimension, .* got 208 \(query\), 208 \(gallery\), 207 \(train\)"),
+    ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", at((0, 5), np.nan)),
+     "ResNet_50_IDE_train.mat: expected finite numbers, got NaN in row 5"),
+    ("market1501", lambda files: changed(files, "ResNet_50_IDE_query", at((slice(None), 7), 0)),
+     "query features: expected features that can be normalised, got zeros alone in row 7"),
+    ("market1501", lambda files: changed(files, "train_label", lambda x: x + 0.5),
+     "train_label.mat: expected whole numbers"),
+    ("cuhk03", lambda files: files[1:], "one configuration and one file"),
+    ("cuhk03", lambda files: [files[0].with_name("none.mat"), files[1]], "No such file"),
+    ("cuhk03", lambda files: changed(files, "ResNet_50_IDE_detected", lambda x: x[:, 1:]),
+     "ResNet_50_IDE_detected.mat: expected features of 928 images"),
+    ("mars", lambda files: without(files, "ide_feat_train"),
+     "got no ide_feat_train.mat: every line of this driver learns"),
+    ("mars", lambda files: changed(files, "tracks_test_info", at((9, 1), 1)),
+     r"tracks_test_info.mat, .*ide_feat_test.mat: last: expected at least one frame a tracklet"),
+    ("mars", lambda files: changed(files, "tracks_test_info", at((9, 3), 7)),
+     "tracks_test_info.mat: expected cameras 1 to 6, .* got 7 in tracklet 9"),
+    ("mars", lambda files: changed(files, "tracks_train_info", at((0, 3), 0)),
+     "tracks_train_info.mat: expected cameras 1 to 6"),
+    ("mars", lambda files: changed(files, "query_IDX", at((0, 0), 281)),
+     "query_IDX.mat: expected places from 1 to 280"),
+    ("mars", lambda files: changed(files, "ide_feat_test", lambda x: x[:, :-1]),
+     "tracks_test_info.mat, .*: first, last: expected frames from 0 to"),
+    ("mars", lambda files: changed(files, "ide_feat_test", at((slice(None), 0), 0)),
+     "ide_feat_test.mat: expected features that can be normalised, got zeros alone in row 0"),
+])
+def test_bad_input(driver, change, message, tmp_path):
+    files = change(FILES[driver](tmp_path))
+    with pytest.raises(InputError, match=message):
+        read_inputs(driver, *files)
+
+
+def test_two_of_one_kind(tmp_path):
+    files = market_files(tmp_path)
+    other = tmp_path / "train_id.mat"
+    savemat(other, {"value": np.zeros((3, 1))})
+    with pytest.raises(InputError, match="train_(id|label).mat: value: .*got two"):
+        read_inputs("market1501", *files, other)
+    files = mars_files(tmp_path)
+    other = tmp_path / "tracks_test.mat"
+    other.write_bytes((tmp_path / "tracks_test_info.mat").read_bytes())
+    with pytest.raises(InputError, match="got two files for one of them"):
+        read_inputs("mars", *files, other)
+
+
+def test_distances_are_refused(tmp_path):
+    path = tmp_path / "result.npz"
+    np.savez(path, distmat=np.eye(2), q_pids=[1, 2], g_pids=[1, 2], q_camids=[1, 1],
+             g_camids=[2, 2])
+    with pytest.raises(InputError, match="expected features, which the driver measures itself"):
+        read_inputs("market1501", path)
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["x.npz", "--driver", "market"], "--driver: unknown 'market'.* Did you mean 'market1501'"),
+    (["x.npz", "--driver", "ide", "--seed", "-1"], "--seed: expected a whole number from 0"),
+    (["missing.npz", "--driver", "ide"], "missing.npz: No such file"),
+])
+def test_command_line(arguments, message, capsys):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert re.search(message, err)

@@ -1,0 +1,114 @@
+"""`reid-ref evaluate --rerank` and `--multi-query`: two or three results side by side."""
+import json
+
+import numpy as np
+import pytest
+import scipy.io
+
+import reid_ref
+from reid_ref import cli
+from reid_ref.files import read_result
+
+MARKET = "fixtures/market_like.mat"
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        status = cli.main(list(map(str, arguments)))
+        out, err = capsys.readouterr()
+        return status, out, err
+    return run
+
+
+@pytest.fixture
+def multi_query(tmp_path):
+    """Two noisy images for every query, as layumi's multi_query.mat has them."""
+    data = read_result(MARKET)
+    rng = np.random.default_rng(3)
+    twice = np.repeat(np.arange(len(data.query)), 2)
+    features = data.query_features[twice] + .05 * rng.standard_normal(
+        (len(twice), data.query_features.shape[1])).astype(np.float32)
+    path = tmp_path / "multi_query.mat"
+    scipy.io.savemat(path, {"mquery_f": features, "mquery_label": data.query.identity[twice],
+                            "mquery_cam": data.query.camera[twice]})
+    return path
+
+
+def labels(data):
+    return data.query, data.gallery
+
+
+def test_before_and_after_re_ranking(run):
+    status, out, err = run("evaluate", MARKET, "--rerank", "--json")
+    assert status == 0
+    assert err.count("have no good image") == 1  # once for both
+    data, answer = read_result(MARKET), json.loads(out)
+    with pytest.warns(UserWarning):
+        before = reid_ref.evaluate(data.query_features, data.gallery_features, *labels(data))
+        after = reid_ref.evaluate_distances(
+            reid_ref.rerank(data.query_features, data.gallery_features), *labels(data))
+    assert answer["results"]["as they are"]["mAP"] == before.mean_ap
+    assert answer["results"]["re-ranked"]["mAP"] == after.mean_ap
+    assert answer["results"]["re-ranked"]["cmc"] == after.cmc.tolist()
+    assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in answer["results"]["re-ranked"]["signature"]
+
+
+def test_variants_whose_loader_drops_junk_are_given_none(run):
+    _, out, _ = run("evaluate", MARKET, "--rerank", "fast-reid", "--k1", 5, "--k2", 2,
+                    "--lambda", .5, "--json")
+    data, answer = read_result(MARKET), json.loads(out)
+    kept = data.gallery.identity != -1
+    gallery = reid_ref.Labels(data.gallery.identity[kept], data.gallery.camera[kept])
+    distances = reid_ref.rerank(data.query_features, data.gallery_features[kept], 5, 2, .5,
+                                "fast-reid")
+    with pytest.warns(UserWarning):
+        expected = reid_ref.evaluate_distances(distances, data.query, gallery)
+    assert answer["results"]["re-ranked"]["mAP"] == expected.mean_ap
+    assert answer["remarks"] == [
+        "fast-reid re-ranks a gallery without label -1: 60 images left out"]
+
+
+def test_single_and_multiple_queries(run, multi_query):
+    status, out, _ = run("evaluate", MARKET, "--multi-query", multi_query, "--json")
+    assert status == 0
+    data, stored = read_result(MARKET), scipy.io.loadmat(multi_query)
+    images = reid_ref.Labels(stored["mquery_label"], stored["mquery_cam"])
+    results = json.loads(out)["results"]
+    assert list(results) == ["as they are", "multiple, mean", "multiple, max"]
+    for pooling in ("mean", "max"):
+        pooled = reid_ref.pool_queries(data.query, images, stored["mquery_f"], pooling)
+        with pytest.warns(UserWarning):
+            expected = reid_ref.evaluate(pooled, data.gallery_features, *labels(data))
+        assert results[f"multiple, {pooling}"]["mAP"] == expected.mean_ap
+        assert f"|multi-query:{pooling}|" in results[f"multiple, {pooling}"]["signature"]
+
+
+def test_the_table_fits_a_terminal(run, multi_query):
+    for arguments in (["--rerank"], ["--multi-query", multi_query]):
+        _, out, _ = run("evaluate", MARKET, *arguments)
+        assert max(map(len, out.splitlines())) <= 80
+        assert "mAP +/-" in out
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--rerank", "zhong"], "--rerank: unknown 'zhong'; known: matlab"),
+    (["--rerank", "--k1", "400"], "k1: expected a whole number from 1 to 392"),
+    (["--rerank", "--lambda", "2"], "lambda_: expected a number from 0 to 1, got 2.0"),
+    (["--k2", "3"], "--k1, --k2, --lambda: expected --rerank beside them"),
+    (["--rerank", "--multi-query", "x.mat"], "--rerank, --multi-query: expected one of them"),
+    (["--rerank", "--convention", "all"], "expected one convention, a table or JSON"),
+    (["--multi-query", "absent.mat"], "absent.mat: No such file"),
+])
+def test_wrong_use(run, arguments, message):
+    status, out, err = run("evaluate", MARKET, *arguments)
+    assert (status, out) == (2, "")
+    assert message in err and err.count("\n") <= 2
+
+
+def test_distances_cannot_be_re_ranked(run, tmp_path):
+    path = tmp_path / "distances.npz"
+    np.savez(path, distances=np.ones((1, 2)), query_label=[1], query_cam=[1],
+             gallery_label=[1, 2], gallery_cam=[2, 2])
+    status, _, err = run("evaluate", path, "--rerank")
+    assert status == 2 and "--rerank: expected features, got distances" in err

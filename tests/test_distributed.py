@@ -1,0 +1,386 @@
+"""On Dask, whatever the chunks, the workers and their fate: the numbers of one machine."""
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import logging
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
+from tests import cases
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+from reid_ref import distributed as ours  # noqa: E402
+
+N_QUERY, N_GALLERY, DIMENSION = 15, 120, 24
+
+
+@contextlib.contextmanager
+def processes(number):
+    """A cluster's client; each worker has one thread, and is started again when it dies."""
+    with distributed.LocalCluster(
+            n_workers=number, threads_per_worker=1, dashboard_address=":0",
+            silence_logs=logging.CRITICAL) as cluster, \
+            distributed.Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with processes(2) as client:
+        yield client
+
+
+@pytest.fixture(params=["threads", "cluster"])
+def where(request):
+    """The client to pass: none, and a cluster's."""
+    return None if request.param == "threads" else request.getfixturevalue("client")
+
+
+def problem(seed, dtype=np.float64, n_gallery=N_GALLERY):
+    """Features that tie, within a chunk and across, and labels with -1, 0 and unknown ones."""
+    _, query, gallery = cases.market_like(seed, N_QUERY, n_gallery)
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((N_QUERY + n_gallery, DIMENSION))
+    features[rng.integers(0, len(features), 40)] = features[rng.integers(0, len(features), 40)]
+    features = (8 * features).round().astype(dtype) if np.dtype(dtype).kind in "iu" else features
+    features = features.astype(dtype)
+    return features[:N_QUERY], features[N_QUERY:], query, gallery
+
+
+def same(one, other):
+    """Compare all fields, each with ==, NaN with NaN."""
+    for field in dataclasses.fields(one):
+        value, expected = getattr(one, field.name), getattr(other, field.name)
+        if dataclasses.is_dataclass(value):
+            same(value, expected)
+        else:
+            np.testing.assert_array_equal(value, expected, err_msg=field.name, strict=True)
+
+
+def both(function, *arguments, **options):
+    """Return the result and the texts of warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*arguments, **options)
+    return result, [str(one.message) for one in caught]
+
+
+def check(query_features, gallery_features, query, gallery, *arguments, where, plain, **options):
+    """Compare the result and the warnings with those on the `plain` gallery."""
+    result, warned = both(ours.evaluate, query_features, gallery_features, query, gallery,
+                          *arguments, client=where, **options)
+    expected, expected_warnings = both(reid_ref.evaluate, np.asarray(query_features), plain, query,
+                                       gallery, *arguments, **options)
+    same(result, expected)
+    assert warned == expected_warnings
+    return result
+
+
+CHUNKS = [(N_GALLERY, DIMENSION), (40, DIMENSION), (17, 10), (2, DIMENSION),
+          ((3, 0, 100, 17), (4, 20))]
+
+
+@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+def test_chunks(where, chunks):
+    query_features, gallery_features, query, gallery = problem(1, np.float32)
+    shards = da.from_array(gallery_features, chunks=chunks)
+    result = check(da.from_array(query_features, chunks=(4, 9)), shards, query, gallery,
+                   where=where, plain=gallery_features)
+    assert result.counts.tied > 0 and (query.identity == -1).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int32, np.uint8])
+@pytest.mark.parametrize(("metric", "normalize"), [
+    ("euclidean", True), ("euclidean", False), ("cosine", False), ("dot", False)])
+def test_dtypes_and_metrics(dtype, metric, normalize):
+    query_features, gallery_features, query, gallery = problem(2, dtype)
+    check(query_features, da.from_array(gallery_features, chunks=(50, -1)), query, gallery,
+          metric, normalize, where=None, plain=gallery_features)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_dtypes_on_the_cluster(client, dtype, normalize):
+    query_features, gallery_features, query, gallery = problem(2, dtype)
+    check(query_features, da.from_array(gallery_features, chunks=(50, -1)), query, gallery,
+          normalize=normalize, where=client, plain=gallery_features)
+
+
+@pytest.mark.parametrize("name", [
+    name for name, one in CONVENTIONS.items() if not reid_ref.curves.needs_rows(one)])
+def test_conventions(name):
+    query_features, gallery_features, query, gallery = problem(3)
+    rng = np.random.default_rng(1)
+    lists = None
+    if "listed as junk" in CONVENTIONS[name].ignored:
+        lists = IndexLists([rng.permutation(N_GALLERY)[:5] for _ in range(N_QUERY)],
+                           [rng.permutation(N_GALLERY)[:9] for _ in range(N_QUERY)])
+    check(query_features, da.from_array(gallery_features, chunks=(33, -1)), query, gallery,
+          convention=name, lists=lists, where=None, plain=gallery_features)
+
+
+def test_the_current_client_is_the_default(client, monkeypatch):
+    query_features, gallery_features, query, gallery = problem(3)
+    asked = []
+    monkeypatch.setattr(ours, "_on_workers", lambda value, client: asked.append(client) or value)
+    with client.as_current():
+        check(query_features, da.from_array(gallery_features, chunks=(60, -1)), query, gallery,
+              where=None, plain=gallery_features)
+    assert set(asked) == {client}
+
+
+def test_lists_on_the_cluster(client):
+    query_features, gallery_features, query, gallery = problem(3)
+    lists = IndexLists([[k, k + 30, 119 - k] for k in range(N_QUERY)],
+                       [[k + 1, k + 30] for k in range(N_QUERY)])
+    check(query_features, da.from_array(gallery_features, chunks=(33, -1)), query, gallery,
+          convention="veri", lists=lists, where=client, plain=gallery_features)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random(seed):
+    rng = np.random.default_rng(seed)
+    query_features, gallery_features, query, gallery = problem(
+        seed, rng.choice([np.float32, np.int8]), n_gallery=int(rng.integers(1, 90)))
+    cuts = np.sort(rng.integers(0, len(gallery) + 1, 4))
+    chunks = tuple(np.diff([0, *cuts, len(gallery)]).tolist())
+    check(query_features, da.from_array(gallery_features, chunks=(chunks, (4, 20))), query,
+          gallery, ["euclidean", "dot"][seed % 2], bool(rng.random() < 0.5), where=None,
+          plain=gallery_features, max_memory=int(rng.integers(1, 20_000)))
+
+
+# ---- what is no dask array --------------------------------------------------------------
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    monkeypatch.setattr(ours, "SHARD_BYTES", 32 * DIMENSION * 8)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_mapped_npy(where, order, tmp_path, small_shards):
+    query_features, gallery_features, query, gallery = problem(4)
+    np.save(tmp_path / "g.npy", np.asarray(gallery_features, order=order))
+    mapped = np.load(tmp_path / "g.npy", mmap_mode="r")
+    check(query_features, mapped, query, gallery, where=where, plain=gallery_features)
+    check(query_features, mapped[20:], query, Labels(gallery.identity[20:], gallery.camera[20:]),
+          where=where, plain=gallery_features[20:])
+
+
+def test_hdf5(where, tmp_path, small_shards):
+    h5py = pytest.importorskip("h5py")
+    query_features, gallery_features, query, gallery = problem(5, np.float32)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["g"], file["q"] = gallery_features, query_features
+    with h5py.File(tmp_path / "f.h5", "r") as file:
+        check(file["q"], file["g"], query, gallery, where=where, plain=gallery_features)
+
+
+def test_arrays_and_lists_in_memory(where, small_shards):
+    query_features, gallery_features, query, gallery = problem(6, np.float32)
+    check(query_features, gallery_features, query, gallery, where=where, plain=gallery_features)
+    check(query_features.tolist(), gallery_features.tolist(), query, gallery, where=where,
+          plain=gallery_features.tolist())
+
+
+def test_workers_read_a_map_themselves(client, tmp_path, small_shards):
+    query_features, gallery_features, query, gallery = problem(4)
+    np.save(tmp_path / "g.npy", gallery_features)
+    mapped = np.load(tmp_path / "g.npy", mmap_mode="r")
+    os.remove(tmp_path / "g.npy")  # this process still has its map
+    with pytest.raises(InputError, match=r"gallery_features: expected a file that every worker "
+                                         r"can read, got .*g\.npy' on .*one path$"):
+        ours.evaluate(query_features, mapped, query, gallery, client=client)
+
+
+# ---- workers that die -------------------------------------------------------------------
+
+
+def die(marker):
+    """Kill this worker, unless one died of this marker before."""
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_when_counted(markers):
+    """Let this worker die with its first counts in hand."""
+    original = ours.count_part
+
+    @functools.wraps(original)
+    def count_part(*arguments):
+        counts = original(*arguments)
+        for marker in markers:
+            die(marker)
+        return counts
+    ours.count_part = count_part
+
+
+def die_of_rows(rows, marker):
+    if (rows[:, 0] == 1234).any():
+        die(marker)
+    return rows
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_workers_killed_while_they_count(client, tmp_path, number):
+    """The second kill takes the last worker that had the query features, too."""
+    query_features, gallery_features, query, gallery = problem(7, np.float32)
+    shards = da.from_array(gallery_features, chunks=(11, -1))
+    markers = [tmp_path / f"{k}" for k in range(number)]
+    before = set(client.run(os.getpid).values())
+    client.run(die_when_counted, markers)
+    check(query_features, shards, query, gallery, where=client, plain=gallery_features)
+    client.wait_for_workers(2, timeout=60)
+    assert len(list(tmp_path.iterdir())) == number
+    assert len(before - set(client.run(os.getpid).values())) == number
+
+
+def test_worker_killed_while_it_reads(client, tmp_path):
+    query_features, gallery_features, query, gallery = problem(8)
+    gallery_features[50, 0] = 1234
+    shards = da.from_array(gallery_features, chunks=(30, -1)).map_blocks(
+        die_of_rows, tmp_path / "dead", dtype=float, meta=np.empty((0, 0)))
+    check(query_features, shards, query, gallery, where=client, plain=gallery_features)
+    assert (tmp_path / "dead").exists()
+    client.wait_for_workers(2, timeout=60)
+
+
+def always_die(rows):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_shard_that_kills_worker_after_worker():
+    query_features, gallery_features, query, gallery = problem(8)
+    shards = da.from_array(gallery_features, chunks=(60, -1)).map_blocks(
+        always_die, dtype=float, meta=np.empty((0, 0)))
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
+            processes(1) as client:
+        refuse(r"^gallery_features: a shard \(of up to 60 rows\) was lost .*pass smaller chunks",
+               query_features, shards, query, gallery, client=client)
+
+
+# ---- what is said -----------------------------------------------------------------------
+
+
+def test_zero_rows_and_unmatched_warn_as_on_one_machine(where):
+    query_features, gallery_features, query, gallery = problem(9)
+    query_features[3] = gallery_features[[20, 70, 71]] = 0
+    shards = da.from_array(gallery_features, chunks=(32, -1))
+    warned = both(ours.evaluate, query_features, shards, query, gallery, client=where)[1]
+    assert ("gallery_features: 3 of 120 rows are all zero (first: row 20); they cannot be "
+            "normalised, so their distances are NaN") in warned
+    check(query_features, shards, query, gallery, where=where, plain=gallery_features)
+    check(query_features, shards, query, gallery, "dot", False, where=where,
+          plain=gallery_features)
+
+
+def test_warnings_point_at_the_caller():
+    query_features, gallery_features, query, gallery = problem(9)
+    gallery_features[5] = 0
+    with pytest.warns(UserWarning) as caught:
+        ours.evaluate(query_features, gallery_features, query, gallery)
+    assert {one.filename for one in caught} == {__file__}
+
+
+def refuse(match, *arguments, **options):
+    with pytest.raises(InputError, match=match) as caught:
+        ours.evaluate(*arguments, **options)
+    assert caught.value.__cause__ is None
+    return caught
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite_is_named_by_its_row_in_the_gallery(where, value, capfd):
+    query_features, gallery_features, query, gallery = problem(10)
+    gallery_features[[77, 90]] = value
+    shards = da.from_array(gallery_features, chunks=(32, -1))
+    kind = "NaN" if np.isnan(value) else "Inf"
+    caught = refuse(f"^gallery_features: expected finite numbers, got {kind} in row 77;",
+                    query_features, shards, query, gallery, client=where)
+    with pytest.raises(InputError) as expected:
+        reid_ref.evaluate(query_features, gallery_features, query, gallery)
+    assert str(caught.value) == str(expected.value)
+    assert "dask" not in "".join(str(one.path) for one in caught.traceback)
+    assert capfd.readouterr().err == ""
+    query_features[2] = value
+    refuse(f"^query_features: .* got {kind} in row 2;", da.from_array(query_features), shards,
+           query, gallery, client=where)
+
+
+def test_shapes_and_dtypes_are_refused_unread():
+    query_features, _, query, gallery = problem(11)
+    unread = da.from_delayed(dask.delayed(pytest.fail)("read"), (N_GALLERY, DIMENSION), float)
+    refuse("^gallery_features: expected 120 rows, one for each label, got shape .24, 120.*"
+           "transpose would fit", query_features, unread.T, query, gallery)
+    refuse("^query_features, gallery_features: expected the same dimension, got 24 and 23",
+           query_features, unread[:, 1:], query, gallery)
+    refuse("^gallery_features: expected features", query_features, unread[0], query, gallery)
+    refuse("^gallery_features: expected real features, got dtype complex128", query_features,
+           unread.astype(complex), query, gallery)
+    refuse("^query_features: expected numbers, got dtype", da.from_array(np.array([["a"]])),
+           unread, query, gallery)
+
+
+def test_unknown_chunks_are_refused_with_the_way_out():
+    query_features, gallery_features, query, gallery = problem(11)
+    shards = da.from_array(gallery_features, chunks=(30, -1))
+    some = shards[shards[:, 0] > -100]
+    refuse(r"^gallery_features: expected chunks of known sizes, got shape \(nan, 24\); call "
+           r"gallery_features.compute_chunk_sizes\(\) first", query_features, some, query, gallery)
+    check(query_features, some.compute_chunk_sizes(), query, gallery, where=None,
+          plain=gallery_features)
+
+
+@pytest.mark.parametrize("name", [
+    name for name, one in CONVENTIONS.items() if reid_ref.curves.needs_rows(one)])
+def test_conventions_that_need_rows_are_refused(name):
+    refuse(f"^convention: {name!r} needs whole rows of distances .*use reid_ref.evaluate",
+           *problem(12), convention=name)
+
+
+def test_other_arguments_are_refused():
+    arguments = problem(12)
+    refuse("^metric: unknown 'manhattan'", *arguments, "manhattan")
+    refuse("^max_memory: expected a size", *arguments, max_memory="much")
+    refuse("^lists: convention 'veri'", *arguments, convention="veri")
+    refuse("^client: expected a distributed.Client that is not asynchronous, got 'tcp://host'",
+           *arguments, client="tcp://host")
+
+
+def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
+    query_features, gallery_features, query, gallery = problem(13, np.float32)
+    # Worse than single precision promises: as if BLAS used half.
+    monkeypatch.setattr("reid_ref.features.ROUNDOFF", 2.0**-30)
+    precisions, original = [], ours.feature_part
+    monkeypatch.setattr(ours, "feature_part", lambda *arguments: precisions.append(
+        arguments[-1]) or original(*arguments))
+    check(query_features, da.from_array(gallery_features, chunks=(40, -1)), query, gallery,
+          where=None, plain=gallery_features)
+    assert np.float64 in precisions
+
+
+def test_dask_is_loaded_only_when_asked_for():
+    code = ("import sys, reid_ref, reid_ref.distributed\n"
+            "assert not {'dask', 'distributed'} & set(sys.modules)\n"
+            "sys.modules['dask'] = None\n"
+            "labels = reid_ref.Labels([1], [1])\n"
+            "try: reid_ref.distributed.evaluate([[1.]], [[1.]], labels, labels)\n"
+            "except reid_ref.InputError as error: print(error)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("reid_ref.distributed: needs dask and distributed")
+    assert done.stdout.endswith('pip install "reid-ref[distributed]"\n')

@@ -301,7 +301,7 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
 def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.NDArray[Any]]:
     """Yield the rows of a distance matrix, as many at a time as fit the memory."""
     step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
-    for start in range(0, len(distances), step):
+    for start in range(0, distances.shape[0], step):
         # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
         yield np.ascontiguousarray(read_rows(distances, start, start + step))
 

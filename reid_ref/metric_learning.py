@@ -31,9 +31,8 @@ Differences from that code, none above the rounding of the arithmetic:
    the diagonal.
 3. `pca` works on the smaller side, d x d or n x n. For Market-1501 the IDE driver decomposes
    a 12,936 x 12,936 matrix, whose leading vectors follow from a 2,048 x 2,048 one.
-4. `pca` and `kissme` compute in double, as the IDE driver does; the MARS driver computes in
-   the precision of its file. `xqda` keeps single features single, as the Market-1501 driver
-   does (CUHK03 and IDE: double).
+4. `pca` and `kissme` compute in double, as the IDE and the MARS driver do. `xqda` keeps single
+   features single, as the Market-1501 driver does (the others: double).
 
 Signs of W's columns and of components are nobody's choice (and differ between libraries);
 distances do not depend on them.

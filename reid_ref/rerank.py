@@ -220,6 +220,6 @@ def _check_farthest(farthest: Array, variant: Variant) -> None:
         raise InputError("query_features, gallery_features: the distances overflow "
                          f"{farthest.dtype}; pass normalize=True, or smaller numbers")
     if variant.scaled and not farthest.all():
-        raise InputError("query_features, gallery_features: expected images that differ; all are "
-                         f"at distance 0 of image {int(np.argmin(np.abs(farthest)))}, which "
-                         "cannot be scaled")
+        raise InputError("query_features, gallery_features: expected images that differ; none is "
+                         f"farther than 0 from image {int(np.argmin(np.abs(farthest)))}, by which "
+                         "distances cannot be scaled (with a metric: one that is not positive)")

@@ -224,7 +224,7 @@ def check_feature_shapes(
         _check_numeric_matrix(array, name, "features (n, d), one row an image")
         if array.dtype.kind == "c":
             raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
-        if len(array) != len(labels):
+        if array.shape[0] != len(labels):
             fits = array.shape[1] == len(labels)
             raise InputError(
                 f"{name}: expected {len(labels)} rows, one for each label, got shape "
@@ -244,8 +244,8 @@ def check_feature_shapes(
 
 
 def is_stored(value: Any) -> bool:
-    """Tell a dataset on disk, of h5py or zarr, which is read by its rows."""
-    return type(value).__module__.split(".")[0] in ("h5py", "zarr")
+    """Tell a dataset on disk, of h5py or zarr, or a dask array: read by its rows."""
+    return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
 
 
 def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:

@@ -46,7 +46,7 @@ def test_json_has_full_precision_and_stable_keys():
     done = reid_ref_command("evaluate", MARKET, "--json")
     answer = json.loads(done.stdout)
     assert list(answer) == [
-        "files", "layout", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
+        "files", "layout", "dataset", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert answer["mAP"] == ANSWERS["map"]
     assert answer["cmc"] == ANSWERS["CMC"]
     assert answer["counts"]["fate"]["identity absent"] == 3

@@ -25,6 +25,9 @@ from reid_ref.validation import Integers
 #: Above this many good images of a query, one sort is cheaper than one comparison for each.
 _SORT_FROM = 64
 
+#: Unclear pairs that are looked at together, or memory would grow with them.
+_TOGETHER = 2**17
+
 _Item = TypeVar("_Item")
 
 
@@ -202,6 +205,7 @@ def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array
     low, high = lower[pairs, np.newaxis], upper[pairs, np.newaxis]
     counted: list[int] = []
     unclear: list[tuple[Integers, Integers]] = []
+    waiting = 0
     for row in range(n_rows):
         first, last = starts[row], starts[row + 1]
         if first == last:
@@ -223,7 +227,8 @@ def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array
             # Mostly nothing is as near as a good image but that image itself.
             if count(within) - sum(counts) == themselves[row]:
                 continue
-            good, place = np.nonzero(within & ~below)
+            # In one dimension, which is several times as fast.
+            good, place = np.divmod(np.flatnonzero(within ^ below), len(candidates))
         good = good + first
         column = tile.near[ends[row] + place] - row * width
         other = column != tile.good_column[good]
@@ -232,9 +237,13 @@ def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array
             _add_ties(before, good, image, goods, slice(pairs.start + first, pairs.start + last))
         else:
             unclear.append((good, image))
+            waiting += len(good)
+            if waiting > _TOGETHER:
+                _look_closer(before, part, goods, pairs, unclear)
+                unclear, waiting = [], 0
     before[0, pairs] += np.array(counted, dtype=np.int64)
     if unclear:
-        _look_closer(before, part, goods, pairs, *map(np.concatenate, zip(*unclear)))
+        _look_closer(before, part, goods, pairs, unclear)
     if is_nan.any():
         _count_nan(tile, goods, row_starts + pairs.start, before)
 
@@ -260,8 +269,9 @@ def _add_ties(before: npt.NDArray[np.int64], good: Integers, image: Integers, go
 
 
 def _look_closer(before: npt.NDArray[np.int64], part: Part, goods: Goods, among: slice,
-                 good: Integers, image: Integers) -> None:
-    """Compare exactly where a tile cannot tell."""
+                 unclear: list[tuple[Integers, Integers]]) -> None:
+    """Compare exactly where a tile cannot tell: good images, which are some of `among`."""
+    good, image = (np.concatenate(side) for side in zip(*unclear))
     n_images = part.images.stop - part.images.start
     pair = goods.query[good] * n_images + (image - part.images.start)
     pair, place = np.unique(pair, return_inverse=True)

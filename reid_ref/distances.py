@@ -1,6 +1,7 @@
-"""Features to blocks of distances: the only inexact stage.
+"""Features to blocks of distances, as other evaluators make them: the only inexact stage.
 
-Everything behind it is exact. Here the matrix product (BLAS) rounds: its result depends
+`evaluate` ranks features by exact distances (`features.py`) and comes here only for what needs
+whole rows. Everything behind it is exact. Here the matrix product (BLAS) rounds: it depends
 on the library, the processor and the number of threads in the last bits, and no two
 evaluators agree on those. `TOLERANCE` names how far two correct answers may lie apart.
 

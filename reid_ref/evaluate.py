@@ -416,8 +416,12 @@ def _rank_features(parts: Callable[..., list[Callable[[], Part]]], query: Labels
     try:
         return rank(in_parts(parts(), len(query), tell), query, gallery, ignored, lists)
     except TooFarOff:
-        return rank(in_parts(parts(precision=np.float64), len(query)), query, gallery, ignored,
-                    lists)
+        try:
+            return rank(in_parts(parts(precision=np.float64), len(query)), query, gallery,
+                        ignored, lists)
+        except TooFarOff:
+            raise InputError("query_features, gallery_features: this machine's matrix products "
+                             "are wrong even in double precision; use another BLAS") from None
 
 
 def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: set[RankKey],

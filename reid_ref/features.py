@@ -4,7 +4,7 @@ The distance that is ranked is a double, defined pair by pair: products and sums
 as they are stored, in double, added in the fixed order of numpy's sum of a row. It does not
 depend on the BLAS, the processor, the number of threads, or what else is in memory; equal
 features are at equal distance. All pairs at once come from a matrix product in single precision,
-which is quick and errs: `SLACK` says by how much at most, and whoever compares its values looks
+which is quick and errs: `slack` says by how much at most, and whoever compares its values looks
 closer within that (`counts.py`). So the product's errors reach no number.
 
 What ranks a query's images, smaller is nearer (its own norm changes no order):
@@ -30,27 +30,34 @@ from reid_ref.result import Doubles
 from reid_ref.roles import Mask
 from reid_ref.stored import read_rows
 from reid_ref.tiles import TILE, Array, Part, Tile
-from reid_ref.validation import Integers, check_finite_rows, warn
+from reid_ref.validation import InputError, Integers, check_finite_rows, warn
 
-#: How far a product of single precision may be off, for unit features of dimension d:
-#: (4 sqrt(d) + 32) times the unit roundoff. Below d = 60 no order of summation can err by more.
-#: Above, errors add up like a random walk: this is about ten times its spread. That a machine's
-#: product keeps to a quarter of it is checked at every good pair; if not, it is made in double.
+#: Of single precision.
 ROUNDOFF = 2.0**-24
+
+#: Squares of features that are not all zero: within these, no product leaves the doubles.
+SQUARES = 1e-280, 1e300
 
 #: Numbers in a chunk of pairs: their products stay in the processor's cache.
 _CHUNK = 2**17
 
 
 def slack(dimension: int) -> float:
-    """Return how far a product of unit features may be off; see `ROUNDOFF`.
+    """Return how far a product of unit features in single precision may be off, at most.
+
+    d products and sums, each rounded, in whatever order: Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., section 3.1. The 32 more are for the scaling of both features
+    and for the bounds themselves (at most 8), and keep products in few dimensions, too, below a
+    quarter of it. Real products err by much less; that a machine's keep to a quarter is checked
+    at every good pair, and if one does not, all are made in double.
 
     Examples
     --------
     >>> f"{slack(2048):.1e}"
-    '1.3e-05'
+    '1.2e-04'
     """
-    return float(ROUNDOFF * (4 * dimension**0.5 + 32))
+    roundings = (dimension + 32) * ROUNDOFF
+    return roundings / (1 - roundings)
 
 
 def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
@@ -81,7 +88,7 @@ def feature_parts(query_features: Any, gallery_features: Any, metric: str, norma
     normalized = normalize or metric == "cosine"
     query = read_rows(query_features)
     query_square = checked_squares(query, "query_features", normalized)
-    n_gallery = len(gallery_features)
+    n_gallery = gallery_features.shape[0]
     step = n_gallery
     if not isinstance(gallery_features, np.ndarray):
         row_bytes = gallery_features.shape[1] * gallery_features.dtype.itemsize
@@ -100,10 +107,17 @@ def feature_parts(query_features: Any, gallery_features: Any, metric: str, norma
 
 
 def checked_squares(features: Array, name: str, normalized: bool, first_row: int = 0) -> Doubles:
-    """Return the squares of all rows; refuse NaN and Inf, and warn of rows that are all zero."""
+    """Return the squares of all rows; refuse NaN, Inf and what has no square, warn of zeros."""
     square = squares(features)
     if not np.isfinite(square).all():
         check_finite_rows(features, name, first_row)
+    odd = np.flatnonzero(~((square >= SQUARES[0]) & (square <= SQUARES[1])))
+    odd = odd[features[odd].any(axis=1)]
+    if odd.size:
+        raise InputError(
+            f"{name}: expected norms from {SQUARES[0]**.5:.0e} to {SQUARES[1]**.5:.0e}, or 0, got "
+            f"entries up to {abs(features[odd[0]]).max():.1e} in row {first_row + odd[0]}, whose "
+            "squares do not fit a double; multiply all features by one constant")
     zero = np.flatnonzero(square == 0)
     if normalized and zero.size:
         warn(f"{name}: {zero.size} of {len(features)} rows are all zero (first: row "
@@ -134,7 +148,7 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
     """
     normalized = normalize or metric == "cosine"
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-    largest = max(float(gallery_norm.max(initial=0)), np.finfo(np.float64).tiny)
+    largest = float(gallery_norm.max()) or 1.0
 
     def exact(row: Integers, image: Integers) -> Array:
         product = pair_products(query, gallery, row, image)
@@ -224,9 +238,10 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) 
 
 
 def _row_sums(one: Array, other: Array) -> Doubles:
-    product = one.astype(np.float64)
-    product *= other
-    sums: Doubles = product.sum(axis=1)
+    product = one.astype(np.float64, order="C")  # each row is summed alike, however it is stored
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # squares are checked
+        product *= other
+        sums: Doubles = product.sum(axis=1)
     return sums
 
 
@@ -234,8 +249,8 @@ def _in_chunks(work: Callable[[slice], Doubles], count: int, dimension: int) -> 
     """Join what `work` returns for consecutive chunks, two at a time."""
     step = max(1, _CHUNK // dimension)
     parts = [slice(start, start + step) for start in range(0, count, step)]
-    if len(parts) < 2:
-        return work(slice(0, count))
+    if len(parts) < 8:  # starting threads takes longer
+        return np.concatenate([work(part) for part in parts]) if parts else np.zeros(0)
     with ThreadPoolExecutor(2) as pool:
         return np.concatenate(list(pool.map(work, parts)))
 

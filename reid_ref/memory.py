@@ -1,7 +1,6 @@
 """How much memory to work in."""
 from __future__ import annotations
 
-import os
 import re
 
 from reid_ref.validation import InputError
@@ -36,8 +35,10 @@ def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
 
 
 def _free() -> int:
-    """Return the bytes of memory that the system says are free; a lot where it does not say."""
+    """Return the bytes that can be had without swapping; a lot where the system does not say."""
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return 4 * DEFAULT
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
+    except OSError:
+        found = None
+    return 1024 * int(found[1]) if found else 4 * DEFAULT

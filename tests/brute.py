@@ -1,0 +1,78 @@
+"""Ranks the slow way: one query at a time, one image at a time, in plain Python.
+
+It knows nothing of tiles, counts and roles: it sorts each query's images by (NaN last, distance,
+place in the gallery), walks the list, and asks of every image whether it is ignored and whether
+it is good, in the words of `conventions.IGNORED`.
+"""
+import numpy as np
+
+FIELDS = ("rank", "nearer", "tied", "image", "found", "n_good", "n_junk", "n_kept", "first_match")
+
+
+def location(camera):
+    return 2 if camera == 3 else camera
+
+
+def is_ignored(rules, own_identity, own_camera, identity, camera):
+    return ("label -1" in rules and identity == -1
+            or "same identity, same camera" in rules and identity == own_identity
+            and camera == own_camera
+            or "same camera" in rules and camera == own_camera
+            or "same location" in rules and location(camera) == location(own_camera))
+
+
+def roles(query, gallery, rules, lists, k):
+    """Return the good and the ignored images of query k, as sets."""
+    if lists is not None and "listed as junk" in rules:
+        return set(lists.good[k].tolist()), set(lists.junk[k].tolist())
+    own = query.identity[k], query.camera[k]
+    others = list(zip(gallery.identity.tolist(), gallery.camera.tolist()))
+    junk = {j for j, other in enumerate(others) if is_ignored(rules, *own, *other)}
+    # Label -1 makes images junk, but evaluation.m does not ask for it before it calls one good.
+    other_rules = set(rules) - {"label -1"}
+    good = {j for j, other in enumerate(others)
+            if other[0] == own[0] and not is_ignored(other_rules, *own, *other)}
+    return good, junk
+
+
+def ranks(distances, query, gallery, rules, lists=None, order_of=None):
+    """Return the fields of `GoodRanks`, each a list; `distances` are rows of plain numbers."""
+    found = {name: [] for name in FIELDS}
+    for k, row in enumerate(distances):
+        good, junk = roles(query, gallery, rules, lists, k)
+        order = (sorted(range(len(row)), key=lambda j: (row[j] != row[j], _number(row[j]), j))
+                 if order_of is None else order_of(k))
+        kept = [j for j in order if j not in junk]
+        of_query = []
+        so_far = first_match = 0
+        for j in order:
+            if j in good and not first_match:
+                first_match = so_far + 1
+            if j in good and j not in junk:
+                of_query.append((so_far + 1, sum(is_nearer(row[i], row[j]) for i in kept),
+                                 sum(is_as_near(row[i], row[j]) for i in kept), j))
+            so_far += j not in junk
+        for name, column in zip(FIELDS, zip(*of_query)):
+            found[name].extend(column)
+        for name, value in (("found", len(of_query)), ("n_good", len(good)),
+                            ("n_junk", len(junk)), ("n_kept", len(kept)),
+                            ("first_match", first_match)):
+            found[name].append(value)
+    return found
+
+
+def assert_equal(good_ranks, expected):
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(good_ranks, name), expected[name], err_msg=name)
+
+
+def is_nearer(one, other):
+    return one < other or (one == one and other != other)
+
+
+def is_as_near(one, other):
+    return one == other or (one != one and other != other)
+
+
+def _number(value):
+    return 0 if value != value else value

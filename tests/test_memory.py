@@ -1,0 +1,105 @@
+"""How much memory is asked for, and how much is taken."""
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError, Labels, evaluate, evaluate_distances, memory
+from reid_ref.features import tile_shape
+from reid_ref.memory import bytes_of
+
+MB = 2**20
+
+
+@pytest.mark.parametrize(("size", "expected"), [
+    (1, 1), ("1", 1), (4096, 4096), (np.int64(5), 5), ("512M", 512 * MB), ("512m", 512 * MB),
+    ("2G", 2048 * MB), ("1T", 2**40), ("3K", 3072), ("1.5GiB", 1536 * MB), (" 1.5 GB ", 1536 * MB),
+    ("7B", 7), ("0.5K", 512), ("1.M", MB), (10**15, 10**15)])
+def test_sizes(size, expected):
+    assert bytes_of(size) == expected
+
+
+@pytest.mark.parametrize("size", [
+    0, -1, "0", "0M", "0.2", "-1M", "", " ", "M", "1 000", "1e9", "1,5G", "512X", "1MM", "1KB2",
+    True, False, "nan", "inf", [1], b"1M"])
+def test_no_sizes(size):
+    with pytest.raises(InputError, match="^--max-memory: expected a size such as 512M or 2G, got"):
+        bytes_of(size, "--max-memory")
+
+
+def test_the_default_follows_what_is_free(monkeypatch):
+    for free, expected in ((10**12, memory.DEFAULT), (400 * MB, 100 * MB), (0, MB)):
+        monkeypatch.setattr(memory, "_free", lambda free=free: free)
+        assert bytes_of(None) == expected
+
+
+def test_a_system_that_does_not_say_what_is_free(monkeypatch):
+    def unknown(*_, **__):
+        raise FileNotFoundError
+    monkeypatch.setattr("builtins.open", unknown)
+    assert memory._free() == 4 * memory.DEFAULT
+
+
+def test_free_memory_is_some():
+    assert memory._free() > 0
+
+
+@pytest.mark.parametrize("dimension", [1, 64, 2048, 100_000])
+@pytest.mark.parametrize("itemsize", [1, 4, 8])
+@pytest.mark.parametrize("budget", [1, 5000, 10**6, 10**9])
+def test_what_a_product_takes(dimension, itemsize, budget):
+    rows, columns = tile_shape(3000, 20000, dimension, itemsize, budget)
+    assert 1 <= rows <= 3000 and 1 <= columns <= 20000
+    taken = (rows + columns) * dimension * (4 + 2 * itemsize) + 4 * rows * columns
+    assert taken <= budget or (rows == 1 and columns == 1)
+
+
+def made(n_query, n_gallery, dimension):
+    rng = np.random.default_rng(0)
+    both = [Labels(rng.integers(-1, 300, n), rng.integers(1, 7, n)) for n in (n_query, n_gallery)]
+    centre = rng.standard_normal((301, dimension), dtype=np.float32)
+    return (*(centre[one.identity] + 2 * rng.standard_normal((len(one), dimension), np.float32)
+              for one in both), *both)
+
+
+def peak(work):
+    """Bytes that numpy and Python held at most, beyond what they held before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        tracemalloc.start()
+        try:
+            work()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+
+#: Beside the product: the tiles that are counted in (a thread makes up to four of them ahead, each
+#: with its candidates), pairs, squares and the result.
+BESIDE = 40 * MB
+
+
+@pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
+                                                   ("dot", False)])
+def test_features_stay_within_the_memory(metric, normalize):
+    data = made(600, 30000, 64)
+    assert 600 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
+    taken = peak(lambda: evaluate(*data, metric, normalize, max_memory=24 * MB))
+    assert taken < 24 * MB + BESIDE
+
+
+def test_features_on_the_disk_are_never_all_in_memory(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = made(60, 20000, 512)
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        stored = file.create_dataset("gallery", data=gallery)
+        taken = peak(lambda: evaluate(query, stored, *both, max_memory=12 * MB))
+    assert taken < 20 * MB < gallery.nbytes / 1.9
+
+
+def test_a_matrix_is_not_copied():
+    rng = np.random.default_rng(1)
+    distances = rng.random((2000, 10000), dtype=np.float32)
+    both = [Labels(rng.integers(-1, 300, n), rng.integers(1, 7, n)) for n in distances.shape]
+    assert peak(lambda: evaluate_distances(distances, *both)) < BESIDE < distances.nbytes

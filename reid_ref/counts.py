@@ -325,7 +325,7 @@ def _ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
 _END: Any = object()
 
 
-def ahead(items: Iterable[_Item], number: int = 3) -> Iterator[_Item]:
+def ahead(items: Iterable[_Item], number: int = 2) -> Iterator[_Item]:
     """Yield the items in order, while one thread makes so many of them ahead.
 
     Examples

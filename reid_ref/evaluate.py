@@ -62,7 +62,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
         Bytes to work in, besides the features and the result: a number, or text such as
-        "512M". Default: 192 MiB, or a quarter of the free memory if that is less. The numbers do
+        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The numbers do
         not depend on it.
     progress : callable, optional
         Called with the number of queries done since the last call.

@@ -176,19 +176,18 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
             middle = value / divisor[row]
         return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
 
-    shape = tile_shape(len(query), len(gallery), query.shape[1], gallery.itemsize, max_memory)
+    shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
+                       max_memory)
 
     def tiles(counting: Mask | None) -> Iterator[Tile]:
         columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
         for first in range(0, len(columns), shape[1]):
             chosen = columns[first:first + shape[1]]
-            whole = len(chosen) == chosen[-1] - chosen[0] + 1
-            some = gallery[chosen[0]:chosen[-1] + 1] if whole else gallery[chosen]
-            some = _scaled(some, gallery_scale[chosen], precision)
+            some = _scaled(gallery, chosen, gallery_scale, precision)
             for start in range(0, len(query), shape[0]):
                 rows = slice(start, min(start + shape[0], len(query)))
-                product = _scaled(query[rows], -scale[rows], precision) @ some.T
-                step = max(1, TILE // len(chosen))
+                product = _scaled(query, np.arange(len(query))[rows], -scale, precision) @ some.T
+                step = max(1, min(TILE, max_memory // 192) // len(chosen))
                 for one in range(0, len(product), step):
                     values = product[one:one + step]
                     part = slice(start + one, start + one + len(values))
@@ -202,20 +201,20 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
     return Part(images, exact, bounds, tiles, is_exact=False)
 
 
-def tile_shape(n_query: int, n_gallery: int, dimension: int, itemsize: int,
+def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
                max_memory: int) -> tuple[int, int]:
     """Return how many queries and images one product takes within the memory.
 
     Examples
     --------
-    >>> tile_shape(3368, 19732, 2048, 4, 2**28)
-    (2730, 2730)
+    >>> tile_shape(3368, 19732, 4 * 2048, 2**28)
+    (910, 16384)
     """
-    # A quarter for the images and one for the queries, each as they are and scaled; the rest is
-    # for their product.
-    most = max(1, max_memory // 4 // (dimension * (4 + 2 * itemsize)))
-    columns = min(n_gallery, most)
-    return min(n_query, most, max(1, max_memory // 2 // (4 * columns))), columns
+    # Half for scaled images, for each tile costs every query something; a quarter for scaled
+    # queries and their product, and a quarter for the tiles that are counted in (three of them,
+    # 16 bytes a distance). Some hundred queries are enough for a quick product.
+    columns = min(n_gallery, max(1, max_memory // 2 // row_bytes))
+    return min(n_query, max(1, max_memory // 4 // (row_bytes + 4 * columns))), columns
 
 
 def squares(features: Array) -> Doubles:
@@ -255,14 +254,20 @@ def _in_chunks(work: Callable[[slice], Doubles], count: int, dimension: int) -> 
         return np.concatenate(list(pool.map(work, parts)))
 
 
-def _scaled(features: Array, scale: npt.NDArray[Any], precision: Any) -> Array:
-    """Divide each row by its scale; rows of scale 0 become NaN."""
+def _scaled(features: Array, rows: Integers, scales: npt.NDArray[Any], precision: Any) -> Array:
+    """Return some rows, ascending, each divided by its scale; those of scale 0 become NaN."""
+    scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
+    step = max(1, _CHUNK // features.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-        if features.dtype == precision and _fits(scale, precision):
-            quick: Array = features / scale.astype(precision)[:, np.newaxis]
-            return quick
-        slow: Array = (features / scale[:, np.newaxis]).astype(precision)
-    return slow
+        for start in range(0, len(rows), step):
+            some = rows[start:start + step]
+            whole = len(some) == some[-1] - some[0] + 1
+            chunk = features[some[0]:some[-1] + 1] if whole else features[some]
+            scale = scales[some]
+            if features.dtype == precision and _fits(scale, precision):
+                scale = scale.astype(precision)
+            scaled[start:start + step] = chunk / scale[:, np.newaxis]
+    return scaled
 
 
 def _fits(scale: npt.NDArray[Any], precision: Any) -> bool:

@@ -6,7 +6,7 @@ import re
 from reid_ref.validation import InputError
 
 #: Bytes to work in where that much is free. More makes nothing faster.
-DEFAULT = 192 * 2**20
+DEFAULT = 256 * 2**20
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 

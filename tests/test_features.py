@@ -388,9 +388,9 @@ def test_a_sloppy_product_is_noticed_and_made_again(monkeypatch, metric, normali
     scaled = features._scaled
     asked = []
 
-    def sloppy(array, scale, precision):
+    def sloppy(array, rows, scales, precision):
         asked.append(precision)
-        sharp = scaled(array, scale, precision)
+        sharp = scaled(array, rows, scales, precision)
         return sharp.astype(np.float16).astype(precision) if precision == np.float32 else sharp
 
     monkeypatch.setattr(features, "_scaled", sloppy)

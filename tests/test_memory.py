@@ -45,14 +45,13 @@ def test_free_memory_is_some():
     assert memory._free() > 0
 
 
-@pytest.mark.parametrize("dimension", [1, 64, 2048, 100_000])
-@pytest.mark.parametrize("itemsize", [1, 4, 8])
+@pytest.mark.parametrize("row_bytes", [4, 512, 16_384, 800_000])
 @pytest.mark.parametrize("budget", [1, 5000, 10**6, 10**9])
-def test_what_a_product_takes(dimension, itemsize, budget):
-    rows, columns = tile_shape(3000, 20000, dimension, itemsize, budget)
+def test_what_a_product_takes(row_bytes, budget):
+    rows, columns = tile_shape(3000, 20000, row_bytes, budget)
     assert 1 <= rows <= 3000 and 1 <= columns <= 20000
-    taken = (rows + columns) * dimension * (4 + 2 * itemsize) + 4 * rows * columns
-    assert taken <= budget or (rows == 1 and columns == 1)
+    taken = (rows + columns) * row_bytes + 4 * rows * columns
+    assert taken <= budget or rows == 1
 
 
 def made(n_query, n_gallery, dimension):
@@ -77,14 +76,14 @@ def peak(work):
 
 #: Beside the product: the tiles that are counted in (a thread makes up to four of them ahead, each
 #: with its candidates), pairs, squares and the result.
-BESIDE = 40 * MB
+BESIDE = 96 * MB
 
 
 @pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
                                                    ("dot", False)])
 def test_features_stay_within_the_memory(metric, normalize):
-    data = made(600, 30000, 64)
-    assert 600 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
+    data = made(1200, 30000, 64)
+    assert 1200 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
     taken = peak(lambda: evaluate(*data, metric, normalize, max_memory=24 * MB))
     assert taken < 24 * MB + BESIDE
 
@@ -100,6 +99,6 @@ def test_features_on_the_disk_are_never_all_in_memory(tmp_path):
 
 def test_a_matrix_is_not_copied():
     rng = np.random.default_rng(1)
-    distances = rng.random((2000, 10000), dtype=np.float32)
+    distances = rng.random((4000, 10000), dtype=np.float32)
     both = [Labels(rng.integers(-1, 300, n), rng.integers(1, 7, n)) for n in distances.shape]
     assert peak(lambda: evaluate_distances(distances, *both)) < BESIDE < distances.nbytes

@@ -146,13 +146,13 @@ progress
             distance_blocks(read_rows(query_features), read_rows(gallery_features), metric,
                             normalize, memory),
             query, gallery, by_rows, lists, progress)
-    others = {_feature_key(one) for one in asked} - set(ranked)
-    if others:
-        ranks = _rank_features(
-            partial(feature_parts, query_features, gallery_features, metric, normalize, memory),
-            query, gallery, {key[0] for key in others}, lists,
-            None if by_rows else _in_queries(progress, len(query)))
-        ranked.update({key: ranks[key[0]] for key in others})
+    # Ranks in gallery order are always exact ones: what is asked for besides changes no number.
+    exact = {key for key in map(_feature_key, asked) if key[1] == "gallery-order"}
+    if exact:
+        ranks = rank_features(
+            query_features, gallery_features, query, gallery, {key[0] for key in exact}, metric,
+            normalize, lists=lists, max_memory=memory, progress=None if by_rows else progress)
+        ranked.update({key: ranks[key[0]] for key in exact})
     made_of = features_made_of(query_features, gallery_features, metric, normalize)
     results = _summaries(asked, lambda one: ranked[_feature_key(one)], query, gallery, made_of,
                          curves, lists)
@@ -404,21 +404,53 @@ def rank_key(convention: Convention) -> RankKey:
 
 def _feature_key(convention: Convention) -> RankKey:
     """Features are ranked by exact distances, whatever precision sums then run in."""
-    if needs_rows(convention):
+    if convention.ties.startswith("numpy"):
         return rank_key(convention)
     return convention.ignored, "gallery-order", "double"
 
 
-def _rank_features(parts: Callable[..., list[Callable[[], Part]]], query: Labels,
-                   gallery: Labels, ignored: Iterable[Ignored], lists: IndexLists | None,
-                   tell: Callable[[float], object] | None) -> dict[Ignored, GoodRanks]:
-    """Rank features by products of single precision, or double where those are too far off."""
+def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                  ignored: Iterable[Ignored], metric: str = "euclidean", normalize: bool = True, *,
+                  lists: IndexLists | None = None, max_memory: int | str | None = None,
+                  progress: Progress | None = None) -> dict[Ignored, GoodRanks]:
+    """Rank features by exact distances, ties in gallery order.
+
+    Parameters
+    ----------
+    query_features, gallery_features : array or stored dataset
+        Checked before.
+    query, gallery, metric, normalize, lists, max_memory, progress
+        As for `evaluate`.
+    ignored : iterable of tuples of str
+        What is ignored; see `find_roles`.
+
+    Returns
+    -------
+    dict of tuple of str to GoodRanks
+        By what is ignored.
+
+    Raises
+    ------
+    InputError
+        NaN or Inf in a feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = Labels([7], [1]), Labels([8, 7], [2, 2])
+    >>> rank_features(np.eye(2)[:1], np.eye(2), *labels, [()])[()].rank
+    array([2])
+    """
+    parts = partial(feature_parts, query_features, gallery_features, metric, normalize,
+                    bytes_of(max_memory))
+    every = list(ignored)
     try:
-        return rank(in_parts(parts(), len(query), tell), query, gallery, ignored, lists)
-    except TooFarOff:
+        source = in_parts(parts(), len(query), _in_queries(progress, len(query)))
+        return rank(source, query, gallery, every, lists)
+    except TooFarOff:  # single precision is; double is not
         try:
-            return rank(in_parts(parts(precision=np.float64), len(query)), query, gallery,
-                        ignored, lists)
+            source = in_parts(parts(precision=np.float64), len(query))
+            return rank(source, query, gallery, every, lists)
         except TooFarOff:
             raise InputError("query_features, gallery_features: this machine's matrix products "
                              "are wrong even in double precision; use another BLAS") from None

@@ -5,7 +5,7 @@ import re
 
 from reid_ref.validation import InputError
 
-#: Bytes to work in where that much is free. More makes nothing faster.
+#: Bytes to work in where that much is free.
 DEFAULT = 256 * 2**20
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}

@@ -1,7 +1,8 @@
 """Distances and labels to `GoodRanks`, for all sets of ignored images at once.
 
 What is counted is shared: images labelled -1 and the others are counted apart and added up;
-the few images that a query ignores besides are taken off again, pair by pair.
+the few images that some convention ignores for one query are left out, and added again pair by
+pair for those that do not ignore them.
 
 Contents: `Source`, `in_parts`; `rank`, `good_ranks`, `argsort_ranks`.
 """
@@ -57,13 +58,10 @@ def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
         Called with shares of the work done; they add up to 1.
     """
     def measure(query: Integers, image: Integers) -> Array:
-        values: Array | None = None
-        for open_part in parts:
-            here, found = measure_part(open_part(), query, image)
-            if values is None:
-                values = np.empty(len(query), dtype=found.dtype)
-            values[here] = found
-        assert values is not None
+        found = [measure_part(open_part(), query, image) for open_part in parts]
+        values = np.empty(len(query), dtype=found[0][1].dtype)
+        for here, some in found:
+            values[here] = some
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:

@@ -19,8 +19,8 @@ from reid_ref.validation import Integers
 
 Array = npt.NDArray[Any]
 
-#: Distances in a tile that is counted in. Measured at three difficulties: half of
-#: it is slower by a tenth, for what each tile costs by itself; twice as much is hardly faster.
+#: Distances in a tile that is counted in: each tile costs something by itself, and a large one
+#: memory, up to 16 bytes a distance.
 TILE = 2_000_000
 
 

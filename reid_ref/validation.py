@@ -287,14 +287,6 @@ def check_choice(value: str, name: str, known: Iterable[str]) -> None:
                          + (f". Did you mean {near[0]!r}?" if near else ""))
 
 
-def check_block_size(block_size: int | None) -> None:
-    """Refuse a number of queries a block that is not a positive whole number."""
-    if block_size is not None and (
-            not isinstance(block_size, (int, np.integer)) or block_size < 1):
-        raise InputError(
-            f"block_size: expected a positive whole number of queries, got {block_size!r}")
-
-
 def _check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
     if array.ndim != 2:
         raise InputError(f"{name}: expected {what}, got {array.ndim}-D shape {array.shape}")

@@ -1,5 +1,6 @@
 """The public calls: what they answer, what they warn of, what they refuse."""
 import dataclasses
+import json
 import subprocess
 import sys
 import warnings
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import InputError, Labels, cli
 from reid_ref.distances import METRICS, TOLERANCE, distance_blocks, distance_matrix
+from reid_ref.features import feature_parts
 from tests import cases
 
 # Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
@@ -282,3 +284,50 @@ def test_no_convention_stumbles_over_queries_without_a_match(name, case):
         assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
         assert np.isnan(one.mean_ap) or 0 <= one.mean_ap <= 1
         assert np.isnan(one.cmc).all() or not np.isnan(one.cmc).any()
+
+
+@pytest.fixture
+def near_ties():
+    """Features of which the single-precision product orders many images wrongly."""
+    rng = np.random.default_rng(8)
+    centre = rng.random(64)
+    query, gallery = (Labels(rng.integers(0, 5, n), rng.integers(1, 4, n)) for n in (30, 200))
+    features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
+                for n in (30, 200)]
+    return *features, query, gallery
+
+
+def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
+    alone = reid_ref.evaluate(*near_ties, convention="torchreid")
+    blocks = distance_blocks(*near_ties[:2], "euclidean", True)
+    rounded = reid_ref.evaluate_distances(np.concatenate(list(blocks)), *near_ties[2:],
+                                          "torchreid")
+    assert alone.mean_ap != rounded.mean_ap  # or this test could not fail
+    together = reid_ref.evaluate_features(
+        *near_ties, ["cuhk03-single-shot", "torchreid", "open-reid-cuhk03"])
+    for name in ("torchreid", "cuhk03-single-shot"):
+        assert together[name].mean_ap == alone.mean_ap
+    np.testing.assert_array_equal(together["torchreid"].cmc, alone.cmc)
+
+
+def test_tie_bounds_and_camera_pairs_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
+    query_features, gallery_features, query, gallery = near_ties
+    path = tmp_path / "near.npz"
+    np.savez(path, query_f=query_features, gallery_f=gallery_features,
+             query_label=query.identity, query_cam=query.camera,
+             gallery_label=gallery.identity, gallery_cam=gallery.camera)
+    result = reid_ref.evaluate(*near_ties)
+    assert cli.main(["evaluate", str(path), "--ties", "bounds", "--json"]) == 0
+    bounds = json.loads(capsys.readouterr().out)
+    assert bounds["tied"] == result.counts.tied
+    assert bounds["worst"]["mAP"] <= result.mean_ap <= bounds["best"]["mAP"]
+    rounded = reid_ref.evaluate_distances(
+        distance_matrix(query_features, gallery_features, "euclidean", True), query, gallery)
+    assert not bounds["worst"]["mAP"] <= rounded.mean_ap <= bounds["best"]["mAP"]
+    assert cli.main(["camera-pairs", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    every = np.arange(len(gallery))
+    exact = feature_parts(query_features, gallery_features, "euclidean", True, 2**20)[0]().exact(
+        np.repeat(np.arange(len(query)), len(gallery)), np.tile(every, len(query)))
+    expected = reid_ref.camera_pairs(exact.reshape(len(query), -1), query, gallery)
+    np.testing.assert_array_equal(np.array(found["mAP"], float), expected.ap_matrix)

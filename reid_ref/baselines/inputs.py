@@ -23,7 +23,6 @@ from reid_ref.result import Labels
 from reid_ref.validation import InputError, as_integers, check_choice, check_finite_rows
 
 Array = npt.NDArray[Any]
-Paths = Sequence[str | os.PathLike[str]]
 
 _CUHK03 = {"labels", "camId", "train_idx", "query_idx", "gallery_idx"}
 _MARS_FILES = {

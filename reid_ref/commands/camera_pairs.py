@@ -9,6 +9,7 @@ from reid_ref.commands import common
 
 if TYPE_CHECKING:
     from reid_ref.camera_pairs import CameraPairs
+    from reid_ref.files import ResultFile
     from reid_ref.result import Doubles
 
 WIDTH = 80
@@ -35,7 +36,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.camera_pairs import RULES, camera_pairs_blocks, check_picture, heat_map
+    from reid_ref.camera_pairs import RULES, check_picture, heat_map
     from reid_ref.validation import check_choice
 
     check_choice(args.rule, "--rule", RULES)
@@ -43,8 +44,7 @@ def run(args: argparse.Namespace) -> int:
         common.check_writable(Path(args.plot))
         check_picture(args.plot)
     data = common.read_files(args)
-    pairs = camera_pairs_blocks(
-        common.distance_rows(args, data), data.query, data.gallery, args.rule)
+    pairs = _pairs(args, data)
     if args.plot is not None:
         heat_map(pairs, args.plot)
     fields = {"rule": pairs.rule, **common.made_of(args, data)}
@@ -55,6 +55,19 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(as_table(pairs, common.source(args, data), signature))
     return 0
+
+
+def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
+    from reid_ref.camera_pairs import IGNORED, camera_pairs_blocks, camera_pairs_of_ranks
+    from reid_ref.evaluate import rank_features
+
+    labels = data.query, data.gallery
+    if data.distances is not None:
+        return camera_pairs_blocks(common.distance_rows(args, data), *labels, args.rule)
+    ignored = tuple(IGNORED[args.rule])
+    ranks = rank_features(data.query_features, data.gallery_features, *labels, [ignored],
+                          args.metric, args.normalize)
+    return camera_pairs_of_ranks(ranks[ignored], *labels, args.rule)
 
 
 def _signature(fields: dict[str, str], n_query: int, n_gallery: int) -> str:

@@ -164,22 +164,31 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
                 lists: IndexLists | None) -> int:
     from reid_ref import report
-    from reid_ref.evaluate import rank_blocks, rank_key, warn_unmatched
+    from reid_ref.curves import Curves
+    from reid_ref.evaluate import rank_blocks, rank_features, rank_key, warn_unmatched
     from reid_ref.summary import summarize
     from reid_ref.ties import check_rule, tie_bounds
-    from reid_ref.validation import InputError
+    from reid_ref.validation import InputError, check_lists
 
     if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
                          "--per-query and other formats")
     check_rule(convention)
+    check_lists(lists, [convention.name] if "listed as junk" in convention.ignored else [],
+                data.query, data.gallery)
+    labels = data.query, data.gallery
     with common.progress_bar(len(data.query)) as bar:
-        ranked, curves = rank_blocks(
-            common.distance_rows(args, data), data.query, data.gallery, [convention], lists,
-            None if bar is None else bar.update)
-    ranks = ranked[rank_key(convention)]
-    warn_unmatched(summarize(ranks, data.query, data.gallery, convention, {}, curves),
-                   data.query, data.gallery)
+        progress = None if bar is None else bar.update
+        if data.distances is not None:
+            ranked, _ = rank_blocks(common.distance_rows(args, data), *labels, [convention],
+                                    lists, progress)
+            ranks = ranked[rank_key(convention)]
+        else:  # any order of ties has the same groups
+            ranks = rank_features(
+                data.query_features, data.gallery_features, *labels, [convention.ignored],
+                args.metric, args.normalize, lists=lists, progress=progress)[convention.ignored]
+    curves = Curves([convention], *labels)
+    warn_unmatched(summarize(ranks, *labels, convention, {}, curves), *labels)
     bounds = tie_bounds(ranks, convention, len(data.gallery))
     if args.format == "json":
         common.print_json({

@@ -1,19 +1,30 @@
 """Conventions: what an evaluator counts, and how, as frozen records.
 
 A number of this field means nothing without its convention. A record says everything that
-could change the number, where it comes from, and in which direction it differs from `matlab`.
+could change the number, where it comes from, and in which direction it differs from `matlab`. A
+toolbox's name stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
 
-Contents: the choices, each a table of its values; `Convention`; `CONVENTIONS`.
+Contents: the choices, each a table of its values; `Convention`; `CONVENTIONS`, `FUNCTIONS`,
+`NOT_IN_ALL`; `find_convention`, `find_conventions`.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
-from reid_ref.validation import InputError, check_choice
+from reid_ref.roles import JUNK
+from reid_ref.validation import InputError, Integers, check_choice
+
+#: Which images a toolbox's loader passes on to its evaluator.
+LOADS = {
+    "all images": "all images",
+    "without label -1": "all images but those labelled -1, which are neither query nor gallery",
+}
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
 IGNORED = {
@@ -81,22 +92,26 @@ ARITHMETIC = {
 }
 
 _CHOICES: dict[str, Any] = {
-    "ap": AP_RULES, "recall": RECALL, "unmatched": UNMATCHED, "ties": TIES,
+    "loads": LOADS, "ap": AP_RULES, "recall": RECALL, "unmatched": UNMATCHED, "ties": TIES,
     "junk_match": JUNK_MATCH, "cmc": CMC, "arithmetic": ARITHMETIC,
 }
 
 
 @dataclass(frozen=True)
 class Convention:
-    """How one evaluator turns distances and labels into numbers.
+    """How one toolbox turns distances and labels into numbers: its loader and its evaluator.
 
     Parameters
     ----------
     name : str
     source : str
-        Repository, commit and file that it follows.
+        Repository, commit and file of the evaluator.
     differences : tuple of str
         What it does otherwise than `matlab`, numbered, with the direction of the effect.
+    loads : str
+        A key of `LOADS`: the images that the toolbox's loader passes on.
+    loader : str
+        File and line of the loader, where it leaves images out.
     ignored : tuple of str
         Keys of `IGNORED`.
     ap : str
@@ -117,8 +132,10 @@ class Convention:
 
     Examples
     --------
-    >>> CONVENTIONS["torchreid"].ap, CONVENTIONS["torchreid"].ignored
-    ('step', ('same identity, same camera',))
+    >>> CONVENTIONS["torchreid"].ap, CONVENTIONS["torchreid"].loads
+    ('step', 'without label -1')
+    >>> CONVENTIONS["torchreid-function"].loads
+    'all images'
     >>> CONVENTIONS["torchreid"].replace(name="mine", ties="reversed").ties
     'reversed'
     """
@@ -126,6 +143,8 @@ class Convention:
     name: str
     source: str = field(repr=False)
     differences: tuple[str, ...] = field(default=(), repr=False)
+    loads: str = "all images"
+    loader: str = field(default="", repr=False)
     ignored: tuple[str, ...] = ("label -1", "same identity, same camera")
     ap: str = "trapezoid"
     recall: str = "existing"
@@ -146,6 +165,12 @@ class Convention:
         if "listed as junk" in self.ignored and len(self.ignored) > 1:
             raise InputError("ignored: 'listed as junk' stands alone, since lists name every "
                              f"ignored image; got {', '.join(self.ignored)}")
+        if self.needs_lists and self.cmc == "single-gallery-shot-other-cameras":
+            raise InputError("cmc: 'single-gallery-shot-other-cameras' leaves out images by their "
+                             "camera, 'listed as junk' by lists alone; choose another of the two")
+        if self.needs_lists and self.loads != "all images":
+            raise InputError(f"loads: lists name every ignored image, got {self.loads!r}; leave "
+                             "it at 'all images'")
         if isinstance(self.cmc_length, str):
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
         else:
@@ -163,6 +188,22 @@ class Convention:
                 raise InputError("top_k: a list that is cut off needs an order of ties, "
                                  "got ties 'grouped'")
 
+    @property
+    def needs_lists(self) -> bool:
+        """Whether good and junk images come from lists."""
+        return "listed as junk" in self.ignored
+
+    @property
+    def not_ranked(self) -> tuple[str, ...]:
+        """Keys of `IGNORED`: what no ranked list holds, ignored or never loaded."""
+        if self.loads == "all images" or "label -1" in self.ignored:
+            return self.ignored
+        return ("label -1", *self.ignored)
+
+    def loaded(self, identity: Integers) -> npt.NDArray[np.bool_]:
+        """Return which images the loader passes on: bool, shape of `identity`."""
+        return loaded_images(identity, self.loads)
+
     def replace(self, **changes: Any) -> Convention:
         """Return a convention of your own: this one with some choices changed.
 
@@ -172,9 +213,17 @@ class Convention:
         if unknown:
             check_choice(unknown[0], "replace", self.__dataclass_fields__)
         words = ",".join(f"{key}={as_text(value)}" for key, value in changes.items()
-                         if key not in ("name", "source", "differences"))
+                         if key not in ("name", "source", "differences", "loader"))
         name = f"{self.name}[{words}]" if words else self.name
         return replace(self, **{"name": name, **changes})
+
+
+def loaded_images(identity: Integers, loads: str) -> npt.NDArray[np.bool_]:
+    """Return which images a loader of that kind passes on: bool, shape of `identity`."""
+    if loads == "all images":
+        return np.ones(len(identity), dtype=np.bool_)
+    known: npt.NDArray[np.bool_] = identity != JUNK
+    return known
 
 
 def _check_count(value: Any, name: str) -> None:
@@ -189,7 +238,12 @@ def as_text(value: Any) -> str:
 
 _STEP = "AP by the step rule: higher, never lower"
 _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
-    "has none (its loader drops them)"
+    "has none"
+_OPEN_REID_SETS = "Its loader takes every image of the test identities as query and as gallery " \
+    "(Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here the file's own " \
+    "queries and gallery are ranked: either way"
+_NOT_LOADED = "Images labelled -1 are not loaded, where matlab ignores them: the same, but a " \
+    "query labelled -1 is left out"
 _DROP = "A query without a good image is dropped: higher"
 _ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
     "processor; here ties keep gallery order (ties='numpy' meets it exactly): either way"
@@ -226,7 +280,7 @@ _TRIPLET = Convention(
         "either way"),
     ap="sklearn-0.19", unmatched="drop-from-map")
 
-CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention in (
+_EVALUATORS = (
     Convention(
         name="matlab",
         source="zhunzhong07/person-re-ranking 278f2c7, evaluation/utils/evaluation.m; "
@@ -384,7 +438,51 @@ CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention
             "query's own camera are good: mostly higher",
             "Recall is over the good images found in the list: higher where the list is cut"),
         ignored=(), ap="step", recall="found"),
-)}
+)
+
+_TORCHREID_LOADER = "KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/image/" \
+    "market1501.py:71,79"
+_OPEN_REID_LOADER = "Cysu/open-reid 3293ca7, reid/datasets/market1501.py:68"
+#: Evaluators that rank label -1 as a wrong answer, and never meet it: the line of their toolbox's
+#: loader that leaves these images out.
+_LOADERS = {
+    "torchreid": _TORCHREID_LOADER,
+    "torchreid-cython": _TORCHREID_LOADER,
+    "fast-reid": "JDAI-CV/fast-reid c9bc3ce, fastreid/data/datasets/market1501.py:79",
+    "reid-strong-baseline": "michuanhaohao/reid-strong-baseline 3da7e6f, "
+                            "data/datasets/market1501.py:71,78",
+    "reid-survey": "mangye16/ReID-Survey 38f5912, data/datasets/market1501.py:67,74",
+    "open-reid": _OPEN_REID_LOADER,
+    "open-reid-sklearn-0.18": _OPEN_REID_LOADER,
+    "open-reid-allshots": _OPEN_REID_LOADER,
+    "open-reid-allshots-sklearn-0.18": _OPEN_REID_LOADER,
+    "open-reid-cuhk03": _OPEN_REID_LOADER,
+    "open-reid-cuhk03-sklearn-0.18": _OPEN_REID_LOADER,
+    "cuhk03-single-shot": _TORCHREID_LOADER,
+    "cuhk03-single-shot-draws": _TORCHREID_LOADER,
+}
+
+
+def _with_loader(evaluator: Convention) -> Convention:
+    """Return what users of the toolbox see: its loader, then its evaluator."""
+    if evaluator.name not in _LOADERS:
+        return evaluator
+    differences = [text.partition(". ")[2].removesuffix(".").replace(_JUNK_WRONG, _NOT_LOADED)
+                   for text in evaluator.differences]
+    if evaluator.name.startswith("open-reid"):
+        differences.append(_OPEN_REID_SETS)
+    return evaluator.replace(
+        name=evaluator.name, loads="without label -1", loader=_LOADERS[evaluator.name],
+        differences=_numbered(*differences))
+
+
+#: The bare functions, by the name of their toolbox: what they make of arrays that hold images
+#: labelled -1, which its loader never passes on.
+FUNCTIONS = {name: f"{name}-function" for name in _LOADERS}
+
+CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention in (
+    *(_with_loader(one) for one in _EVALUATORS),
+    *(one.replace(name=FUNCTIONS[one.name]) for one in _EVALUATORS if one.name in FUNCTIONS))}
 
 #: Conventions that `--convention all` leaves out, with the reason.
 NOT_IN_ALL = {
@@ -396,6 +494,9 @@ NOT_IN_ALL = {
     "open-reid-cuhk03": "takes long on a large gallery; ask for it by name",
     "open-reid-cuhk03-sklearn-0.18": "takes long on a large gallery; ask for it by name",
 }
+NOT_IN_ALL.update({function: NOT_IN_ALL.get(
+    name, "the evaluator without its toolbox's loader; ask for it by name")
+    for name, function in FUNCTIONS.items()})
 
 
 def find_convention(convention: str | Convention) -> Convention:
@@ -410,3 +511,30 @@ def find_convention(convention: str | Convention) -> Convention:
         return convention
     check_choice(convention, "convention", CONVENTIONS)
     return CONVENTIONS[convention]
+
+
+def find_conventions(conventions: str | Convention | Iterable[str | Convention],
+                     ) -> list[Convention]:
+    """Return the records of one or several names.
+
+    Raises
+    ------
+    InputError
+        An unknown name, none, or two records of one name.
+
+    Examples
+    --------
+    >>> [one.name for one in find_conventions("matlab")]
+    ['matlab']
+    """
+    if isinstance(conventions, (str, Convention)):
+        conventions = [conventions]
+    found = [find_convention(one) for one in conventions]
+    names = [one.name for one in found]
+    if not names:
+        raise InputError("conventions: expected at least one, got none")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"conventions: expected different names, got {twice[0]!r} twice; "
+                         "replace(name=...) gives one of them another")
+    return found

@@ -29,8 +29,11 @@ class Curves:
     """
 
     def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels) -> None:
-        self._n_query, self._gallery = len(query), gallery
-        keys = [self._key(one) for one in conventions if one.cmc in _OVER_IDENTITIES]
+        self._gallery = gallery
+        over_identities = {self._key(one): one for one in conventions
+                           if one.cmc in _OVER_IDENTITIES}
+        self._loaded = {key: one.loaded(gallery.identity) for key, one in over_identities.items()}
+        keys = list(over_identities)
         self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in keys}
         # Each has a seed of its own: what it draws depends on nothing else that is asked for.
         self._random = {key: np.random.RandomState(0) for key in keys}
@@ -39,9 +42,11 @@ class Curves:
             lists: IndexLists | None = None) -> None:
         """Take the next block: distances of shape (n_block, n_gallery), its labels and lists."""
         for key, parts in self._parts.items():
-            cmc, ignored, length, ties, arithmetic = key
-            values = distances.astype(np.float32) if arithmetic == "float32" else distances
-            arguments = values, query, self._gallery, ignored
+            cmc, ignored, length, ties, arithmetic, _ = key
+            there = self._loaded[key]
+            values = distances if there.all() else distances[:, there]
+            values = values.astype(np.float32) if arithmetic == "float32" else values
+            arguments = values, query, self._gallery[there], ignored
             if cmc == "identities":
                 parts.append(identities.identity_ranks(*arguments, ties, lists))
             elif cmc == "single-gallery-shot-draws":
@@ -50,12 +55,16 @@ class Curves:
             else:
                 parts.append(identities.single_gallery_shot(*arguments, length, ties, lists))
 
-    def curve(self, ranks: GoodRanks, convention: Convention) -> Doubles:
-        """Return the CMC curve: shape (length,), Rank-k is entry k - 1."""
+    def curve(self, ranks: GoodRanks, convention: Convention,
+              there: npt.NDArray[np.bool_]) -> Doubles:
+        """Return the CMC curve: shape (length,), Rank-k is entry k - 1.
+
+        `ranks` are those of the queries that are loaded, which `there` marks among all.
+        """
         drops = convention.unmatched == "drop"
-        n_query = int(np.count_nonzero(ranks.n_good)) if drops else self._n_query
+        n_query = int(np.count_nonzero(ranks.n_good)) if drops else len(ranks.n_good)
         if convention.cmc in _OVER_IDENTITIES:
-            values = np.concatenate(self._parts[self._key(convention)])
+            values = np.concatenate(self._parts[self._key(convention)])[there]
             if convention.cmc == "identities":
                 counts = np.bincount(values, minlength=self._length(convention) + 1)[1:]
                 # SYSU-MM01's script adds up shares, not counts.
@@ -79,14 +88,14 @@ class Curves:
         if convention.cmc == "single-gallery-shot-other-cameras":
             ignored = (*ignored, "same camera")
         return (convention.cmc, ignored, self._length(convention), convention.ties,
-                convention.arithmetic)
+                convention.arithmetic, convention.loads)
 
     def _length(self, convention: Convention, ranks: GoodRanks | None = None) -> int:
-        n_gallery = len(self._gallery)
+        identity = self._gallery.identity[convention.loaded(self._gallery.identity)]
         if not isinstance(convention.cmc_length, str):
-            return min(int(convention.cmc_length), n_gallery)
+            return min(int(convention.cmc_length), len(identity))
         if convention.cmc_length == "identities" or convention.cmc == "identities":
-            return len(np.unique(self._gallery.identity))
+            return len(np.unique(identity))
         if convention.cmc_length == "shortest" and ranks is not None:
-            return max(1, int(ranks.n_kept.min()))
-        return n_gallery
+            return max(1, int(ranks.n_kept.min(initial=len(identity))))
+        return len(identity)

@@ -114,7 +114,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     of_query, of_gallery = check_feature_shapes(
         _stand_in(query_features, "query_features"),
         _stand_in(gallery_features, "gallery_features"), query, gallery)
-    check_lists(lists, [convention.name] if "listed as junk" in convention.ignored else [],
+    check_lists(lists, [convention.name] if convention.needs_lists else [],
                 query, gallery)
     made_of = features_made_of(of_query, of_gallery, metric, normalize)
     if lists is not None:
@@ -125,7 +125,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
                        normalize, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client)
-    ranks = rank(source, query, gallery, [convention.ignored], lists)[convention.ignored]
+    ranks = rank(
+        source, query, gallery, [convention.not_ranked], lists)[convention.not_ranked]
     result = summarize(ranks, query, gallery, convention, made_of, Curves([], query, gallery))
     warn_unmatched(result, query, gallery)
     return result

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.conventions import Convention, find_convention
+from reid_ref.conventions import Convention, find_conventions, loaded_images
 from reid_ref.counts import TooFarOff
 from reid_ref.curves import Curves, needs_rows
 from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
@@ -133,7 +133,7 @@ progress
     {'matlab': 1.0, 'torchreid': 1.0}
     """
     check_choice(metric, "metric", METRICS)
-    asked = _asked(conventions)
+    asked = find_conventions(conventions)
     memory = bytes_of(max_memory)
     query_features, gallery_features = check_feature_shapes(
         query_features, gallery_features, query, gallery)
@@ -333,7 +333,7 @@ def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: 
     InputError
         No convention, two of one name, lists that are missing, complex distances.
     """
-    asked = _asked(conventions)
+    asked = find_conventions(conventions)
     names = [one.name for one in asked]
     results = evaluate_each(blocks, query, gallery, asked, made_of, lists, progress)
     return dict(zip(names, results))
@@ -374,7 +374,7 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
     for block in blocks:
         check_real_distances(block)
         part = slice(done, done + len(block))
-        rows = Labels(query.identity[part], query.camera[part])
+        rows = query[part]
         own_lists = lists and lists.of_queries(part)
         with ThreadPoolExecutor(1) as pool:
             nan_here = pool.submit(_count_nan, block)
@@ -392,21 +392,24 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
     return {key: concatenate(ranks) for key, ranks in parts.items()}, curves
 
 
-#: What ranks depend on: what is ignored, the order of ties, the precision of the distances.
-RankKey = tuple[Ignored, str, str]
+#: What ranks depend on: what is ignored, the order of ties, the precision of the distances, and
+#: what is loaded.
+RankKey = tuple[Ignored, str, str, str]
 
 
 def rank_key(convention: Convention) -> RankKey:
     """Return what this convention's ranks depend on; orders that counts give count as one."""
-    order = convention.ties if convention.ties.startswith("numpy") else "gallery-order"
-    return convention.ignored, order, convention.arithmetic
+    if convention.ties.startswith("numpy"):
+        # Its order of equal distances depends on everything that is sorted.
+        return (convention.not_ranked, convention.ties, convention.arithmetic, convention.loads)
+    return convention.not_ranked, "gallery-order", convention.arithmetic, "all images"
 
 
 def _feature_key(convention: Convention) -> RankKey:
     """Features are ranked by exact distances, whatever precision sums then run in."""
     if convention.ties.startswith("numpy"):
         return rank_key(convention)
-    return convention.ignored, "gallery-order", "double"
+    return convention.not_ranked, "gallery-order", "double", "all images"
 
 
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
@@ -474,7 +477,8 @@ def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: s
             ranks[key] = shared[key[0]]
             if key[1] != "gallery-order":
                 roles = find_roles(query, gallery, key[0], lists)
-                ranks[key] = argsort_ranks(ranks[key], distances, roles, key[1])
+                there = loaded_images(gallery.identity, key[3])
+                ranks[key] = argsort_ranks(ranks[key], distances, roles, key[1], there)
     return ranks
 
 
@@ -482,30 +486,19 @@ def _itself(part: Part) -> Part:
     return part
 
 
-def _asked(conventions: Iterable[str | Convention]) -> list[Convention]:
-    asked = [find_convention(convention) for convention in conventions]
-    names = [one.name for one in asked]
-    if not names:
-        raise InputError("conventions: expected at least one, got none")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"conventions: expected different names, got {twice[0]!r} twice; "
-                         "replace(name=...) gives one of them another")
-    return asked
-
-
 def _check_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,
                  gallery: Labels) -> None:
-    check_lists(lists, [one.name for one in conventions if "listed as junk" in one.ignored],
+    check_lists(lists, [one.name for one in conventions if one.needs_lists],
                 query, gallery)
 
 
 def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
                query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
                lists: IndexLists | None) -> list[Result]:
-    if lists is not None:
-        made_of = {**made_of, "lists": lists.fingerprint()}
-    results = [summarize(ranks_of(one), query, gallery, one, made_of, curves) for one in asked]
+    listed = {} if lists is None else {"lists": lists.fingerprint()}
+    results = [summarize(ranks_of(one), query, gallery, one,
+                         {**made_of, **(listed if one.needs_lists else {})}, curves)
+               for one in asked]
     warn_unmatched(results[0], query, gallery)
     return results
 
@@ -533,7 +526,7 @@ def _count_nan(block: npt.NDArray[Any]) -> int:
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     """Warn of queries without a good image: how many, why, the first ones, the way out."""
-    unmatched = np.flatnonzero(result.per_query.fate != "fine")
+    unmatched = np.flatnonzero(~np.isin(result.per_query.fate, ("fine", "not loaded")))
     if not unmatched.size:
         return
     if len(np.union1d(query.camera, gallery.camera)) == 1:
@@ -543,9 +536,10 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
         way_out = "check that identities and cameras are numbered alike on both sides"
     first = ", ".join(str(k) for k in unmatched[:5])
     fates = ", ".join(f"{count} {name}" for name, count in result.counts.fate.items()
-                      if count and name != "fine")
+                      if count and name not in ("fine", "not loaded"))
+    n_loaded = len(query) - result.counts.fate["not loaded"]
     counts_as = ("count as NaN" if np.isnan(result.mean_ap) else
-                 "count as AP 0" if result.counted == len(query) else "are left out")
+                 "count as AP 0" if result.counted == n_loaded else "are left out")
     warn(
-        f"{unmatched.size} of {len(query)} queries have no good image ({fates}; first: {first}): "
+        f"{unmatched.size} of {n_loaded} queries have no good image ({fates}; first: {first}): "
         f"they {counts_as}; {way_out}")

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.conventions import (
-    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED, Convention,
-    find_convention)
+    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED,
+    Convention, find_convention)
 from reid_ref.evaluate import evaluate_each, row_blocks
 from reid_ref.result import IndexLists, Labels, Result
 from reid_ref.roles import JUNK, query_roles
@@ -132,7 +132,7 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     >>> query, gallery = Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])
     >>> way = explain(np.array([[.2, .1, .3]]), query, gallery)
     >>> [(step.choice, step.value, round(step.result.mean_ap, 4)) for step in way.steps[:2]]
-    [('ignored', 'without label -1', 0.4167), ('ap', 'step', 0.5833)]
+    [('loads', 'without label -1', 0.4167), ('ap', 'step', 0.5833)]
     >>> float(sum(way.map_effects())) == way.end.mean_ap - way.start.mean_ap
     True
     """
@@ -157,7 +157,13 @@ def _chain(origin: Convention,
            target: Convention) -> Iterator[tuple[str, str, str, Convention]]:
     """Yield the choice, its value, its meaning and the convention after each change."""
     now = origin
-    for rule in origin.ignored:
+    if origin.loads != target.loads:
+        # What is not loaded cannot be ignored as well: one step tells what becomes of label -1.
+        label = tuple(rule for rule in target.ignored if rule == "label -1")
+        others = tuple(rule for rule in now.ignored if rule != "label -1")
+        now = now.replace(loads=target.loads, loader=target.loader, ignored=label + others)
+        yield "loads", target.loads, f"loaded are {LOADS[target.loads]}", now
+    for rule in now.ignored:
         if rule not in target.ignored:
             now = now.replace(ignored=tuple(one for one in now.ignored if one != rule))
             yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule]}", now
@@ -208,8 +214,8 @@ class ListedImage:
         Gallery index from 0, and its labels.
     distance : float
     role : str
-        good, junk (label -1), junk (same camera), distractor, wrong, as the first convention
-        has it; an image it does not ignore is never junk.
+        good, junk (label -1), junk (same camera), not loaded, distractor, wrong, as the first
+        convention has it; an image it does not ignore is never junk.
     """
 
     place: int
@@ -246,14 +252,15 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     >>> for image in ranked_list(np.array([.3, .1, .2]), Labels([7], [1]),
     ...         Labels([7, -1, 7], [2, 2, 1]), [CONVENTIONS["matlab"], CONVENTIONS["torchreid"]]):
     ...     print(image.place, image.ranks, image.role)
-    1 (None, 1) junk (label -1)
+    1 (None, None) junk (label -1)
     2 (None, None) junk (same camera)
-    3 (1, 2) good
+    3 (1, 1) good
     """
     order = np.argsort(row, kind="stable")
     place_of = np.argsort(order)
-    roles = [query_roles(query, gallery, one.ignored, lists)(0) for one in conventions]
+    roles = [query_roles(query, gallery, one.not_ranked, lists)(0) for one in conventions]
     ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
+    loaded = conventions[0].loaded(gallery.identity)
     good = set(roles[0][0].tolist())
     hits = [place for place, image in enumerate(order) if int(image) in good]
     shown = {place + step for place in hits for step in range(-around, around + 1)}
@@ -264,7 +271,7 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
                     for rank, (_, kept) in zip(ranks, roles)),
         image=int(image), identity=int(gallery.identity[image]),
         camera=int(gallery.camera[image]), distance=float(row[image]),
-        role=_role(int(image), good, roles[0][1], gallery))
+        role=(_role(int(image), good, roles[0][1], gallery) if loaded[image] else "not loaded"))
         for place, image in enumerate(order) if place in shown]
 
 

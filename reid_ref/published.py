@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib import resources
 
+from reid_ref.validate import hit_counts
 from reid_ref.validation import InputError, check_choice
 
 
@@ -32,12 +34,16 @@ class Published:
         Unique name, ``dataset/method``.
     dataset, split : str
     n_query : str
-        Number of queries of the dataset's standard protocol, where there is one.
+        Number of queries that the code of the source ranks, where known: those of the dataset's
+        protocol but for open-reid.
     method, backbone, protocol, rerank : str
     rank1, rank5, rank10, rank20, mAP, mINP : str
         Percent, with the digits that were printed.
     evaluator : str
         What the code of the source does at that commit.
+    label_minus_1 : {"loaded", "not loaded", ""}
+        Whether images labelled -1 reached that evaluator; empty where the dataset has none, or
+        where it is not known.
     source_paper, source_repo, source_path, source_commit : str
     note : str
         What to know before trusting the digits.
@@ -58,6 +64,7 @@ class Published:
     mAP: str
     mINP: str
     evaluator: str
+    label_minus_1: str
     source_paper: str
     source_repo: str
     source_path: str
@@ -66,8 +73,11 @@ class Published:
 
     @property
     def is_suspect(self) -> bool:
-        """A Rank-k is not k/N over the protocol's N queries: see `note`."""
-        return "not k/" in self.note
+        """A printed Rank-k is no k/N over its N queries, rounded: see `note`."""
+        printed = (self.rank1, self.rank5, self.rank10, self.rank20)
+        return bool(self.n_query) and any(
+            hit_counts(Decimal(text), int(self.n_query)).rounding != "rounded"
+            for text in printed if text)
 
 
 @cache

@@ -165,20 +165,27 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     part = matrix_part(distances)
     ranks = rank(in_parts([lambda: part], len(query)), query, gallery, [one], lists)[one]
     if ties.startswith("numpy"):
-        return argsort_ranks(ranks, distances, find_roles(query, gallery, one, lists), ties)
+        return argsort_ranks(ranks, distances, find_roles(query, gallery, one, lists), ties,
+                             np.ones(len(gallery), dtype=bool))
     return ranks
 
 
-def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str) -> GoodRanks:
-    """Return the ranks as numpy's default sort leaves equals: they depend on the processor."""
+def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
+                  there: Mask) -> GoodRanks:
+    """Return the ranks as numpy's default sort leaves equals: they depend on the processor.
+
+    `there` marks the gallery images that are sorted; nothing else can be good and kept.
+    """
     n_query, n_gallery = distances.shape
+    sorted_images = np.flatnonzero(there)
     everything = np.empty(len(roles.good), dtype=np.int64)
     kept_pairs = []
-    place = np.empty(n_gallery, dtype=np.int64)
+    place = np.zeros(n_gallery, dtype=np.int64)
     for k in range(n_query):
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
-        kept, order = roles.kept(k, n_gallery), in_order(distances[k], ties)
-        place[order] = np.arange(n_gallery)
+        kept = roles.kept(k, n_gallery)
+        order = sorted_images[in_order(distances[k, sorted_images], ties)]
+        place[order] = np.arange(len(order))
         up_to = np.cumsum(kept[order])
         good = roles.good[pairs]
         everything[pairs] = up_to[place[good]] + ~kept[good]

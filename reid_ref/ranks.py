@@ -131,6 +131,22 @@ def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
                        for name in GoodRanks.__dataclass_fields__))
 
 
+def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
+    """Return the ranks of some queries; `chosen` has shape (n,).
+
+    Examples
+    --------
+    >>> of_queries(from_lists([[1, 4, 5], [6]]), np.array([False, True])).rank
+    array([6])
+    """
+    if chosen.all():
+        return ranks
+    entries = np.repeat(chosen, ranks.found)
+    return GoodRanks(**{name: getattr(ranks, name)[
+        entries if name in ("rank", "nearer", "tied", "image") else chosen]
+        for name in GoodRanks.__dataclass_fields__})
+
+
 def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
     """Return what is left of every ranked list after its first `top_k` kept images.
 

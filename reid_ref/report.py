@@ -64,7 +64,10 @@ def rank_rows(cmc: Doubles) -> list[tuple[str, float]]:
 def fates(counts: Counts) -> str:
     """Return the queries by fate, in words; fates that no query met are left out."""
     words = [f"{counts.fate['fine']:,} with a good image"]
-    words += [f"{n:,} without ({name})" for name, n in counts.fate.items() if n and name != "fine"]
+    words += [f"{n:,} without ({name})" for name, n in counts.fate.items()
+              if n and name not in ("fine", "not loaded")]
+    if counts.fate["not loaded"]:
+        words.append(f"{counts.fate['not loaded']:,} labelled -1 (not loaded)")
     return ", ".join(words)
 
 
@@ -83,6 +86,10 @@ def side_by_side(answers: dict[str, tuple[float, Doubles]], difference: float) -
 
 
 def _gallery(counts: Counts) -> str:
+    if counts.gallery_not_loaded:
+        return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} labelled -1 are "
+                f"not, the toolbox's loader leaves them out; {counts.gallery_distractors:,} of "
+                "the loaded are distractors (label 0)")
     if counts.gallery_kept < counts.gallery:
         return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1); "
                 f"{counts.gallery_distractors:,} of the kept are distractors (label 0)")

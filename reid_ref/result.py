@@ -4,6 +4,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,11 @@ FATES = {
     "fine": "at least one good image",
     "identity absent": "no gallery image has the query's identity",
     "only same camera": "the query's identity is in the gallery, but only on its own camera",
+    "only same location": "the same, where a location is what is ignored",
+    "none listed": "the query's list of good images is empty",
     "only junk": "the query is labelled -1, so all of its good images are junk too",
     "nothing kept": "every gallery image is junk for this query",
+    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
 }
 
 
@@ -60,6 +64,10 @@ class Labels:
 
     def __len__(self) -> int:
         return len(self.identity)
+
+    def __getitem__(self, images: slice | npt.NDArray[Any]) -> Labels:
+        """Return the labels of some images: a slice, a mask or an array of indices."""
+        return Labels(self.identity[images], self.camera[images])
 
 
 @dataclass(frozen=True)
@@ -152,12 +160,14 @@ class Counts:
     query, gallery : int
         Images on either side.
     gallery_junk : int
-        Gallery images labelled -1: ignored for every query.
+        Gallery images labelled -1.
+    gallery_not_loaded : int
+        Those of them that the toolbox's loader leaves out.
     gallery_distractors : int
         Gallery images labelled 0: wrong answers for every query but those labelled 0.
     gallery_kept : int
-        Gallery images not labelled -1. For each query, those of its identity on its own
-        camera are ignored as well.
+        Gallery images that are loaded, and not ignored for every query. For each query, those
+        of its identity on its own camera are ignored as well.
     good, junk_same_camera : int
         Pairs of query and gallery image, over all queries: good ones, and those ignored
         otherwise than for their label (the query's identity on its own camera).
@@ -179,6 +189,7 @@ class Counts:
     query: int
     gallery: int
     gallery_junk: int
+    gallery_not_loaded: int
     gallery_distractors: int
     gallery_kept: int
     good: int

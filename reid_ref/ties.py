@@ -18,8 +18,9 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.conventions import Convention
 from reid_ref.metrics import AP_RULES
-from reid_ref.ranks import GoodRanks, forget_junk_matches
+from reid_ref.ranks import GoodRanks
 from reid_ref.result import Doubles
+from reid_ref.summary import as_asked, cut_off
 from reid_ref.validation import InputError, Integers
 
 #: Rules of which the expectation is known.
@@ -50,11 +51,11 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     Parameters
     ----------
     ranks : GoodRanks
-        Of this convention, in any order of ties.
+        Of the queries that this convention loads, in any order of ties.
     convention : Convention
         With AP by trapezoid or step, in double, and the CMC of first matches.
     length : int
-        Ranks of the CMC curve.
+        Of the CMC curve, in ranks.
 
     Raises
     ------
@@ -73,8 +74,7 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     (1.0, 0.25, 0.625, array([0.5, 1. ]))
     """
     check_rule(convention)
-    if convention.junk_match == "never":
-        ranks = forget_junk_matches(ranks)
+    ranks = cut_off(as_asked(ranks, convention), convention)
     groups, before, hits = metrics.tie_groups(ranks)
     place = ranks.nth - np.repeat(before, hits)  # among the good ones of its group
     best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)

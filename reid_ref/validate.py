@@ -44,6 +44,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reid_ref.conventions import (
+    CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions)
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranks import from_lists
 from reid_ref.result import Labels
@@ -51,7 +53,6 @@ from reid_ref.roles import JUNK
 from reid_ref.validation import InputError, Integers, each_warning_once
 
 if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
     from reid_ref.published import Published
     from reid_ref.result import Result
@@ -279,7 +280,7 @@ def _unit(printed: Decimal) -> Decimal:
 
 
 def validate(data: ResultFile, figure: Figure,
-             conventions: Iterable[str | Convention] | None = None, *,
+             conventions: Iterable[str | Convention] | None = None, *, label_minus_1: str = "",
              progress: Callable[[int], object] | None = None) -> Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
@@ -289,7 +290,12 @@ def validate(data: ResultFile, figure: Figure,
         What `reid_ref.files.read_result` returns.
     figure : Figure
     conventions : iterable of str or Convention, optional
-        Default: all but those in `reid_ref.conventions.NOT_IN_ALL`.
+        Default: all but those in `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where
+        an image is labelled -1.
+    label_minus_1 : {"", "loaded", "not loaded"}
+        Whether the code behind the figure loaded images labelled -1, where known (a column of
+        the built-in table). "not loaded": the default leaves out whatever ranks them, and bounds
+        are those without them.
     progress : callable, optional
         Called with the number of queries done after each block, for each ranking anew.
 
@@ -316,15 +322,19 @@ def validate(data: ResultFile, figure: Figure,
     >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
     (True, ['torchreid'])
     """
-    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
-
-    left_out = {} if conventions is not None else dict(NOT_IN_ALL)
-    names = list(CONVENTIONS if conventions is None else conventions)
-    names = [name for name in names if name not in left_out]
+    query, gallery = data.query, data.gallery
+    if conventions is None:
+        is_there = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
+        left_out = _left_out(is_there, label_minus_1)
+        conventions = [name for name in CONVENTIONS if name not in left_out]
+    else:
+        left_out = {}
+    if label_minus_1 == "not loaded":
+        query, gallery = (labels[labels.identity != JUNK] for labels in (query, gallery))
     # NaN is not equal to itself; its text is.
     numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     with each_warning_once():
-        for ranking, results in _results(data, names, progress):
+        for ranking, results in _results(data, find_conventions(conventions), progress):
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mean_ap))
                 numbers.setdefault(same, []).append((ranking, name, result.signature))
@@ -333,10 +343,29 @@ def validate(data: ResultFile, figure: Figure,
     order = ("rounded", "truncated", "no")
     candidates.sort(key=lambda one: (order.index(one.match), one.difference))
     return Validation(figure, tuple(candidates), left_out,
-                      *_possible(figure, data.query, data.gallery))
+                      *_possible(figure, query, gallery))
 
 
-def _results(data: ResultFile, names: list[str | Convention],
+def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
+    """Return what is not tried by default, with the reason.
+
+    `is_there`: an image of the file is labelled -1.
+    """
+    left_out = dict(NOT_IN_ALL)
+    if not is_there:
+        return left_out
+    for name, function in FUNCTIONS.items():
+        if name not in NOT_IN_ALL:
+            del left_out[function]
+    if label_minus_1 == "not loaded":
+        left_out.update({
+            name: "ranks images labelled -1, which the code behind this figure does not load"
+            for name, one in CONVENTIONS.items()
+            if name not in left_out and "label -1" not in one.not_ranked})
+    return left_out
+
+
+def _results(data: ResultFile, names: list[Convention],
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
     from reid_ref.evaluate import evaluate_conventions, evaluate_features
 

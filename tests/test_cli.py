@@ -215,7 +215,12 @@ def test_per_query_as_json(tmp_path):
 
 def test_conventions_are_listed_and_shown():
     listed = reid_ref_command("conventions").stdout
-    assert {line.split()[0] for line in listed.splitlines()[1:-3]} == set(reid_ref.CONVENTIONS)
+    table, _, notes = listed.partition("\n\n")
+    functions = {name for name in reid_ref.CONVENTIONS if name.endswith("-function")}
+    assert {line.split()[0] for line in table.splitlines()[1:]} \
+        == set(reid_ref.CONVENTIONS) - functions
+    for name in functions:
+        assert name.removesuffix("-function") in notes
     assert max(map(len, listed.splitlines())) <= 80
     for convention in reid_ref.CONVENTIONS.values():
         page = " ".join(conventions.as_page(convention).split())
@@ -355,6 +360,10 @@ def test_names_in_another_encoding():
 
 def test_the_report_says_what_the_convention_ignores():
     done = reid_ref_command("evaluate", MARKET, "--convention", "torchreid")
+    assert "285 loaded; 60 labelled -1 are not, the toolbox's loader leaves them out" in \
+        " ".join(done.stdout.split())
+    assert "queries:48 | gallery:285" in " ".join(done.stdout.split())
+    done = reid_ref_command("evaluate", MARKET, "--convention", "torchreid-function")
     assert "345 kept; 50 of them are distractors (label 0), 60 are labelled -1, which" in \
         " ".join(done.stdout.split())
     assert "ignored:same identity, same camera" in " ".join(done.stdout.split())

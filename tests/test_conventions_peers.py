@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions import CONVENTIONS, FUNCTIONS
 from reid_ref.evaluate import evaluate_conventions
 from reid_ref.files import read_result
 from reid_ref.result import IndexLists
@@ -55,20 +55,20 @@ RULES = {
     "layumi": rules("layumi", ap=EXACT),
     "layumi-gpu": rules("layumi", ap=EXACT),
     "layumi-rerank": rules("layumi", ap=EXACT),
-    "torchreid": rules("torchreid"),
-    "torchreid-cython": rules("torchreid-cython", ap=EXACT),
-    "torchreid-cuhk03": rules("cuhk03-single-shot-draws", cmc=SINGLE_PRECISION),
+    "torchreid": rules("torchreid-function"),
+    "torchreid-cython": rules("torchreid-cython-function", ap=EXACT),
+    "torchreid-cuhk03": rules("cuhk03-single-shot-draws-function", cmc=SINGLE_PRECISION),
     "torchreid-cuhk03-cython": rules(
-        "cuhk03-single-shot-draws", ap=SINGLE_PRECISION, cmc=SINGLE_PRECISION),
-    "fast-reid": with_inp("fast-reid"),
-    "fast-reid-cython": rules("torchreid-cython", ap=EXACT, mean_ap=SINGLE_PRECISION,
+        "cuhk03-single-shot-draws-function", ap=SINGLE_PRECISION, cmc=SINGLE_PRECISION),
+    "fast-reid": with_inp("fast-reid-function"),
+    "fast-reid-cython": rules("torchreid-cython-function", ap=EXACT, mean_ap=SINGLE_PRECISION,
                               inp=EXACT, mINP=SINGLE_PRECISION),
-    "reid-strong-baseline": rules("reid-strong-baseline"),
-    "reid-survey": with_inp("reid-survey"),
-    "open-reid": rules("open-reid", cmc_market1501=EXACT, cmc_allshots=EXACT,
+    "reid-strong-baseline": rules("reid-strong-baseline-function"),
+    "reid-survey": with_inp("reid-survey-function"),
+    "open-reid": rules("open-reid-function", cmc_market1501=EXACT, cmc_allshots=EXACT,
                        cmc_cuhk03=ORDER_OF_SUMMATION),
-    "open-reid-sklearn-0.18": rules("open-reid-sklearn-0.18"),
-    "open-reid-sklearn-0.19": rules("open-reid"),
+    "open-reid-sklearn-0.18": rules("open-reid-sklearn-0.18-function"),
+    "open-reid-sklearn-0.19": rules("open-reid-function"),
     "triplet-reid": rules("triplet-reid"),
     "triplet-reid-sklearn-0.18": rules("triplet-reid-sklearn-0.18"),
     "triplet-reid-market-ap": rules("triplet-reid-market-ap"),
@@ -80,8 +80,8 @@ RULES = {
 #: CMC settings of open-reid other than its Market-1501 one. Its CUHK03 one draws 10 times; so
 #: does this record, which leaves out the query's camera by its rule for ignored images.
 OTHER_CMC = {
-    "cmc_allshots": "open-reid-allshots",
-    "cmc_cuhk03": CONVENTIONS["open-reid-cuhk03"].replace(
+    "cmc_allshots": "open-reid-allshots-function",
+    "cmc_cuhk03": CONVENTIONS["open-reid-cuhk03-function"].replace(
         cmc="single-gallery-shot-draws",
         ignored=("same identity, same camera", "same camera")),
 }
@@ -206,24 +206,26 @@ def test_every_named_convention_is_compared():
     compared = {convention for convention, _ in RULES.values()} | {
         convention if isinstance(convention, str) else convention.name
         for convention in OTHER_CMC.values()}
-    left = set(CONVENTIONS) - compared
+    # A toolbox is its function on the images that it loads: test_loaders.
+    left = set(CONVENTIONS) - compared - set(FUNCTIONS)
     assert left == {
         "oxford",  # test_oxford
-        "cuhk03-single-shot", "open-reid-cuhk03",  # expectations: test_single_gallery_shot
+        # Expectations: test_single_gallery_shot.
+        "cuhk03-single-shot-function", "open-reid-cuhk03-function",
         # The CMC of the first, the AP of open-reid-sklearn-0.18.
-        "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03-sklearn-0.18"}
+        "open-reid-allshots-sklearn-0.18-function", "open-reid-cuhk03-sklearn-0.18-function"}
 
 
 @pytest.mark.parametrize("case", ["market64", "ties64"])
 @pytest.mark.parametrize("convention, like, what", [
-    ("open-reid-allshots", "open-reid", "ap"),
-    ("open-reid-cuhk03", "open-reid", "ap"),
-    ("open-reid-sklearn-0.18", "open-reid", "cmc"),
-    ("open-reid-allshots-sklearn-0.18", "open-reid-sklearn-0.18", "ap"),
-    ("open-reid-allshots-sklearn-0.18", "open-reid-allshots", "cmc"),
-    ("open-reid-cuhk03-sklearn-0.18", "open-reid-sklearn-0.18", "ap"),
-    ("open-reid-cuhk03-sklearn-0.18", "open-reid-cuhk03", "cmc"),
-    ("cuhk03-single-shot", "torchreid", "ap"),
+    ("open-reid-allshots-function", "open-reid-function", "ap"),
+    ("open-reid-cuhk03-function", "open-reid-function", "ap"),
+    ("open-reid-sklearn-0.18-function", "open-reid-function", "cmc"),
+    ("open-reid-allshots-sklearn-0.18-function", "open-reid-sklearn-0.18-function", "ap"),
+    ("open-reid-allshots-sklearn-0.18-function", "open-reid-allshots-function", "cmc"),
+    ("open-reid-cuhk03-sklearn-0.18-function", "open-reid-sklearn-0.18-function", "ap"),
+    ("open-reid-cuhk03-sklearn-0.18-function", "open-reid-cuhk03-function", "cmc"),
+    ("cuhk03-single-shot-function", "torchreid-function", "ap"),
     ("triplet-reid", "triplet-reid-sklearn-0.18", "cmc"),
 ])
 def test_half_of_one_and_half_of_another(convention, like, what, case):
@@ -251,7 +253,7 @@ def test_cython_buffer_is_not_cleared(peer, case):
 @pytest.mark.parametrize("case", ["short", "tiny"])
 def test_the_evaluator_fails_where_a_query_keeps_fewer_than_50(peer, case):
     assert "inhomogeneous shape" in recorded(peer)[f"{case} error"]
-    result = ours(case, peer)
+    result = ours(case, f"{peer}-function")
     assert np.isfinite(result.mean_ap) and result.cmc[-1] == 1
 
 
@@ -268,7 +270,7 @@ def test_cases_have_ties_only_where_their_name_says_so(case):
 
 
 def test_draws_do_not_depend_on_what_else_is_asked_for():
-    draws = CONVENTIONS["cuhk03-single-shot-draws"]
+    draws = CONVENTIONS["cuhk03-single-shot-draws-function"]
     other = OTHER_CMC["cmc_cuhk03"]
     distances, q_pids, g_pids, q_camids, g_camids = read("market32")
     for block_size in (None, 7):
@@ -318,7 +320,7 @@ def test_scikit_learn(case):
     needs("scikit-learn")
     from sklearn.metrics import average_precision_score
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
-    result, = evaluate_live(case, "open-reid")
+    result, = evaluate_live(case, "open-reid-function")
     checked = 0
     for k, mine in enumerate(result.per_query.ap):
         kept = (g_pids != q_pids[k]) | (g_camids != q_camids[k])
@@ -382,7 +384,7 @@ def test_fastreid(case):
     needs("fastreid")
     evaluate_rank = fastreid_rank().evaluate_rank
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
-    result, = evaluate_live(case, CONVENTIONS["fast-reid"].replace(ties="numpy"))
+    result, = evaluate_live(case, CONVENTIONS["fast-reid-function"].replace(ties="numpy"))
     checked = 0
     for k in range(len(q_pids)):
         one = slice(k, k + 1)
@@ -407,7 +409,7 @@ def test_fastreid_as_a_whole(case):
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
     cmc, ap, inp = fastreid_rank().evaluate_rank(
         distances, q_pids, g_pids, q_camids, g_camids, max_rank=50, use_cython=False)
-    result, = evaluate_live(case, CONVENTIONS["fast-reid"].replace(ties="numpy"))
+    result, = evaluate_live(case, CONVENTIONS["fast-reid-function"].replace(ties="numpy"))
     np.testing.assert_array_equal(result.cmc.astype(np.float32), cmc)
     assert abs(result.mean_ap - np.mean(ap)) <= ORDER_OF_SUMMATION
     assert abs(result.mean_inp - np.mean(inp)) <= ORDER_OF_SUMMATION

@@ -46,10 +46,11 @@ def test_fates_and_counts(result):
     assert result.per_query.fate.tolist() == [
         "fine", "identity absent", "only same camera", "only junk"]
     assert result.counts == reid_ref.Counts(
-        query=4, gallery=6, gallery_junk=1, gallery_distractors=1, gallery_kept=5,
+        query=4, gallery=6, gallery_junk=1, gallery_not_loaded=0, gallery_distractors=1,
+        gallery_kept=5,
         good=3, junk_same_camera=2, tied=0,
-        fate={"fine": 1, "identity absent": 1, "only same camera": 1, "only junk": 1,
-              "nothing kept": 0})
+        fate={"fine": 1, "identity absent": 1, "only same camera": 1, "only same location": 0,
+              "none listed": 0, "only junk": 1, "nothing kept": 0, "not loaded": 0})
 
 
 def test_nothing_kept():

@@ -39,14 +39,14 @@ def test_effects_add_up_exactly_and_end_at_the_target(origin, target):
     np.testing.assert_array_equal(way.end.cmc, results[target].cmc)
     assert sum(way.map_effects()) == Fraction(way.end.mean_ap) - Fraction(way.start.mean_ap)
     for step in way.steps:
-        assert step.choice in ("ignored", "ties", "ap", "recall", "top_k", "arithmetic",
+        assert step.choice in ("loads", "ignored", "ties", "ap", "recall", "top_k", "arithmetic",
                                "unmatched", "junk_match", "cmc", "cmc_length")
 
 
 def test_each_step_changes_one_choice():
     way = explain(*cases.market_like(3), "matlab", "torchreid")
     assert [(step.choice, step.value) for step in way.steps] == [
-        ("ignored", "without label -1"), ("ap", "step"), ("unmatched", "drop"),
+        ("loads", "without label -1"), ("ap", "step"), ("unmatched", "drop"),
         ("cmc_length", "50")]
 
 
@@ -82,7 +82,7 @@ def test_the_same_convention_has_no_steps():
 def test_the_ranked_list_says_every_role():
     gallery = Labels([1, -1, 1, 0, 5, 1], [2, 2, 1, 3, 3, 3])
     row = np.array([.5, .1, .2, .3, .4, .6])
-    conventions = [CONVENTIONS["matlab"], CONVENTIONS["torchreid"]]
+    conventions = [CONVENTIONS["matlab"], CONVENTIONS["torchreid-function"]]
     listed = ranked_list(row, Labels([1], [1]), gallery, conventions, around=9)
     assert [(one.place, one.image, one.role, one.ranks) for one in listed] == [
         (1, 1, "junk (label -1)", (None, 1)),
@@ -92,6 +92,9 @@ def test_the_ranked_list_says_every_role():
         (5, 0, "good", (3, 4)),
         (6, 5, "good", (4, 5))]
     assert [one.distance for one in listed] == sorted(row)
+    toolbox = ranked_list(row, Labels([1], [1]), gallery, [CONVENTIONS["torchreid"]], around=9)
+    assert toolbox[0].role == "not loaded" and toolbox[0].ranks == (None,)
+    assert [one.ranks[0] for one in toolbox] == [one.ranks[0] for one in listed]
 
 
 def test_a_good_image_that_is_junk_is_called_both():

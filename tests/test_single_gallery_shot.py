@@ -13,7 +13,8 @@ from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluate import evaluate_conventions
 
 PEERS = Path(__file__).parents[1] / "fixtures" / "peers"
-CONVENTION = {"same identity": "cuhk03-single-shot", "any identity": "open-reid-cuhk03"}
+CONVENTION = {"same identity": "cuhk03-single-shot-function",
+              "any identity": "open-reid-cuhk03-function"}
 
 N_DRAWS = 10_000
 #: Standard errors that the mean of the draws may be off: one in 150,000 is farther, and some

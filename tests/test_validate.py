@@ -289,7 +289,7 @@ def test_distances_are_one_ranking_and_features_three():
 def test_by_default_every_quick_convention_is_tried_and_the_others_are_named():
     found = one_query("100/83.3", conventions=None)
     tried = {way[1] for one in found.candidates for way in one.ways}
-    assert tried == set(CONVENTIONS) - set(NOT_IN_ALL)
+    assert tried == set(CONVENTIONS) - set(NOT_IN_ALL)  # no image is labelled -1
     assert found.left_out == NOT_IN_ALL
 
 
@@ -382,8 +382,11 @@ def test_table_of_a_figure_that_is_reproduced(run):
     assert "over 45 queries, Rank-1 over 48: possible" in out
     words = " ".join(out.split())
     not_tried = words[words.index("Not tried: "):]
-    assert all(name in not_tried for name in NOT_IN_ALL)
-    assert all(reason in not_tried for reason in NOT_IN_ALL.values())
+    # The fixture has images labelled -1: what ranks them is tried as well.
+    left_out = {name: reason for name, reason in NOT_IN_ALL.items() if "loader" not in reason}
+    assert len(left_out) >= 10
+    assert all(name in not_tried for name in left_out)
+    assert all(reason in not_tried for reason in left_out.values())
     assert "normalised: features divided by their 2-norm" in words
 
 
@@ -445,7 +448,7 @@ def test_json_has_stable_keys(run):
     assert list(answer) == ["files", "layout", "published", "reproduced", "candidates",
                             "left_out", "possible"]
     assert answer["published"] == {"rank1": "45.83", "mAP": "40.16", "key": None,
-                                   "evaluator": None, "note": None}
+                                   "evaluator": None, "label_minus_1": None, "note": None}
     first, = [one for one in answer["candidates"]
               if ("normalised", "matlab") in ways_of(one)]
     assert list(first) == ["match", "difference", "rank1", "mAP", "ways"]
@@ -467,7 +470,8 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
             "has 48: it is not the same test set\n") in err
     words = " ".join(out.split())
     assert "published Rank-1 89.91, mAP 73.58 percent market1501/densenet121-news: lay" in words
-    assert f"evaluator: {by_key('market1501/densenet121-news').evaluator}; note: Rank-1" in words
+    assert f"evaluator: {by_key('market1501/densenet121-news').evaluator}; label -1: loaded; note: Rank-1" in \
+        words
     answer = json.loads(run(MARKET, "--paper", "vehicleid/bot-r50-ibn-small", "--json")[1])
     assert answer["published"]["rank1"] == "86.6" and answer["published"]["mAP"] is None
     assert answer["published"]["key"] == "vehicleid/bot-r50-ibn-small"
@@ -508,3 +512,46 @@ def test_a_real_log_read_as_step_ap_is_another_evaluator(run):
     ways = [way for one in answer["candidates"] if one["match"] == "rounded"
             for way in ways_of(one)]
     assert ("normalised", "torchreid") in ways and ("normalised", "matlab") not in ways
+
+
+# Label -1: the toolbox never loads it, its bare function ranks it.
+
+def junk_first():
+    """One query whose nearest image is labelled -1, the second its match."""
+    return ResultFile("made", Labels([7, 8], [1, 1]), Labels([-1, 7, 8, 9], [2, 2, 2, 2]), None,
+                      None, np.array([[.1, .2, .3, .4], [.4, .3, .1, .2]]), {})
+
+
+def test_the_bare_function_is_tried_where_an_image_is_labelled_minus_1():
+    found = validate(junk_first(), parse_figure("50/75"))
+    reproduced = {way[1] for one in found.candidates if one.match == "rounded" for way in one.ways}
+    assert {"torchreid-function", "fast-reid-function", "simpleir"} <= reproduced
+    assert "torchreid" not in reproduced
+    assert "torchreid" in {way[1] for one in validate(
+        junk_first(), parse_figure("100/100")).candidates[:1] for way in one.ways}
+    assert not {"cuhk03-single-shot-function", "open-reid-cuhk03-function"} & reproduced
+
+
+def test_a_figure_whose_code_does_not_load_it():
+    figure = parse_figure("50/75")
+    found = validate(junk_first(), figure, label_minus_1="not loaded")
+    tried = {way[1] for one in found.candidates for way in one.ways}
+    assert {"torchreid", "matlab"} <= tried and not found.reproduced
+    assert not {"torchreid-function", "simpleir"} & tried
+    assert "does not load" in found.left_out["torchreid-function"]
+    # Three images are left: a miss stands second or third; with -1, fourth at worst.
+    worst = {label: [one.low for one in validate(
+        junk_first(), figure, ["matlab"], label_minus_1=label).bounds if one.ap == "step"]
+        for label in ("", "not loaded")}
+    np.testing.assert_allclose(worst["not loaded"], [(1 + 1 / 3) / 2], rtol=1e-15)
+    np.testing.assert_allclose(worst[""], [(1 + 1 / 4) / 2], rtol=1e-15)
+
+
+def test_paper_uses_the_column(run):
+    answer = json.loads(run(MARKET, "--paper", "market1501/bagtricks-resnet50", "--json")[1])
+    assert answer["published"]["label_minus_1"] == "not loaded"
+    assert "does not load" in answer["left_out"]["torchreid-function"]
+    answer = json.loads(run(
+        MARKET, "--paper", "market1501/ide-resnet50-euclidean-zhong", "--json")[1])
+    assert answer["published"]["label_minus_1"] == "loaded"
+    assert "torchreid-function" not in answer["left_out"]

@@ -94,7 +94,7 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
 
     if not args.index_lists:
         return None
-    if not any("listed as junk" in one.ignored for one in conventions):
+    if not any(one.needs_lists for one in conventions):
         raise InputError("--index-lists: expected a convention that takes lists, veri or oxford; "
                          "leave it out, or name one of them")
     return read_index_lists(*args.index_lists)

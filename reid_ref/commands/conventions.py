@@ -43,14 +43,23 @@ def run(args: argparse.Namespace) -> int:
 
 def as_list(conventions: dict[str, Convention]) -> str:
     """Return one line a convention: AP rule, label -1, queries without a match, CMC."""
+    from textwrap import wrap
+
+    from reid_ref.conventions import FUNCTIONS
+
     lines = [f"{'convention':32}{'AP':18}{'label -1':9}{'no match':14}CMC"]
     for name, one in conventions.items():
-        junk = ("ignored" if "label -1" in one.ignored else
-                "by list" if "listed as junk" in one.ignored else "wrong")
+        if name in FUNCTIONS.values():
+            continue
+        junk = ("ignored" if "label -1" in one.ignored else "by list" if one.needs_lists else
+                "wrong" if one.loads == "all images" else "absent")
         curve = {"all-shots": "shots", "identities": "ids", "first-match": "first"}.get(
             one.cmc, "drawn")
         lines.append(f"{name:32}{one.ap:18} {junk:8} {one.unmatched:13} {curve}")
-    lines += ["", "CMC: first matches, all shots, identities, or one image drawn an identity.",
+    lines += ["", "label -1: ignored, an ordinary wrong answer, or absent (never loaded).",
+              *wrap(f"NAME-function is the evaluator alone, without the loader of its toolbox: "
+                    f"for {', '.join(FUNCTIONS)}.", WIDTH, break_on_hyphens=False),
+              "CMC: first matches, all shots, identities, or one image drawn an identity.",
               "reid-ref conventions NAME shows one in full."]
     return "\n".join(lines)
 
@@ -60,10 +69,11 @@ def as_page(one: Convention) -> str:
     from textwrap import wrap
 
     from reid_ref.conventions import (
-        ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, RECALL, TIES, UNMATCHED)
+        ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED)
 
     length = one.cmc_length
     rows = [("name", one.name), ("source", one.source),
+            ("loads", LOADS[one.loads] + (f" ({one.loader})" if one.loader else "")),
             ("ignored", "; ".join(IGNORED[rule] for rule in one.ignored) or "nothing"),
             ("AP", one.ap + ("" if one.top_k is None else f", over the first {one.top_k}")),
             ("recall", f"divides by {RECALL[one.recall]}"),

@@ -99,7 +99,7 @@ def _asked(args: argparse.Namespace) -> list[Convention]:
                              "convention; name it")
         return [one for name, one in CONVENTIONS.items()
                 if name not in NOT_IN_ALL
-                or args.index_lists and "listed as junk" in one.ignored]
+                or args.index_lists and one.needs_lists]
     convention = CONVENTIONS[args.convention]
     if args.ties not in (None, "bounds", convention.ties):
         convention = convention.replace(ties=args.ties)
@@ -166,6 +166,7 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
     from reid_ref import report
     from reid_ref.curves import Curves
     from reid_ref.evaluate import rank_blocks, rank_features, rank_key, warn_unmatched
+    from reid_ref.ranks import of_queries
     from reid_ref.summary import summarize
     from reid_ref.ties import check_rule, tie_bounds
     from reid_ref.validation import InputError, check_lists
@@ -174,7 +175,7 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
                          "--per-query and other formats")
     check_rule(convention)
-    check_lists(lists, [convention.name] if "listed as junk" in convention.ignored else [],
+    check_lists(lists, [convention.name] if convention.needs_lists else [],
                 data.query, data.gallery)
     labels = data.query, data.gallery
     with common.progress_bar(len(data.query)) as bar:
@@ -185,11 +186,13 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
             ranks = ranked[rank_key(convention)]
         else:  # any order of ties has the same groups
             ranks = rank_features(
-                data.query_features, data.gallery_features, *labels, [convention.ignored],
-                args.metric, args.normalize, lists=lists, progress=progress)[convention.ignored]
+                data.query_features, data.gallery_features, *labels, [convention.not_ranked],
+                args.metric, args.normalize, lists=lists,
+                progress=progress)[convention.not_ranked]
     curves = Curves([convention], *labels)
     warn_unmatched(summarize(ranks, *labels, convention, {}, curves), *labels)
-    bounds = tie_bounds(ranks, convention, len(data.gallery))
+    bounds = tie_bounds(of_queries(ranks, convention.loaded(data.query.identity)), convention,
+                        len(data.gallery))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "convention": convention.name,

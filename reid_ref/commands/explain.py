@@ -67,10 +67,8 @@ def run(args: argparse.Namespace) -> int:
 def _list(k: int, distances: Any, data: ResultFile, way: Explanation,
           lists: IndexLists | None) -> list[ListedImage]:
     from reid_ref.explain import ranked_list
-    from reid_ref.result import Labels
 
-    query = Labels(data.query.identity[k:k + 1], data.query.camera[k:k + 1])
-    return ranked_list(distances[k], query, data.gallery, [way.origin, way.target],
+    return ranked_list(distances[k], data.query[k:k + 1], data.gallery, [way.origin, way.target],
                        lists=lists and lists.of_queries(slice(k, k + 1)))
 
 

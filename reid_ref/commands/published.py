@@ -85,7 +85,8 @@ def as_page(row: Published) -> str:
 
     names = {"rank1": "Rank-1", "rank5": "Rank-5", "rank10": "Rank-10", "rank20": "Rank-20",
              "source_paper": "paper", "source_repo": "repository", "source_path": "file",
-             "source_commit": "commit", "n_query": "queries"}
+             "source_commit": "commit", "n_query": "queries",
+             "label_minus_1": "label -1"}
     return "\n".join(
         line for name, text in asdict(row).items() if text
         for line in wrap(text, WIDTH, initial_indent=f"{names.get(name, name):12}",

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     names = None if args.convention == "all" else args.convention.split(",")
     for name in names or ():
         check_choice(name, "--convention", CONVENTIONS)
-        if "listed as junk" in CONVENTIONS[name].ignored:
+        if CONVENTIONS[name].needs_lists:
             raise InputError(f"--convention: {name!r} needs lists of good and junk images, which "
                              "this command does not read; `reid-ref evaluate` does")
     paper = None if args.paper is None else by_key(args.paper)
@@ -61,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     _warn_other_queries(paper, data)
     rankings = len(RANKINGS) if data.distances is None else 1
     with progress_bar(rankings * len(data.query)) as bar:
-        found = validate(data, figure, names, progress=None if bar is None else bar.update)
+        found = validate(data, figure, names,
+                         label_minus_1="" if paper is None else paper.label_minus_1,
+                         progress=None if bar is None else bar.update)
     if args.json:
         print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
     else:
@@ -80,10 +82,11 @@ def _warn_other_queries(paper: Published | None, data: ResultFile) -> None:
 def as_json(found: Validation, paper: Published | None) -> dict[str, Any]:
     """Return everything found as plain JSON values; NaN and infinity become None.
 
-    Keys: published (rank1, mAP: text as printed, or null; key, evaluator, note: null without a
-    paper), reproduced, candidates (match, difference in points of percent, rank1, mAP, ways: each
-    with features, convention, signature), left_out (convention to reason), possible (rank1:
-    for each number of queries the hits that print so and the nearest; mAP: bounds).
+    Keys: published (rank1, mAP: text as printed, or null; key, evaluator, label_minus_1, note:
+    null without a paper), reproduced, candidates (match, difference in points of percent, rank1,
+    mAP, ways: each with features, convention, signature), left_out (convention to reason),
+    possible (rank1: for each number of queries the hits that print so and the nearest; mAP:
+    bounds).
     """
     from dataclasses import asdict
 
@@ -96,7 +99,7 @@ def as_json(found: Validation, paper: Published | None) -> dict[str, Any]:
             "rank1": None if figure.rank1 is None else str(figure.rank1),
             "mAP": None if figure.mean_ap is None else str(figure.mean_ap),
             **{name: None if paper is None else getattr(paper, name)
-               for name in ("key", "evaluator", "note")}},
+               for name in ("key", "evaluator", "label_minus_1", "note")}},
         "reproduced": found.reproduced,
         "candidates": [{
             "match": one.match, "difference": number(one.difference),
@@ -116,6 +119,7 @@ def as_table(found: Validation, source: str, paper: Published | None) -> str:
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; evaluator: {paper.evaluator}"
+                          + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
     for counts in found.hit_counts:
         lines += _row("Rank-1", _hits(counts))

@@ -1,0 +1,217 @@
+"""A toolbox is its evaluator on the images that its loader passes on: label -1 is never there.
+
+Each is compared with its bare function on arrays from which these images were taken out, and, on
+the labels of Market-1501, with what users of the toolboxes see.
+"""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, IndexLists, Labels
+from reid_ref.conventions import FUNCTIONS, NOT_IN_ALL
+from reid_ref.explain import explain
+from reid_ref.ranks import of_queries
+from reid_ref.ranking import good_ranks
+from reid_ref.ties import tie_bounds
+from tests import cases
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def with_junk(seed, levels=6):
+    """A problem with images labelled -1 on both sides, and ties."""
+    distances, query, gallery = cases.market_like(seed, levels=levels)
+    rng = np.random.default_rng(seed)
+    identity = query.identity.copy()
+    identity[rng.permutation(len(identity))[:3]] = -1
+    return distances, Labels(identity, query.camera), gallery
+
+
+def without_junk(distances, query, gallery):
+    rows, columns = query.identity != -1, gallery.identity != -1
+    assert not rows.all() and not columns.all()
+    return rows, (distances[rows][:, columns], query[rows], gallery[columns])
+
+
+def assert_same(whole, part, rows):
+    """The result on all images, and that on those that are loaded, the same to the bit."""
+    np.testing.assert_array_equal(whole.mean_ap, part.mean_ap)
+    np.testing.assert_array_equal(whole.mean_inp, part.mean_inp)
+    np.testing.assert_array_equal(whole.cmc, part.cmc)
+    assert whole.counted == part.counted
+    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "fate"):
+        np.testing.assert_array_equal(
+            getattr(whole.per_query, name)[rows], getattr(part.per_query, name), name)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_toolbox_is_its_function_on_what_it_loads(name, seed):
+    problem = with_junk(seed)
+    rows, loaded = without_junk(*problem)
+    whole = reid_ref.evaluate_distances(*problem, name)
+    assert_same(whole, reid_ref.evaluate_distances(*loaded, FUNCTIONS[name]), rows)
+    assert set(whole.per_query.fate[~rows]) == {"not loaded"}
+    assert np.isnan(whole.per_query.ap[~rows]).all()
+    assert whole.per_query.first_match[~rows].max() == 0
+    counts = whole.counts
+    assert counts.fate["not loaded"] == np.count_nonzero(~rows)
+    assert counts.gallery_not_loaded == len(problem[2]) - len(loaded[2])
+    assert counts.gallery_kept == len(loaded[2])
+    assert f"queries:{rows.sum()}|gallery:{len(loaded[2])}|" in whole.signature
+    assert "loads:without label -1" in whole.signature
+
+
+@pytest.mark.parametrize("changes", [
+    {"unmatched": "zero"}, {"unmatched": "nan"}, {"unmatched": "drop-from-map"},
+    {"ties": "numpy"}, {"ties": "numpy-reversed"}, {"ties": "reversed"}, {"top_k": 3},
+    {"cmc_length": "gallery"}, {"cmc_length": "identities"}, {"cmc_length": "shortest"},
+    {"junk_match": "never"}, {"ignored": ()}, {"ignored": ("label -1",)},
+    {"cmc": "identities"}, {"cmc": "single-gallery-shot-draws", "ties": "numpy"}])
+@pytest.mark.parametrize("seed", range(4))
+def test_with_every_other_choice(changes, seed):
+    problem = with_junk(seed, levels=3)
+    rows, loaded = without_junk(*problem)
+    mine = CONVENTIONS["torchreid"].replace(**changes)
+    alone = CONVENTIONS["torchreid-function"].replace(**changes)
+    assert_same(reid_ref.evaluate_distances(*problem, mine),
+                reid_ref.evaluate_distances(*loaded, alone), rows)
+
+
+@pytest.mark.parametrize("name", ["torchreid", "fast-reid", "open-reid", "cuhk03-single-shot"])
+def test_of_features(name):
+    _, query, gallery = with_junk(3)
+    rng = np.random.default_rng(0)
+    features = [rng.integers(-3, 4, (len(labels), 8)).astype(np.float32)
+                for labels in (query, gallery)]
+    rows, columns = query.identity != -1, gallery.identity != -1
+    whole = reid_ref.evaluate(*features, query, gallery, convention=name, normalize=False)
+    part = reid_ref.evaluate(features[0][rows], features[1][columns], query[rows],
+                             gallery[columns], convention=FUNCTIONS[name], normalize=False)
+    assert_same(whole, part, rows)
+
+
+def test_without_label_minus_1_both_are_one():
+    distances, query, gallery = cases.market_like(5)
+    gallery = Labels(np.where(gallery.identity == -1, 0, gallery.identity), gallery.camera)
+    query = Labels(np.where(query.identity == -1, 0, query.identity), query.camera)
+    for name, function in FUNCTIONS.items():
+        one, other = (reid_ref.evaluate_distances(distances, query, gallery, convention)
+                      for convention in (name, function))
+        assert_same(one, other, slice(None))
+
+
+def test_by_hand():
+    """Junk nearest: the function counts it as a wrong answer, the toolbox never sees it."""
+    problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 7, 8, 7], [2, 2, 2, 3])
+    function, toolbox, matlab = (reid_ref.evaluate_distances(*problem, name) for name in (
+        "torchreid-function", "torchreid", "matlab"))
+    assert function.mean_ap == (1 / 2 + 2 / 4) / 2
+    assert function.cmc.tolist() == [0, 1, 1, 1]
+    assert toolbox.mean_ap == (1 + 2 / 3) / 2
+    assert toolbox.cmc.tolist() == [1, 1, 1]
+    assert matlab.cmc.tolist() == [1, 1, 1, 1]
+    assert toolbox.per_query.n_junk.tolist() == [0] and matlab.per_query.n_junk.tolist() == [1]
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_the_record_says_so(name):
+    toolbox, function = CONVENTIONS[name], CONVENTIONS[FUNCTIONS[name]]
+    assert toolbox.loads == "without label -1" and function.loads == "all images"
+    repository = toolbox.loader.split(" ")[0]
+    assert toolbox.source.startswith(repository) and ".py:" in toolbox.loader
+    assert any("not loaded" in text for text in toolbox.differences)
+    assert any("ordinary wrong answer" in text for text in function.differences)
+    assert len(toolbox.differences) - len(function.differences) == name.startswith("open-reid")
+    assert FUNCTIONS[name] in NOT_IN_ALL
+    rest = dict(name="same", loads="all images", loader="", differences=())
+    assert replace(toolbox, **rest) == replace(function, **rest)
+
+
+@pytest.mark.parametrize("origin, target", [
+    ("matlab", "torchreid"), ("torchreid", "matlab"), ("torchreid", "torchreid-function"),
+    ("matlab", "torchreid-function"), ("light-reid", "open-reid")])
+def test_explained_in_one_step(origin, target):
+    problem = with_junk(2)
+    way = explain(*problem, origin, target)
+    names = [(step.choice, step.value) for step in way.steps]
+    loads = [name for name in names if name[0] == "loads"]
+    assert len(loads) == (CONVENTIONS[origin].loads != CONVENTIONS[target].loads)
+    if loads:
+        assert not any("label -1" in value for choice, value in names if choice == "ignored")
+    assert float(sum(way.map_effects())) == way.end.mean_ap - way.start.mean_ap
+    end = reid_ref.evaluate_distances(*problem, target)
+    assert way.end.mean_ap == end.mean_ap and way.end.signature == end.signature
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tie_bounds(seed):
+    problem = with_junk(seed, levels=3)
+    rows, loaded = without_junk(*problem)
+    record = CONVENTIONS["torchreid"]
+    whole = tie_bounds(of_queries(good_ranks(*problem, record.not_ranked), rows), record, 20)
+    part = tie_bounds(good_ranks(*loaded, record.not_ranked), record, 20)
+    for name in ("best", "worst", "expected"):
+        for one, other in zip(getattr(whole, name), getattr(part, name)):
+            np.testing.assert_array_equal(one, other)
+    assert whole.tied == part.tied
+
+
+def test_refused_with_lists():
+    with pytest.raises(InputError, match="loads: lists name every ignored image"):
+        CONVENTIONS["veri"].replace(loads="without label -1")
+    with pytest.raises(InputError, match="cmc: .*other-cameras.*listed as junk"):
+        CONVENTIONS["veri"].replace(cmc="single-gallery-shot-other-cameras")
+
+
+# What stood wrong around the label and the lists.
+
+def test_recall_counts_in_tie_bounds():
+    """Good images that are junk too are never found: recall over the found ones is larger."""
+    distances = np.array([[.1, .2, .2, .4]])
+    lists = IndexLists(good=[[1, 3]], junk=[[3]])
+    record = CONVENTIONS["veri"].replace(name="found", recall="found", unmatched="zero")
+    query, gallery = Labels([7], [1]), Labels([8, 7, 8, 7], [2, 2, 2, 2])
+    ranks = good_ranks(distances, query, gallery, record.not_ranked, lists=lists)
+    bounds = tie_bounds(ranks, record, 4)
+    # One is found, second or third of the kept: trapezoids (0 + 1/2) / 2 and (0 + 1/3) / 2.
+    assert bounds.best[0] == 1 / 4 and bounds.worst[0] == 1 / 6
+    result = reid_ref.evaluate_distances(distances, query, gallery, record, lists=lists)
+    assert result.mean_ap == bounds.best[0]
+    np.testing.assert_allclose(bounds.expected[0], (1 / 4 + 1 / 6) / 2, rtol=1e-15)
+
+
+def test_lists_are_signed_only_where_they_are_used():
+    distances, query, gallery = cases.market_like(1)
+    lists = IndexLists([[1]] * len(query), [[]] * len(query))
+    results = reid_ref.evaluate_conventions(
+        distances, query, gallery, ["matlab", "veri"], lists=lists)
+    assert "lists:" in results["veri"].signature
+    assert results["matlab"].signature == reid_ref.evaluate_distances(
+        distances, query, gallery).signature
+
+
+def test_same_camera_pairs_of_queries_labelled_minus_1_are_counted():
+    problem = np.array([[.1, .2, .3]]), Labels([-1], [1]), Labels([-1, -1, 8], [1, 2, 1])
+    counts = reid_ref.evaluate_distances(*problem, "torchreid-function").counts
+    assert (counts.good, counts.junk_same_camera) == (1, 1)
+    # Where the label itself is ignored, nothing is ignored for the query alone.
+    assert reid_ref.evaluate_distances(*problem).counts.junk_same_camera == 0
+
+
+@pytest.mark.parametrize("name, fate", [
+    ("matlab", "only same camera"), ("veri", "none listed"), ("sysu-mm01", "only same location")])
+def test_why_a_query_has_no_match(name, fate):
+    lists = IndexLists([[]], [[0]]) if name == "veri" else None
+    camera = 2 if name == "sysu-mm01" else 3  # cameras 2 and 3 are one location
+    result = reid_ref.evaluate_distances(
+        np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), name, lists=lists)
+    assert result.per_query.fate.tolist() == [fate]
+
+
+def test_one_name_is_one_convention():
+    problem = cases.market_like(1)
+    assert list(reid_ref.evaluate_conventions(*problem, "matlab")) == ["matlab"]
+    assert list(reid_ref.evaluate_conventions(*problem, CONVENTIONS["mars"])) == ["mars"]

@@ -129,10 +129,10 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
 
     Examples
     --------
-    >>> query, gallery = Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])
-    >>> way = explain(np.array([[.2, .1, .3]]), query, gallery)
+    >>> query, gallery = Labels([7], [1]), Labels([7, -1, 8, 7], [2, 2, 2, 3])
+    >>> way = explain(np.array([[.2, .1, .3, .4]]), query, gallery)
     >>> [(step.choice, step.value, round(step.result.mean_ap, 4)) for step in way.steps[:2]]
-    [('loads', 'without label -1', 0.4167), ('ap', 'step', 0.5833)]
+    [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     >>> float(sum(way.map_effects())) == way.end.mean_ap - way.start.mean_ap
     True
     """

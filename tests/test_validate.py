@@ -470,8 +470,8 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
             "has 48: it is not the same test set\n") in err
     words = " ".join(out.split())
     assert "published Rank-1 89.91, mAP 73.58 percent market1501/densenet121-news: lay" in words
-    assert f"evaluator: {by_key('market1501/densenet121-news').evaluator}; label -1: loaded; note: Rank-1" in \
-        words
+    evaluator = by_key("market1501/densenet121-news").evaluator
+    assert f"evaluator: {evaluator}; label -1: loaded; note: Rank-1" in words
     answer = json.loads(run(MARKET, "--paper", "vehicleid/bot-r50-ibn-small", "--json")[1])
     assert answer["published"]["rank1"] == "86.6" and answer["published"]["mAP"] is None
     assert answer["published"]["key"] == "vehicleid/bot-r50-ibn-small"

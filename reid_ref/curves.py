@@ -25,11 +25,13 @@ def needs_rows(convention: Convention) -> bool:
 class Curves:
     """What the curves of some conventions need beyond ranks, for blocks of queries in order.
 
-    It has a state because blocks come one after another.
+    It has a state because blocks come one after another. Exact distances of features are never
+    rounded to single precision.
     """
 
-    def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels) -> None:
-        self._n_query, self._gallery = len(query), gallery
+    def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels,
+                 of_features: bool = False) -> None:
+        self._n_query, self._gallery, self._of_features = len(query), gallery, of_features
         keys = [self._key(one) for one in conventions if one.cmc in _OVER_IDENTITIES]
         self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in keys}
         # Each has a seed of its own: what it draws depends on nothing else that is asked for.
@@ -79,7 +81,7 @@ class Curves:
         if convention.cmc == "single-gallery-shot-other-cameras":
             ignored = (*ignored, "same camera")
         return (convention.cmc, ignored, self._length(convention), convention.ties,
-                convention.arithmetic)
+                "double" if self._of_features else convention.arithmetic)
 
     def _length(self, convention: Convention, ranks: GoodRanks | None = None) -> int:
         n_gallery = len(self._gallery)

@@ -32,11 +32,12 @@ from reid_ref.memory import bytes_of
 from reid_ref.ranking import Before, Source, count_part, rank
 from reid_ref.result import Doubles, IndexLists, Labels, Result
 from reid_ref.stored import (
-    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, known_sizes, read_rows)
+    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.summary import summarize
 from reid_ref.tiles import Array, Part
 from reid_ref.validation import (
-    InputError, Integers, as_array, check_choice, check_feature_shapes, check_lists, is_stored)
+    InputError, Integers, as_array, check_choice, check_feature_shapes, check_known_shape,
+    check_labels, check_lists, is_stored)
 
 #: Bytes of a shard of what is no dask array: enough work to outweigh a task's overhead.
 SHARD_BYTES = 64 * 2**20
@@ -102,6 +103,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> round(result.mean_ap, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
+    check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     convention = find_convention(convention)
     if needs_rows(convention):
@@ -309,7 +311,7 @@ def _stand_in(value: Any, name: str) -> Any:
     """Return what a lazy array is checked by: its shape and dtype, without its numbers."""
     if not is_stored(value):
         return value
-    known_sizes(value, name)
+    check_known_shape(value, name)
     return np.broadcast_to(np.zeros((), value.dtype), value.shape)
 
 

@@ -32,8 +32,8 @@ from reid_ref.stored import read_rows
 from reid_ref.summary import summarize
 from reid_ref.tiles import Part, matrix_part
 from reid_ref.validation import (
-    InputError, check_choice, check_distances, check_distinct, check_feature_shapes, check_lists,
-    check_real_distances, warn)
+    InputError, check_choice, check_distances, check_distinct, check_feature_shapes, check_labels,
+    check_lists, check_real_distances, warn)
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
@@ -133,6 +133,7 @@ progress
     >>> {name: result.mean_ap for name, result in results.items()}
     {'matlab': 1.0, 'torchreid': 1.0}
     """
+    check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     asked = _asked(conventions)
     memory = bytes_of(max_memory)
@@ -164,7 +165,7 @@ def features_made_of(query_features: Any, gallery_features: Any,
 
 
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
-                       convention: str | Convention = "matlab", *,
+                       convention: str | Convention = "matlab", *surplus: Any,
                        lists: IndexLists | None = None, max_memory: int | str | None = None,
                        progress: Progress | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
@@ -180,6 +181,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     query, gallery : Labels
     convention : str or Convention
         A name in `CONVENTIONS`, or a record of your own.
+    *surplus
+        Refused: other evaluators take identities and cameras as four arrays.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
@@ -209,20 +212,21 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     >>> round(result.mean_ap, 4), result.cmc, result.per_query.first_match
     (0.7917, array([1., 1., 1.]), array([1]))
     """
+    check_labels(query, gallery, surplus)
     results = evaluate_conventions(distances, query, gallery, [convention], lists=lists,
                                    max_memory=max_memory, progress=progress)
     return next(iter(results.values()))
 
 
 def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
-                         conventions: Iterable[str | Convention], *,
+                         conventions: Iterable[str | Convention], *surplus: Any,
                          lists: IndexLists | None = None, max_memory: int | str | None = None,
                          progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate a distance matrix under several conventions; ranks are shared.
 
     Parameters
     ----------
-    distances, query, gallery, lists, max_memory, progress
+    distances, query, gallery, surplus, lists, max_memory, progress
         As for `evaluate_distances`.
     conventions : iterable of str or Convention
         Names in `CONVENTIONS`, or records of your own.
@@ -246,6 +250,7 @@ def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
     >>> {name: round(result.mean_ap, 4) for name, result in results.items()}
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
+    check_labels(query, gallery, surplus)
     memory = bytes_of(max_memory)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)

@@ -74,19 +74,6 @@ def as_rows(value: Any, name: str) -> npt.NDArray[Any]:
     return read_rows(value, name=name) if is_stored(value) else as_array(value, name)
 
 
-def known_sizes(value: Any, name: str) -> None:
-    """Refuse a dask array that does not know its shape.
-
-    Raises
-    ------
-    InputError
-        With the way out.
-    """
-    if is_dask(value) and np.isnan(value.shape).any():
-        raise InputError(f"{name}: expected chunks of known sizes, got shape {value.shape}; call "
-                         f"{name}.compute_chunk_sizes() first")
-
-
 def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArray[Any]:
     """Join the computed blocks of some rows of a dask array, checked.
 

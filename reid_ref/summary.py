@@ -7,12 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref._version import __version__
 from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.curves import Curves
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import GoodRanks, forget_junk_matches, reverse_ties, truncate
-from reid_ref.result import FATES, Counts, Labels, PerQuery, Result
+from reid_ref.result import FATES, Counts, Labels, PerQuery, Result, signature
 from reid_ref.roles import JUNK
 
 
@@ -87,6 +86,5 @@ def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
     fields = {"convention": convention.name, "ap": convention.ap,
               "unmatched": convention.unmatched, "ties": convention.ties,
               **{name: as_text(value) for name, value in others.items()},
-              **made_of, "queries": str(len(query)), "gallery": str(len(gallery)),
-              "reid-ref": __version__}
-    return "|".join(f"{key}:{value}" for key, value in fields.items())
+              **made_of}
+    return signature(fields, query, gallery)

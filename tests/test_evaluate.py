@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reid_ref
+import reid_ref.distributed
 from reid_ref import InputError, Labels, cli
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
 from reid_ref.features import feature_parts
@@ -216,7 +217,7 @@ def test_bad_distances(distances, message):
 @pytest.mark.parametrize(("identity", "camera", "message"), [
     ([[1], [2, 3]], [1], "identity: expected an array, got rows of different length"),
     (np.array([1.5], np.float16), [1], "identity: expected whole numbers, got 1.5"),
-    ([1, 2], [1], "camera: expected 2 entries, one for each identity, got 1"),
+    ([1, 2], [1], "^identity, camera: expected one of each for every image, got 2 and 1"),
     ([1.0, 1.5], [1, 1], "identity: expected whole numbers, got 1.5 at index 1"),
     ([1.0, np.nan], [1, 1], "identity: expected whole numbers, got nan at index 1"),
     ([1, 2], [1.0, np.inf], "camera: expected whole numbers, got inf at index 1"),
@@ -240,6 +241,69 @@ def test_an_empty_side(side):
 def test_labels_that_are_none():
     with pytest.raises(InputError, match=r"query: expected Labels\(identity, camera\), got list"):
         reid_ref.evaluate_distances(DISTANCES, [1, 2, 3, 4], GALLERY)
+
+
+FOUR = QUERY.identity, GALLERY.identity, QUERY.camera, GALLERY.camera
+
+
+@pytest.mark.parametrize("call", [
+    lambda *arrays: reid_ref.evaluate(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate_features(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate_reranked(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.distributed.evaluate(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate_distances(DISTANCES, *arrays),
+    lambda *arrays: reid_ref.evaluate_distances(DISTANCES, *arrays, 50),
+    lambda *arrays: reid_ref.evaluate_conventions(DISTANCES, *arrays),
+    lambda *arrays: reid_ref.camera_pairs(DISTANCES, *arrays),
+])
+def test_labels_as_four_arrays_are_told_how_to_be_wrapped(call):
+    with pytest.raises(InputError) as caught:
+        call(*FOUR)
+    assert str(caught.value) == (
+        "query: expected Labels(identity, camera), got ndarray; wrap the four arrays: "
+        "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
+
+
+@pytest.mark.parametrize("call", [reid_ref.evaluate_distances, reid_ref.evaluate_conventions,
+                                  reid_ref.camera_pairs])
+def test_options_by_position(call):
+    with pytest.raises(InputError, match="expected the options after query and gallery by name, "
+                                         "got 2 more argument.* the first of type NoneType"):
+        call(DISTANCES, QUERY, GALLERY, "matlab", None, "512M")
+
+
+# What is frozen stays as it is.
+
+def test_labels_share_nothing_with_what_was_handed_in():
+    for dtype in (np.int64, np.int16, np.float64):
+        identity, camera = np.array([1, 2, 3], dtype), np.array([[1, 2, 3]], dtype)
+        labels = Labels(identity, camera)
+        lists = reid_ref.IndexLists([identity], [camera])
+        identity[0], camera[0, 0] = 9, 9  # and so they are not read-only
+        for array in (labels.identity, labels.camera, *lists.good, *lists.junk):
+            np.testing.assert_array_equal(array, [1, 2, 3])
+
+
+def test_no_array_of_labels_and_results_can_be_written_to(result):
+    labels = Labels(np.array([1, 2]), np.array([1, 2]))
+    lists = reid_ref.IndexLists([[0]], [[1]])
+    pairs = reid_ref.camera_pairs(DISTANCES, QUERY, GALLERY)
+    per_query = [getattr(result.per_query, one.name)
+                 for one in dataclasses.fields(result.per_query)]
+    for array in (labels.identity, labels.camera, lists.good[0], lists.junk[0], result.cmc,
+                  *per_query, pairs.cameras, pairs.ap, pairs.rank1, pairs.ap_matrix,
+                  pairs.rank1_matrix, pairs.ap_count, pairs.rank1_count):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.flags.writeable = True
+
+
+def test_arrays_of_a_result_made_by_hand_stay_one_s_own(result):
+    cmc = np.array([.5, 1.])
+    changed = dataclasses.replace(result, cmc=cmc)
+    cmc[0] = 0
+    assert changed.cmc[0] == .5
 
 
 @pytest.mark.parametrize(("options", "message"), [

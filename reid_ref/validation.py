@@ -332,6 +332,9 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
 def check_choice(value: str, name: str, known: Iterable[str]) -> None:
     """Refuse a name that is not known, listing the known ones and the nearest."""
     names = list(known)
+    if not isinstance(value, (str, int, float, type(None))):
+        raise InputError(f"{name}: expected one of {', '.join(names)}, "
+                         f"got {type(value).__name__}")
     if value not in names:
         near = difflib.get_close_matches(str(value), names, n=1)
         raise InputError(f"{name}: unknown {value!r}; known: {', '.join(names)}"
@@ -375,6 +378,8 @@ def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
         raise InputError(
             f"lists: convention {names[0]!r} takes the good and junk images of every query from "
             "lists, got none; pass lists=IndexLists(good, junk), or --index-lists GOOD JUNK")
+    if not (hasattr(lists, "good") and hasattr(lists, "junk")):
+        raise InputError(f"lists: expected IndexLists(good, junk), got {type(lists).__name__}")
     if len(lists.good) != len(query):
         raise InputError(f"lists: expected {len(query)} lists, one for each query, "
                          f"got {len(lists.good)}")

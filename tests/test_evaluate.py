@@ -309,6 +309,9 @@ def test_arrays_of_a_result_made_by_hand_stay_one_s_own(result):
 @pytest.mark.parametrize(("options", "message"), [
     ({"convention": "matlba"}, "convention: unknown 'matlba'; known: .*Did you mean 'matlab'"),
     ({"metric": "manhattan"}, "metric: unknown 'manhattan'; known: euclidean, cosine, dot"),
+    ({"metric": np.arange(4)}, "^metric: expected one of euclidean, cosine, dot, got ndarray"),
+    ({"convention": np.arange(4)}, "^convention: expected one of matlab, .*, got ndarray"),
+    ({"convention": "veri", "lists": ([], [])}, r"^lists: expected IndexLists\(.*\), got tuple"),
     ({"max_memory": 0}, "max_memory: expected a size such as 512M or 2G, got 0"),
     ({"max_memory": "much"}, "max_memory: expected a size such as 512M or 2G, got 'much'"),
 ])
@@ -371,7 +374,7 @@ def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
     np.testing.assert_array_equal(together["torchreid"].cmc, alone.cmc)
 
 
-def test_tie_bounds_and_camera_pairs_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
+def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
     query_features, gallery_features, query, gallery = near_ties
     path = tmp_path / "near.npz"
     np.savez(path, query_f=query_features, gallery_f=gallery_features,
@@ -392,3 +395,11 @@ def test_tie_bounds_and_camera_pairs_rank_features_as_evaluate_does(near_ties, t
         np.repeat(np.arange(len(query)), len(gallery)), np.tile(every, len(query)))
     expected = reid_ref.camera_pairs(exact.reshape(len(query), -1), query, gallery)
     np.testing.assert_array_equal(np.array(found["mAP"], float), expected.ap_matrix)
+    assert cli.main(["export", str(path), "--to", "trec", "--output", str(tmp_path / "x")]) == 0
+    lists = [[] for _ in query_features]
+    for line in (tmp_path / "x.run").read_text().splitlines():
+        name, _, image, *_ = line.split()
+        lists[int(name[1:])].append(int(image[1:]))
+    for k, images in enumerate(lists):
+        row = exact.reshape(len(query), -1)[k]
+        assert images == np.argsort(row, kind="stable")[:len(images)].tolist()

@@ -26,7 +26,7 @@ script
 
     1 and 2 change scores, 3 and 4 which of them are averaged.
 
-Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_of_ranks` and their answer
+Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features` and their answer
 `CameraPairs`; `heat_map`.
 
 Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` makes the means). `plain` is
@@ -42,11 +42,15 @@ from typing import Any
 import numpy as np
 
 from reid_ref import metrics
+from reid_ref.distances import METRICS
+from reid_ref.evaluate import features_made_of, rank_features, row_blocks
 from reid_ref.ranking import good_ranks
 from reid_ref.ranks import GoodRanks, concatenate
-from reid_ref.result import Doubles, Labels
+from reid_ref.result import Doubles, Labels, read_only, signature
+from reid_ref.stored import read_rows
 from reid_ref.validation import (
-    InputError, Integers, check_choice, check_distances, check_labels, check_real_distances, warn)
+    InputError, Integers, check_choice, check_distances, check_feature_shapes, check_labels,
+    check_real_distances, warn)
 
 #: Rule to what it is.
 RULES = {
@@ -82,6 +86,8 @@ class CameraPairs:
     mean_ap, mean_rank1 : float
         Mean over the pairs of different cameras: with "plain" over those that have a score, with
         "script" (sum - trace) / 30, NaN as soon as one of the 36 has none.
+    signature : str
+        Everything that could change the numbers, the version last.
     """
 
     rule: str
@@ -94,20 +100,29 @@ class CameraPairs:
     rank1_count: Integers
     mean_ap: float
     mean_rank1: float
+    signature: str
+
+    def __post_init__(self) -> None:
+        for name in ("cameras", "ap", "rank1", "ap_matrix", "rank1_matrix", "ap_count",
+                     "rank1_count"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
-def camera_pairs(distances: Any, query: Labels, gallery: Labels,
-                 rule: str = "plain") -> CameraPairs:
+def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "plain",
+                 *surplus: Any) -> CameraPairs:
     """Score every query on every camera, and every pair of cameras.
 
     Parameters
     ----------
     distances : array_like, shape (n_query, n_gallery)
-        Smaller is nearer; any real dtype; NaN is farthest.
+        Smaller is nearer; any real dtype; NaN is farthest. An array, a memory map, a dataset of
+        an open HDF5 file, a dask array.
     query, gallery : Labels
         With "script", cameras 1 to 6.
     rule : {"plain", "script"}
         As told at the top of this module.
+    *surplus
+        Refused: other evaluators take identities and cameras as four arrays.
 
     Returns
     -------
@@ -134,8 +149,10 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels,
     >>> pairs.mean_ap, pairs.mean_rank1
     (0.625, 0.5)
     """
+    check_labels(query, gallery, surplus)
     distances = check_distances(distances, query, gallery)
-    return camera_pairs_blocks([distances], query, gallery, rule)
+    check_real_distances(distances)
+    return camera_pairs_blocks(row_blocks(distances), query, gallery, rule)
 
 
 def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
@@ -165,33 +182,38 @@ def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
     array([[nan,  1.,  0.],
            [nan,  0., nan]])
     """
-    check_choice(rule, "rule", RULES)
     check_labels(query, gallery)
+    check_choice(rule, "rule", RULES)
     cameras = _cameras(query, gallery, rule)
     ranks = []
+    dtypes: set[np.dtype[Any]] = set()
     done = 0
     for block in blocks:
         rows = slice(done, done + len(block))
         part = Labels(query.identity[rows], query.camera[rows])
         block = check_distances(block, part, gallery)
         check_real_distances(block)
-        ranks.append(good_ranks(block, part, gallery, IGNORED[rule]))
+        ranks.append(good_ranks(read_rows(block), part, gallery, IGNORED[rule]))
+        dtypes.add(block.dtype)
         done += len(block)
     if done != len(query):
         raise InputError(f"blocks: expected {len(query)} rows in all, one for each query, "
                          f"got {done}")
-    return _pairs(concatenate(ranks), query, gallery, cameras, rule)
+    made_of = {"distances": "+".join(sorted(map(str, dtypes)))}
+    return _pairs(concatenate(ranks), query, gallery, cameras, rule, made_of)
 
 
-def camera_pairs_of_ranks(ranks: GoodRanks, query: Labels, gallery: Labels,
-                          rule: str = "plain") -> CameraPairs:
-    """Do the same with ranks that are there already.
+def camera_pairs_features(query_features: Any, gallery_features: Any, query: Labels,
+                          gallery: Labels, metric: str = "euclidean", normalize: bool = True,
+                          rule: str = "plain", *,
+                          max_memory: int | str | None = None) -> CameraPairs:
+    """Do the same with features, ranked by exact distances as `reid_ref.evaluate` ranks them.
 
     Parameters
     ----------
-    ranks : GoodRanks
-        Of all queries, with ``IGNORED[rule]`` ignored.
-    query, gallery, rule
+    query_features, gallery_features, query, gallery, metric, normalize, max_memory
+        As for `reid_ref.evaluate`.
+    rule
         As for `camera_pairs`.
 
     Returns
@@ -201,22 +223,31 @@ def camera_pairs_of_ranks(ranks: GoodRanks, query: Labels, gallery: Labels,
     Raises
     ------
     InputError
-        As for `camera_pairs`.
+        As for `reid_ref.evaluate` and `camera_pairs`.
 
     Examples
     --------
     >>> query, gallery = Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
-    >>> ranks = good_ranks(np.array([[.1, .2, .3]]), query, gallery, IGNORED["plain"])
-    >>> camera_pairs_of_ranks(ranks, query, gallery).rank1
+    >>> pairs = camera_pairs_features([[1., 0.]], [[1., 0.], [3., 1.], [1., 1.]], query, gallery)
+    >>> pairs.rank1
     array([[nan,  1.,  0.]])
+    >>> pairs.signature.split("|")[:4]
+    ['rule:plain', 'metric:euclidean', 'normalize:yes', 'features:float64']
     """
-    check_choice(rule, "rule", RULES)
     check_labels(query, gallery)
-    return _pairs(ranks, query, gallery, _cameras(query, gallery, rule), rule)
+    check_choice(metric, "metric", METRICS)
+    check_choice(rule, "rule", RULES)
+    query_features, gallery_features = check_feature_shapes(
+        query_features, gallery_features, query, gallery)
+    cameras, ignored = _cameras(query, gallery, rule), IGNORED[rule]
+    ranks = rank_features(query_features, gallery_features, query, gallery, [ignored], metric,
+                          normalize, max_memory=max_memory)
+    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    return _pairs(ranks[ignored], query, gallery, cameras, rule, made_of)
 
 
 def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
-           rule: str) -> CameraPairs:
+           rule: str, made_of: dict[str, str]) -> CameraPairs:
     ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
     ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
                                (~np.isnan(ap), ~np.isnan(rank1)))
@@ -224,7 +255,8 @@ def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     ap_matrix, ap_count = _means(ap, ap_counts, row)
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
     return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
-                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule))
+                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
+                       signature({"rule": rule, **made_of}, query, gallery))
 
 
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:

@@ -75,6 +75,11 @@ class TooFarOff(ArithmeticError):
     """A tile's value lies farther from the exact distance than its slack allows for."""
 
 
+#: What is said where products in double precision are too far off as well.
+WRONG_PRODUCTS = ("query_features, gallery_features: this machine's matrix products are wrong "
+                  "even in double precision; use another BLAS")
+
+
 def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
                  done: Callable[[float], object] | None = None) -> npt.NDArray[np.int64]:
     """Count the images of a part that are nearer than each good one, as near, and earlier.

@@ -25,11 +25,13 @@ def needs_rows(convention: Convention) -> bool:
 class Curves:
     """What the curves of some conventions need beyond ranks, for blocks of queries in order.
 
-    It has a state because blocks come one after another.
+    It has a state because blocks come one after another. Exact distances of features are never
+    rounded to single precision.
     """
 
-    def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels) -> None:
-        self._gallery = gallery
+    def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels,
+                 of_features: bool = False) -> None:
+        self._gallery, self._of_features = gallery, of_features
         over_identities = {self._key(one): one for one in conventions
                            if one.cmc in _OVER_IDENTITIES}
         self._loaded = {key: one.loaded(gallery.identity) for key, one in over_identities.items()}
@@ -88,7 +90,7 @@ class Curves:
         if convention.cmc == "single-gallery-shot-other-cameras":
             ignored = (*ignored, "same camera")
         return (convention.cmc, ignored, self._length(convention), convention.ties,
-                convention.arithmetic, convention.loads)
+                "double" if self._of_features else convention.arithmetic, convention.loads)
 
     def _length(self, convention: Convention, ranks: GoodRanks | None = None) -> int:
         identity = self._gallery.identity[convention.loaded(self._gallery.identity)]

@@ -1,9 +1,9 @@
-"""Features to blocks of distances, as other evaluators make them: the only inexact stage.
+"""Features to a matrix of distances, as other evaluators make it: the only inexact stage.
 
-`evaluate` ranks features by exact distances (`features.py`) and comes here only for what needs
-whole rows. Everything behind it is exact. Here the matrix product (BLAS) rounds: it depends
-on the library, the processor and the number of threads in the last bits, and no two
-evaluators agree on those. `TOLERANCE` names how far two correct answers may lie apart.
+`evaluate` ranks features by exact distances (`features.py`, `rows.py`); this is for the slow
+implementations and for other evaluators. The matrix product (BLAS) rounds: it depends on the
+library, the processor, the number of threads and of rows in the last bits, and no two evaluators
+agree on those. `TOLERANCE` names how far two correct answers may lie apart.
 
 Rounding choices, each with its reason:
 
@@ -16,13 +16,9 @@ Rounding choices, each with its reason:
 * On normalised features the cosine distance is 1 - q.g, half of the squared Euclidean
   distance: the same ranking.
 * Norms divide the product, not the gallery's features, so that no second gallery is in memory.
-* The product is made in blocks of whole query rows, padded to `ROWS`: a single row would go
-  through another routine of the BLAS, with other last bits. So a pair's distance is the same in
-  every block size (tested with the BLAS that numpy's wheels bring).
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,12 +30,8 @@ Array = npt.NDArray[Any]
 #: of d products errs by at most about d/2 units in the last place; 1e-5 covers d = 2048.
 TOLERANCE = 1e-5
 
-#: Bytes of one block of distances when the caller names no size. A product of few rows
-#: with a large gallery is slow, so a block is not small.
+#: Bytes of one block of rows of a distance matrix when the caller names no size.
 BLOCK_BYTES = 256 * 2**20
-
-#: Every product has a multiple of so many rows.
-ROWS = 16
 
 #: Name of a metric to what it is.
 METRICS = {
@@ -63,9 +55,9 @@ def working_precision(features: Array) -> Array:
     return features.astype(np.float32 if features.dtype == np.float16 else np.float64)
 
 
-def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
-                    normalize: bool, max_memory: int = BLOCK_BYTES) -> Iterator[Array]:
-    """Yield the distances of consecutive blocks of queries to the whole gallery.
+def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
+                    normalize: bool) -> Array:
+    """Return the distances of all queries to the whole gallery.
 
     Parameters
     ----------
@@ -75,57 +67,36 @@ def distance_blocks(query_features: Array, gallery_features: Array, metric: str,
         A key of `METRICS`: squared Euclidean, 1 - cosine, or the negative dot product.
     normalize : bool
         Divide every feature by its 2-norm first.
-    max_memory : int, optional
-        Bytes of a block.
 
-    Yields
-    ------
-    array, shape (n_block, n_gallery)
+    Returns
+    -------
+    array, shape (n_query, n_gallery)
         Smaller is nearer.
 
     Examples
     --------
     >>> import numpy as np
-    >>> next(distance_blocks(np.eye(2), np.array([[3., 4.]]), "euclidean", normalize=False))
+    >>> distance_matrix(np.eye(2), np.array([[3., 4.]]), "euclidean", normalize=False)
     array([[20.],
            [18.]])
     """
     query, gallery = working_precision(query_features), working_precision(gallery_features)
-    normalize = normalize or metric == "cosine"
-    if normalize:
-        query = unit_rows(query)
-        with np.errstate(divide="ignore"):
-            gallery_scale = 1 / _norms(gallery)
-    elif metric == "euclidean":
-        query_square, gallery_square = _squares(query), _squares(gallery)
-    block_size = max(ROWS, max_memory // (len(gallery) * gallery.itemsize) // ROWS * ROWS)
-    for start in range(0, len(query), block_size):
-        rows = slice(start, start + block_size)
-        block = _product(query[rows], gallery)
-        if normalize:
-            with np.errstate(invalid="ignore"):
-                block *= gallery_scale
-        if metric == "dot":
-            np.negative(block, out=block)
-        elif metric == "cosine":
-            np.subtract(1, block, out=block)
-        elif normalize:
-            block *= -2
-            block += 2
-        else:
-            block *= -2
-            block += query_square[rows, np.newaxis]
-            block += gallery_square
-        yield block
-        del block  # or two of them are in memory while the next one is made
-
-
-def _product(rows: Array, gallery: Array) -> Array:
-    padding = -len(rows) % ROWS
-    if padding:
-        rows = np.concatenate([rows, np.zeros((padding, rows.shape[1]), rows.dtype)])
-    product: Array = rows @ gallery.T
-    return product[:len(product) - padding]
+    normalized = normalize or metric == "cosine"
+    distances: Array = (unit_rows(query) if normalized else query) @ gallery.T
+    if normalized:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distances *= 1 / _norms(gallery)
+    if metric == "dot":
+        return np.negative(distances, out=distances)
+    if metric == "cosine":
+        return np.subtract(1, distances, out=distances)
+    distances *= -2
+    if normalized:
+        distances += 2
+    else:
+        distances += _squares(query)[:, np.newaxis]
+        distances += _squares(gallery)
+    return distances
 
 
 def _norms(features: Array) -> Array:
@@ -138,10 +109,3 @@ def _norms(features: Array) -> Array:
 def _squares(features: Array) -> Array:
     square: Array = np.einsum("ij,ij->i", features, features)
     return square
-
-
-def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
-                    normalize: bool) -> Array:
-    """Return all distances at once, shape (n_query, n_gallery), for the slow implementations."""
-    return np.concatenate(
-        list(distance_blocks(query_features, gallery_features, metric, normalize)))

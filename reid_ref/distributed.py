@@ -23,20 +23,21 @@ from typing import Any
 import numpy as np
 
 from reid_ref.conventions import Convention, find_convention
-from reid_ref.counts import Counting, Goods, TooFarOff
+from reid_ref.counts import WRONG_PRODUCTS, Counting, Goods, TooFarOff
 from reid_ref.curves import Curves, needs_rows
 from reid_ref.distances import METRICS
 from reid_ref.evaluate import features_made_of, warn_unmatched
-from reid_ref.features import checked_squares, feature_part
+from reid_ref.features import checked_query, checked_squares, feature_part, warn_of_zeros
 from reid_ref.memory import bytes_of
 from reid_ref.ranking import Before, Source, count_part, rank
 from reid_ref.result import Doubles, IndexLists, Labels, Result
-from reid_ref.stored import is_lazy, read_rows
+from reid_ref.stored import (
+    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.summary import summarize
 from reid_ref.tiles import Array, Part
 from reid_ref.validation import (
-    InputError, Integers, as_array, check_choice, check_feature_shapes, check_lists, is_stored,
-    warn)
+    InputError, Integers, as_array, check_choice, check_feature_shapes, check_known_shape,
+    check_labels, check_lists, is_stored)
 
 #: Bytes of a shard of what is no dask array: enough work to outweigh a task's overhead.
 SHARD_BYTES = 64 * 2**20
@@ -102,6 +103,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> round(result.mean_ap, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
+    check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     convention = find_convention(convention)
     if needs_rows(convention):
@@ -120,9 +122,10 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     if lists is not None:
         made_of["lists"] = lists.fingerprint()
     normalized = normalize or metric == "cosine"
-    rows = _gathered(query_features, client)
-    queries = _Queries(rows, checked_squares(rows, "query_features", normalized), metric,
-                       normalize, max_memory)
+    rows = (computed_rows(query_features, 0, len(query), "query_features", client)
+            if is_dask(query_features) else as_rows(query_features, "query_features"))
+    rows, square = checked_query(rows, normalized)
+    queries = _Queries(rows, square, metric, normalize, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client)
     ranks = rank(
@@ -158,11 +161,15 @@ class _Shard:
     Parameters
     ----------
     images : slice
-    rows : array or dask's Delayed of one, shape (images, d), or callable that returns it
+    rows : array, shape (images, d), callable that returns it, or list of the blocks of a dask \
+array that hold it, each a Delayed
+    widths : tuple of int
+        Columns of each block.
     """
 
     images: slice
     rows: Any
+    widths: tuple[int, ...] = ()
 
 
 def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
@@ -178,7 +185,7 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
         pairs = [by_image[first:last] for first, last in pairwise(ends)]
         values = np.empty(len(query))
         zeros, errors = np.zeros(0, dtype=np.int64), {}
-        tasks = [delayed(_measure, pure=False)(k, shard.images, shard.rows, shared,
+        tasks = [delayed(_measure, pure=False)(k, shard.images, shard.rows, shard.widths, shared,
                                                query[pairs[k]], image[pairs[k]])
                  for k, shard in enumerate(shards)]
         for k, found, zero in _results(tasks, shards, client):
@@ -189,17 +196,18 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
                 zeros = np.append(zeros, zero)
         if errors:
             raise InputError(errors[min(errors)])
-        if normalized and zeros.size:
-            warn(f"gallery_features: {zeros.size} of {edges[-1]} rows are all zero (first: row "
-                 f"{zeros.min()}); they cannot be normalised, so their distances are NaN")
+        if normalized:
+            warn_of_zeros("gallery_features", zeros, edges[-1])
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
         before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
         wanted = _on_workers((goods, groups), client)
-        tasks = [delayed(_count, pure=False)(shard.images, shard.rows, shared, wanted)
-                 for shard in shards]
+        tasks = [delayed(_count, pure=False)(shard.images, shard.rows, shard.widths, shared,
+                                             wanted) for shard in shards]
         for counts in _results(tasks, shards, client):
+            if isinstance(counts, InputError):
+                raise InputError(str(counts))
             for name in groups:
                 before[name] += counts[name]
         return before
@@ -210,42 +218,48 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
 # ---- what runs on a worker --------------------------------------------------------------
 
 
-def _measure(number: int, images: slice, rows: Any, queries: _Queries, query: Integers,
-             image: Integers) -> tuple[int, Doubles | InputError, Integers]:
+def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+             query: Integers, image: Integers) -> tuple[int, Doubles | InputError, Integers]:
     """Return the shard's number, the distances of its pairs, and which of its rows are zero.
 
     What is wrong is returned, not raised: it is no failure of the worker, which would log it.
     """
     try:
-        part, square = _open(images, rows, queries, np.float32)
+        part, square = _open(images, rows, widths, queries, np.float32)
     except InputError as error:
         return number, InputError(str(error)), image[:0]
     return (number, part.exact(query, image - images.start),
             images.start + np.flatnonzero(square == 0))
 
 
-def _count(images: slice, rows: Any, queries: _Queries,
-           wanted: tuple[Goods, dict[str, Counting]]) -> dict[str, Before]:
-    """Return what the shard has before each good image."""
-    try:
-        part, _ = _open(images, rows, queries, np.float32)
-        return count_part(part, *wanted, len(queries.features))
-    except TooFarOff:
-        part, _ = _open(images, rows, queries, np.float64)
-        return count_part(part, *wanted, len(queries.features))
+def _count(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+           wanted: tuple[Goods, dict[str, Counting]]) -> dict[str, Before] | InputError:
+    """Return what the shard has before each good image, or what is wrong."""
+    for precision in (np.float32, np.float64):
+        try:
+            part, _ = _open(images, rows, widths, queries, precision)
+            return count_part(part, *wanted, len(queries.features))
+        except TooFarOff:  # single precision is; double is not
+            continue
+        except InputError as error:  # a file may change between two readings
+            return InputError(str(error))
+    return InputError(WRONG_PRODUCTS)
 
 
-def _open(images: slice, rows: Any, queries: _Queries, precision: Any) -> tuple[Part, Doubles]:
+def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+          precision: Any) -> tuple[Part, Doubles]:
     """Return the part of the gallery, and the squares of its rows."""
     try:
-        gallery = as_array(rows() if callable(rows) else rows, "gallery_features")
+        if widths:
+            gallery = joined_blocks(rows, images, widths, "gallery_features")
+        else:
+            gallery = as_array(rows() if callable(rows) else rows, "gallery_features")
     except OSError as error:
         raise InputError(
             f"gallery_features: expected a file that every worker can read, got {error} on "
             f"{socket.gethostname()}; put it on storage that they share, under one path"
             ) from None
-    # Told not to normalise, this does not warn of zeros: that is for all shards together.
-    square = checked_squares(gallery, "gallery_features", False, images.start)
+    square = checked_squares(gallery, "gallery_features", images.start)
     return feature_part(queries.features, gallery, queries.square, square, images,
                         queries.metric, queries.normalize, bytes_of(queries.max_memory),
                         precision), square
@@ -254,21 +268,14 @@ def _open(images: slice, rows: Any, queries: _Queries, precision: Any) -> tuple[
 # ---- shards -----------------------------------------------------------------------------
 
 
-def _gathered(features: Any, client: Any) -> Array:
-    if _is_dask(features):
-        features = features.compute(scheduler=client)
-    return read_rows(features) if is_stored(features) else as_array(features, "query_features")
-
-
 def _shards(gallery: Any, client: Any) -> list[_Shard]:
-    if not (_is_dask(gallery) or is_lazy(gallery)):
+    if not is_lazy(gallery):
         gallery = as_array(gallery, "gallery_features")
-    if _is_dask(gallery):
-        whole = gallery.rechunk({1: -1})
-        edges = np.cumsum([0, *whole.chunks[0]]).tolist()
-        shards = [_Shard(slice(first, last), rows) for (first, last), rows in zip(
-            pairwise(edges), whole.to_delayed().ravel())]
-        return [shard for shard in shards if shard.images.start < shard.images.stop]
+    if is_dask(gallery):
+        edges = np.cumsum([0, *gallery.chunks[0]]).tolist()
+        return [_Shard(slice(first, last), list(blocks), gallery.chunks[1])
+                for (first, last), blocks in zip(pairwise(edges), gallery.to_delayed())
+                if first < last]
     step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
     read = _reader(gallery, client)
     n_gallery = gallery.shape[0]  # zarr's arrays have no length
@@ -301,17 +308,11 @@ def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
         return read_rows(file[name], start, stop)
 
 
-def _is_dask(value: Any) -> bool:
-    return type(value).__module__.startswith("dask.array")
-
-
 def _stand_in(value: Any, name: str) -> Any:
     """Return what a lazy array is checked by: its shape and dtype, without its numbers."""
-    if not (_is_dask(value) or is_stored(value)):
+    if not is_stored(value):
         return value
-    if np.isnan(value.shape).any():
-        raise InputError(f"{name}: expected chunks of known sizes, got shape {value.shape}; call "
-                         f"{name}.compute_chunk_sizes() first")
+    check_known_shape(value, name)
     return np.broadcast_to(np.zeros((), value.dtype), value.shape)
 
 

@@ -2,8 +2,8 @@
 
 validate -> tiles of distances -> counts -> ranks -> per query -> summary. Features are ranked
 by exact distances; a matrix as it is. The few conventions that need whole rows (numpy's order
-of ties, curves over identities) get blocks of rows, from features made as other evaluators make
-them (`distances.py`).
+of ties, curves over identities) get blocks of rows, from features in the exact order too
+(`rows.py`).
 """
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.conventions import Convention, find_conventions, loaded_images
-from reid_ref.counts import TooFarOff
+from reid_ref.counts import WRONG_PRODUCTS, TooFarOff
 from reid_ref.curves import Curves, needs_rows
-from reid_ref.distances import BLOCK_BYTES, METRICS, distance_blocks
+from reid_ref.distances import BLOCK_BYTES, METRICS
 from reid_ref.features import feature_parts
 from reid_ref.memory import bytes_of
 from reid_ref.metrics import AP_RULES
@@ -27,12 +27,13 @@ from reid_ref.ranking import Ignored, argsort_ranks, in_parts, rank
 from reid_ref.ranks import GoodRanks, concatenate, from_index
 from reid_ref.result import IndexLists, Labels, Result
 from reid_ref.roles import find_roles
+from reid_ref.rows import feature_rows
 from reid_ref.stored import read_rows
 from reid_ref.summary import summarize
 from reid_ref.tiles import Part, matrix_part
 from reid_ref.validation import (
-    InputError, check_choice, check_distances, check_distinct, check_feature_shapes, check_lists,
-    check_real_distances, warn)
+    InputError, check_choice, check_distances, check_distinct, check_feature_shapes, check_labels,
+    check_lists, check_real_distances, warn)
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
@@ -132,42 +133,39 @@ progress
     >>> {name: result.mean_ap for name, result in results.items()}
     {'matlab': 1.0, 'torchreid': 1.0}
     """
+    check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     asked = find_conventions(conventions)
     memory = bytes_of(max_memory)
     query_features, gallery_features = check_feature_shapes(
         query_features, gallery_features, query, gallery)
     _check_lists(asked, lists, query, gallery)
-    by_rows = [one for one in asked if needs_rows(one)]
-    curves = Curves([], query, gallery)
-    ranked: dict[RankKey, GoodRanks] = {}
-    if by_rows:
-        ranked, curves = rank_blocks(
-            distance_blocks(read_rows(query_features), read_rows(gallery_features), metric,
-                            normalize, memory),
-            query, gallery, by_rows, lists, progress)
-    # Ranks in gallery order are always exact ones: what is asked for besides changes no number.
-    exact = {key for key in map(_feature_key, asked) if key[1] == "gallery-order"}
-    if exact:
+    if any(map(needs_rows, asked)):
+        rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
+        ranked, curves = rank_blocks(rows, query, gallery, asked, lists, progress,
+                                     of_features=True)
+    else:
         ranks = rank_features(
-            query_features, gallery_features, query, gallery, {key[0] for key in exact}, metric,
-            normalize, lists=lists, max_memory=memory, progress=None if by_rows else progress)
-        ranked.update({key: ranks[key[0]] for key in exact})
+            query_features, gallery_features, query, gallery, {one.not_ranked for one in asked},
+            metric, normalize, lists=lists, max_memory=memory, progress=progress)
+        ranked = {rank_key(one, of_features=True): ranks[one.not_ranked] for one in asked}
+        curves = Curves([], query, gallery)
     made_of = features_made_of(query_features, gallery_features, metric, normalize)
-    results = _summaries(asked, lambda one: ranked[_feature_key(one)], query, gallery, made_of,
-                         curves, lists)
+    results = _summaries(asked, lambda one: ranked[rank_key(one, of_features=True)], query,
+                         gallery, made_of, curves, lists)
     return dict(zip((one.name for one in asked), results))
 
 
 def features_made_of(query_features: Any, gallery_features: Any,
                      metric: str, normalize: bool) -> dict[str, str]:
     """Return what the signature says of distances that come from features."""
-    return {"metric": metric, "normalize": "yes" if normalize else "no",
+    normalized = normalize or metric == "cosine"  # the cosine is that of unit features
+    return {"metric": metric, "normalize": "yes" if normalized else "no",
             "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
 
 
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
-                       convention: str | Convention = "matlab", *,
+                       convention: str | Convention = "matlab", *surplus: Any,
                        lists: IndexLists | None = None, max_memory: int | str | None = None,
                        progress: Progress | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
@@ -183,6 +181,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     query, gallery : Labels
     convention : str or Convention
         A name in `CONVENTIONS`, or a record of your own.
+    *surplus
+        Refused: other evaluators take identities and cameras as four arrays.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
@@ -212,20 +212,21 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     >>> round(result.mean_ap, 4), result.cmc, result.per_query.first_match
     (0.7917, array([1., 1., 1.]), array([1]))
     """
+    check_labels(query, gallery, surplus)
     results = evaluate_conventions(distances, query, gallery, [convention], lists=lists,
                                    max_memory=max_memory, progress=progress)
     return next(iter(results.values()))
 
 
 def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
-                         conventions: Iterable[str | Convention], *,
+                         conventions: Iterable[str | Convention], *surplus: Any,
                          lists: IndexLists | None = None, max_memory: int | str | None = None,
                          progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate a distance matrix under several conventions; ranks are shared.
 
     Parameters
     ----------
-    distances, query, gallery, lists, max_memory, progress
+    distances, query, gallery, surplus, lists, max_memory, progress
         As for `evaluate_distances`.
     conventions : iterable of str or Convention
         Names in `CONVENTIONS`, or records of your own.
@@ -249,6 +250,7 @@ def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
     >>> {name: round(result.mean_ap, 4) for name, result in results.items()}
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
+    check_labels(query, gallery, surplus)
     memory = bytes_of(max_memory)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
@@ -303,7 +305,7 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.ND
     step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
     for start in range(0, distances.shape[0], step):
         # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
-        yield np.ascontiguousarray(read_rows(distances, start, start + step))
+        yield np.ascontiguousarray(read_rows(distances, start, start + step, "distances"))
 
 
 def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
@@ -351,8 +353,12 @@ def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: La
 
 def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
                 conventions: list[Convention], lists: IndexLists | None = None,
-                progress: Progress | None = None) -> tuple[dict[RankKey, GoodRanks], Curves]:
+                progress: Progress | None = None, *,
+                of_features: bool = False) -> tuple[dict[RankKey, GoodRanks], Curves]:
     """Rank all blocks: once for each set of choices that ranks depend on, not each convention.
+
+    `of_features`: the distances are exact ones of features. They are ranked as they are, also
+    where sums run in single precision; and that some are NaN was said of the features.
 
     Returns
     -------
@@ -367,8 +373,8 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
         Complex distances; lists that are missing or do not fit.
     """
     _check_lists(conventions, lists, query, gallery)
-    curves = Curves(conventions, query, gallery)
-    keys = {rank_key(one) for one in conventions}
+    curves = Curves(conventions, query, gallery, of_features)
+    keys = {rank_key(one, of_features) for one in conventions}
     parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
     done = n_nan = 0
     for block in blocks:
@@ -386,7 +392,7 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
         curves.add(block, rows, own_lists)
         done += len(block)
         del block
-    if n_nan:
+    if n_nan and not of_features:
         warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
              "MATLAB")
     return {key: concatenate(ranks) for key, ranks in parts.items()}, curves
@@ -397,19 +403,16 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
 RankKey = tuple[Ignored, str, str, str]
 
 
-def rank_key(convention: Convention) -> RankKey:
-    """Return what this convention's ranks depend on; orders that counts give count as one."""
+def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
+    """Return what this convention's ranks depend on; orders that counts give count as one.
+
+    Features are ranked by exact distances, whatever precision sums then run in.
+    """
+    precision = "double" if of_features else convention.arithmetic
     if convention.ties.startswith("numpy"):
         # Its order of equal distances depends on everything that is sorted.
-        return (convention.not_ranked, convention.ties, convention.arithmetic, convention.loads)
-    return convention.not_ranked, "gallery-order", convention.arithmetic, "all images"
-
-
-def _feature_key(convention: Convention) -> RankKey:
-    """Features are ranked by exact distances, whatever precision sums then run in."""
-    if convention.ties.startswith("numpy"):
-        return rank_key(convention)
-    return convention.not_ranked, "gallery-order", "double", "all images"
+        return convention.not_ranked, convention.ties, precision, convention.loads
+    return convention.not_ranked, "gallery-order", precision, "all images"
 
 
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
@@ -444,19 +447,18 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
     >>> rank_features(np.eye(2)[:1], np.eye(2), *labels, [()])[()].rank
     array([2])
     """
-    parts = partial(feature_parts, query_features, gallery_features, metric, normalize,
-                    bytes_of(max_memory))
+    parts = feature_parts(query_features, gallery_features, metric, normalize,
+                          bytes_of(max_memory))
     every = list(ignored)
     try:
-        source = in_parts(parts(), len(query), _in_queries(progress, len(query)))
+        source = in_parts(parts, len(query), _in_queries(progress, len(query)))
         return rank(source, query, gallery, every, lists)
     except TooFarOff:  # single precision is; double is not
         try:
-            source = in_parts(parts(precision=np.float64), len(query))
+            source = in_parts([partial(one, np.float64) for one in parts], len(query))
             return rank(source, query, gallery, every, lists)
         except TooFarOff:
-            raise InputError("query_features, gallery_features: this machine's matrix products "
-                             "are wrong even in double precision; use another BLAS") from None
+            raise InputError(WRONG_PRODUCTS) from None
 
 
 def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: set[RankKey],

@@ -20,7 +20,8 @@ from reid_ref.conventions import Convention, find_convention
 from reid_ref.distances import METRICS
 from reid_ref.evaluate import evaluate
 from reid_ref.result import Labels, Result
-from reid_ref.validation import InputError, Integers, as_array, as_integers, check_choice
+from reid_ref.validation import (
+    InputError, Integers, as_array, as_integers, check_choice, check_same_length)
 
 #: What `Evaluator.state` returns.
 State = dict[str, npt.NDArray[Any]]
@@ -310,9 +311,11 @@ class Evaluator:
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
     """Return the batch, checked by itself; its features may share memory with those given."""
+    array = as_array(features, "features")
+    identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
+    check_same_length(identity, camera, n_images=array.shape[:1])
     labels = Labels(identity, camera)
     n = len(labels)
-    array = as_array(features, "features")
     if array.ndim != 2 or len(array) != n:
         raise InputError(
             f"features: expected shape ({n}, d), one row for each identity, got {array.shape}"

@@ -14,7 +14,10 @@ What ranks a query's images, smaller is nearer (its own norm changes no order):
 * "euclidean" on features as they are: |g|^2 - 2 q.g, which ranks like the Euclidean distance.
 * "dot" on features as they are: -q.g.
 
-Contents: `feature_parts`, `feature_part`, `squares`, `pair_products`.
+Where whole rows are wanted, in order, the product is made in double; see `rows.py`.
+
+Contents: `galleries`, `feature_parts`, `feature_part`, `nearly_exact`, `squares`,
+`pair_products`.
 """
 from __future__ import annotations
 
@@ -60,54 +63,114 @@ def slack(dimension: int) -> float:
     return roundings / (1 - roundings)
 
 
-def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
-                  max_memory: int, precision: Any = np.float32) -> list[Callable[[], Part]]:
+#: Some gallery images in a row, their features, and the squares of these.
+Gallery = tuple[slice, Array, Doubles]
+
+
+def galleries(gallery_features: Any, normalized: bool,
+              max_memory: int) -> list[Callable[[], Gallery]]:
     """Cut the gallery into parts: one, but of a dataset on disk as many as the memory asks for.
 
     Parameters
     ----------
+    gallery_features : array or stored dataset, shape (n_gallery, d)
+    normalized : bool
+    max_memory : int
+        Bytes; a part on disk takes a quarter of them.
+
+    Returns
+    -------
+    list of callables
+        Each opens a part. The one opened last stays in memory.
+
+    Raises
+    ------
+    InputError
+        NaN or Inf in a feature, when its part is opened.
+
+    Warns
+    -----
+    UserWarning
+        Features that are all zero, where they are to be normalised: once, when all parts have
+        been opened.
+    """
+    n_gallery = gallery_features.shape[0]
+    step = n_gallery
+    if not isinstance(gallery_features, np.ndarray):
+        row_bytes = gallery_features.shape[1] * gallery_features.dtype.itemsize
+        step = max(1, max_memory // 4 // row_bytes)
+    starts = range(0, n_gallery, step)
+    known: dict[int, Doubles] = {}
+
+    @lru_cache(maxsize=1)
+    def opened(start: int) -> Gallery:
+        images = slice(start, min(start + step, n_gallery))
+        gallery = read_rows(gallery_features, images.start, images.stop, "gallery_features")
+        if start not in known:
+            known[start] = checked_squares(gallery, "gallery_features", start)
+            if len(known) == len(starts) and normalized:
+                every = np.concatenate([known[one] for one in starts])
+                warn_of_zeros("gallery_features", np.flatnonzero(every == 0), n_gallery)
+        return images, gallery, known[start]
+
+    return [partial(opened, start) for start in starts]
+
+
+def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
+                  max_memory: int) -> list[Callable[..., Part]]:
+    """Return the parts of the gallery, as `galleries` cuts it.
+
+    Parameters
+    ----------
     query_features, gallery_features : array or stored dataset, shape (n_query, d), (n_gallery, d)
-    metric, normalize, max_memory, precision
+    metric, normalize, max_memory
         As for `feature_part`.
 
     Returns
     -------
     list of callables
-        Each opens a part.
+        Each opens a part; `precision` can be passed on to `feature_part`.
 
     Raises
     ------
     InputError
-        NaN or Inf in a feature; of parts on disk when they are opened.
+        NaN or Inf in a feature; of the gallery when the part is opened.
 
     Warns
     -----
     UserWarning
         Features that are all zero, where they are to be normalised.
     """
-    normalized = normalize or metric == "cosine"
-    query = read_rows(query_features)
-    query_square = checked_squares(query, "query_features", normalized)
-    n_gallery = gallery_features.shape[0]
-    step = n_gallery
-    if not isinstance(gallery_features, np.ndarray):
-        row_bytes = gallery_features.shape[1] * gallery_features.dtype.itemsize
-        step = max(1, max_memory // 4 // row_bytes)
-        max_memory -= max_memory // 4
+    query, square = checked_query(query_features, normalize or metric == "cosine")
+    in_memory = isinstance(gallery_features, np.ndarray)
 
-    @lru_cache(maxsize=1)
-    def opened(start: int) -> Part:
-        images = slice(start, min(start + step, n_gallery))
-        gallery = read_rows(gallery_features, images.start, images.stop)
-        square = checked_squares(gallery, "gallery_features", normalized, start)
-        return feature_part(query, gallery, query_square, square, images, metric, normalize,
-                            max_memory, precision)
+    def opened(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
+        images, gallery, gallery_square = open_gallery()
+        return feature_part(query, gallery, square, gallery_square, images, metric, normalize,
+                            max_memory if in_memory else max_memory - max_memory // 4, precision)
 
-    return [partial(opened, start) for start in range(0, n_gallery, step)]
+    return [partial(opened, one) for one in galleries(
+        gallery_features, normalize or metric == "cosine", max_memory)]
 
 
-def checked_squares(features: Array, name: str, normalized: bool, first_row: int = 0) -> Doubles:
-    """Return the squares of all rows; refuse NaN, Inf and what has no square, warn of zeros."""
+def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
+    """Return the queries' features, in memory, and their squares, checked; warn of zeros."""
+    query = read_rows(features, name="query_features")
+    square = checked_squares(query, "query_features")
+    if normalized:
+        warn_of_zeros("query_features", np.flatnonzero(square == 0), len(query))
+    return query, square
+
+
+def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
+    """Warn of features that cannot be normalised: their rows, of so many in all."""
+    if zero.size:
+        warn(f"{name}: {zero.size} of {count} rows are all zero (first: row {zero.min()}); they "
+             "cannot be normalised, so their distances are NaN")
+
+
+def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
+    """Return the squares of all rows; refuse NaN, Inf and what has no square."""
     square = squares(features)
     if not np.isfinite(square).all():
         check_finite_rows(features, name, first_row)
@@ -118,10 +181,6 @@ def checked_squares(features: Array, name: str, normalized: bool, first_row: int
             f"{name}: expected norms from {SQUARES[0]**.5:.0e} to {SQUARES[1]**.5:.0e}, or 0, got "
             f"entries up to {abs(features[odd[0]]).max():.1e} in row {first_row + odd[0]}, whose "
             "squares do not fit a double; multiply all features by one constant")
-    zero = np.flatnonzero(square == 0)
-    if normalized and zero.size:
-        warn(f"{name}: {zero.size} of {len(features)} rows are all zero (first: row "
-             f"{first_row + zero[0]}); they cannot be normalised, so their distances are NaN")
     return square
 
 
@@ -199,6 +258,43 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
                 del product, values  # before the next one is made
 
     return Part(images, exact, bounds, tiles, is_exact=False)
+
+
+def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
+                 metric: str, normalized: bool) -> tuple[Doubles, Doubles]:
+    """Return what `Part.exact` gives, of all pairs, by a matrix product in double.
+
+    Parameters
+    ----------
+    query : array, shape (rows, d)
+    gallery : array, shape (images, d)
+    query_norm, gallery_square : float64, shape (rows,), (images,)
+    metric : {"euclidean", "cosine", "dot"}
+    normalized : bool
+
+    Returns
+    -------
+    distances : float64, shape (rows, images)
+    off : float64, shape (rows,)
+        How far they may be off in each row, at most: `slack` in double, twice, for the exact
+        distance is a sum of d products too.
+    """
+    norm = np.sqrt(gallery_square)
+    distances = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
+    with np.errstate(invalid="ignore"):
+        if normalized:
+            distances /= -norm
+            distances[query_norm == 0] = np.nan
+        elif metric == "euclidean":
+            distances *= -2
+            distances += gallery_square
+        else:
+            np.negative(distances, out=distances)
+    largest = float(norm.max())
+    scale = (query_norm if normalized else
+             (2 * query_norm + largest) * largest if metric == "euclidean" else
+             query_norm * largest)
+    return distances, 2 * 2.0**-29 * slack(query.shape[1]) * scale
 
 
 def tile_shape(n_query: int, n_gallery: int, row_bytes: int,

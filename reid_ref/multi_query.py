@@ -37,8 +37,10 @@ import numpy.typing as npt
 
 from reid_ref.distances import unit_rows, working_precision
 from reid_ref.result import Labels
+from reid_ref.stored import as_rows
 from reid_ref.validation import (
-    InputError, as_integers, check_choice, check_features, check_labels)
+    InputError, as_integers, check_choice, check_feature_shapes, check_features,
+    check_finite_rows, check_labels, check_same_length)
 
 Array = npt.NDArray[Any]
 
@@ -63,7 +65,8 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     images : Labels
         Those of each image of the multi-query set, which holds the query's own image too.
     features : array_like, shape (n_image, d)
-        Finite real numbers, one row an image.
+        Finite real numbers, one row an image. A dataset of an open HDF5 file, or a dask array,
+        is read whole.
     pooling : {"mean", "max"}
     normalize : bool
         Divide every image by its 2-norm before pooling, and the pooled rows after it.
@@ -93,7 +96,9 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     check_choice(pooling, "pooling", POOLINGS)
     with _renamed({"gallery": "images", "query_features": "features"}):
         check_labels(query, images)
-        features, _ = check_features(features, features, images, images)
+        check_feature_shapes(features, features, images, images)
+    features = as_rows(features, "features")
+    check_finite_rows(features, "features")
     features = working_precision(features)
     if normalize:
         zero = np.flatnonzero(~features.any(axis=1))
@@ -168,6 +173,8 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     where = {name: f"{path}: {key}" for name, key in KEYS.items()}
     identity, camera = (as_integers(values[name], where[name]) for name in ("identity", "camera"))
     features = np.asarray(values["features"])
+    check_same_length(identity, camera, (where["identity"], where["camera"]),
+                      features.shape if contents.either_way else features.shape[:1])
     with _renamed({**where, "gallery": where["identity"], "query": where["identity"],
                    "query_features": where["features"]}):
         images = Labels(identity, camera)

@@ -13,20 +13,26 @@ from __future__ import annotations
 
 import numbers
 import sys
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.conventions import Convention, find_convention
 from reid_ref.distances import working_precision
+from reid_ref.evaluate import Progress, evaluate_blocks, features_made_of
 from reid_ref.reranking.encoding import encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs, nearest, pairs_of, tile_of
 from reid_ref.reranking.variants import VARIANTS, Variant
-from reid_ref.result import Labels
-from reid_ref.validation import InputError, as_array, check_choice, check_features
+from reid_ref.result import Labels, Result
+from reid_ref.roles import JUNK
+from reid_ref.stored import as_rows
+from reid_ref.validation import (
+    InputError, as_array, check_choice, check_feature_shapes, check_features, check_labels)
 
-__all__ = ["VARIANTS", "Variant", "rerank", "rerank_blocks"]
+__all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +43,7 @@ BLOCK_BYTES = 64 * 2**20
 def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
            lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
            mahalanobis: Any = None) -> npt.NDArray[np.float32]:
-    """Return re-ranked distances, for `evaluate_distances`.
+    """Return re-ranked distances; `evaluate_reranked` gives their numbers, signed.
 
     Parameters
     ----------
@@ -85,6 +91,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     >>> rerank(features[:1], features[1:], k1=2, k2=1, normalize=False).round(3)
     array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
     """
+    query_features = as_rows(query_features, "query_features")
+    gallery_features = as_rows(gallery_features, "gallery_features")
     blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
                            normalize=normalize, mahalanobis=mahalanobis)
     answer, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
@@ -92,6 +100,72 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
         answer[done:done + len(block)] = block
         done += len(block)
     return answer
+
+
+def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                      k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab", *,
+                      normalize: bool = True, mahalanobis: Any = None,
+                      convention: str | Convention = "matlab",
+                      progress: Progress | None = None) -> Result:
+    """Re-rank and evaluate: Rank-k, mAP, mINP.
+
+    A variant whose own evaluator re-ranks a gallery without label -1 (`Variant.junk` is "out")
+    is given such a gallery: the counts and the signature are those of what is left.
+
+    Parameters
+    ----------
+    query_features, gallery_features, k1, k2, lambda_, variant, normalize, mahalanobis
+        As for `rerank`.
+    query, gallery : Labels
+    convention : str or Convention
+        As for `reid_ref.evaluate`, but for those that take index lists.
+    progress : callable, optional
+        Called with the number of queries done since the last call.
+
+    Returns
+    -------
+    Result
+        The signature says how distances were re-ranked.
+
+    Raises
+    ------
+    InputError
+        As `rerank` and `reid_ref.evaluate_distances`; a gallery of nothing but label -1 that is
+        left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = np.array([[0., 1], [0, 2], [0, 3], [9, 1], [9, 2], [9, 4]])
+    >>> result = evaluate_reranked(features[:1], features[1:], Labels([7], [1]),
+    ...                            Labels([7, 8, 8, 7, 8], [2] * 5), k1=2, k2=1)
+    >>> round(result.mean_ap, 4), result.signature.split("|")[4:9]
+    (0.7083, ['rerank:matlab', 'k1:2', 'k2:1', 'lambda:0.3', 'normalize:yes'])
+    """
+    check_labels(query, gallery)
+    check_choice(variant, "variant", VARIANTS)
+    convention = find_convention(convention)
+    if "listed as junk" in convention.ignored:
+        raise InputError(f"convention: expected one without index lists, got {convention.name!r}; "
+                         "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
+    check_feature_shapes(query_features, gallery_features, query, gallery)
+    query_features = as_rows(query_features, "query_features")
+    gallery_features = as_rows(gallery_features, "gallery_features")
+    kept = gallery.identity != JUNK
+    if VARIANTS[variant].junk == "out" and not kept.all():
+        gallery_features = gallery_features[kept]
+        gallery = Labels(gallery.identity[kept], gallery.camera[kept])
+        check_labels(query, gallery)
+    blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
+                           normalize=normalize, mahalanobis=mahalanobis)
+    made_of = {"rerank": variant, "k1": str(k1), "k2": str(k2), "lambda": str(lambda_)}
+    if mahalanobis is not None:
+        matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
+        made_of["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
+    measured = features_made_of(query_features, gallery_features, "euclidean", normalize)
+    made_of.update((key, measured[key]) for key in ("normalize", "features"))
+    results = evaluate_blocks(blocks, query, gallery, [convention], made_of, progress=progress)
+    return results[convention.name]
 
 
 def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
@@ -125,8 +199,8 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     """
     check_choice(variant, "variant", VARIANTS)
     one = VARIANTS[variant]
-    query = as_array(query_features, "query_features")
-    gallery = as_array(gallery_features, "gallery_features")
+    query = as_rows(query_features, "query_features")
+    gallery = as_rows(gallery_features, "gallery_features")
     check_features(query, gallery, _nobody(query), _nobody(gallery))
     size = len(query) + len(gallery)
     _check_count("k1", k1, size - 1, "the number of images less one")
@@ -197,8 +271,8 @@ def _nobody(features: Array) -> Labels:
 
 def _check_count(name: str, value: int, most: int, what: str) -> None:
     if not (isinstance(value, (int, np.integer)) and 1 <= value <= most):
-        raise InputError(f"{name}: expected a whole number from 1 to {most}, {what}, "
-                         f"got {value!r}")
+        got = repr(value) if isinstance(value, numbers.Number) else type(value).__name__
+        raise InputError(f"{name}: expected a whole number from 1 to {most}, {what}, got {got}")
 
 
 def _checked_matrix(matrix: Any, features: Array) -> Array | None:

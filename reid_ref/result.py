@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.validation import InputError, Integers, as_integers
+from reid_ref._version import __version__
+from reid_ref.validation import InputError, Integers, as_integers, check_same_length
 
 Doubles = npt.NDArray[np.float64]
 
@@ -26,9 +27,24 @@ FATES = {
 }
 
 
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy that cannot be written to, nor made so: it is a view of a locked array."""
+    copy: npt.NDArray[Any] = np.array(array)
+    copy.flags.writeable = False
+    return copy[:]
+
+
+def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> str:
+    """Return all that could change a number: the fields, how many images, the version."""
+    every = {**fields, "queries": len(query), "gallery": len(gallery), "reid-ref": __version__}
+    return "|".join(f"{key}:{value}" for key, value in every.items())
+
+
 @dataclass(frozen=True)
 class Labels:
     """Who is on each image, and which camera took it.
+
+    Both arrays are copied, and cannot be written to.
 
     Parameters
     ----------
@@ -55,12 +71,9 @@ class Labels:
     camera: Integers
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "identity", as_integers(self.identity, "identity"))
-        object.__setattr__(self, "camera", as_integers(self.camera, "camera"))
-        if len(self.identity) != len(self.camera):
-            raise InputError(
-                f"camera: expected {len(self.identity)} entries, one for each identity, "
-                f"got {len(self.camera)}")
+        for name in ("identity", "camera"):
+            object.__setattr__(self, name, read_only(as_integers(getattr(self, name), name)))
+        check_same_length(self.identity, self.camera)
 
     def __len__(self) -> int:
         return len(self.identity)
@@ -95,8 +108,9 @@ class IndexLists:
 
     def __post_init__(self) -> None:
         for name in ("good", "junk"):
-            lists = tuple(as_integers(one if len(one) else np.zeros(0, np.int64), f"{name}[{k}]")
-                          for k, one in enumerate(getattr(self, name)))
+            lists = tuple(read_only(as_integers(
+                one if len(one) else np.zeros(0, np.int64), f"{name}[{k}]"))
+                for k, one in enumerate(getattr(self, name)))
             for k, one in enumerate(lists):
                 if (one < 0).any() or len(np.unique(one)) != len(one):
                     raise InputError(f"{name}[{k}]: expected gallery indices from 0, each once, "
@@ -119,7 +133,7 @@ class IndexLists:
 
 @dataclass(frozen=True)
 class PerQuery:
-    """What each of n queries got; every array has shape (n,).
+    """What each of n queries got; every array has shape (n,), and cannot be written to.
 
     Parameters
     ----------
@@ -149,6 +163,10 @@ class PerQuery:
     n_good: Integers
     n_junk: Integers
     fate: npt.NDArray[np.str_]
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -236,3 +254,6 @@ class Result:
     counts: Counts
     counted: int
     signature: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cmc", read_only(self.cmc))

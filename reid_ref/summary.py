@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref._version import __version__
 from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.curves import Curves
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import (
     GoodRanks, forget_junk_matches, of_queries, reverse_ties, truncate)
-from reid_ref.result import FATES, Counts, Labels, PerQuery, Result
+from reid_ref.result import FATES, Counts, Labels, PerQuery, Result, signature
 from reid_ref.roles import JUNK
 from reid_ref.validation import Integers
 
@@ -122,11 +121,9 @@ def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
     others = {name: getattr(convention, name) for name in (
         "loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
         if getattr(convention, name) != getattr(default, name)}
-    n_query, n_gallery = (int(np.count_nonzero(convention.loaded(labels.identity)))
-                          for labels in (query, gallery))
     fields = {"convention": convention.name, "ap": convention.ap,
               "unmatched": convention.unmatched, "ties": convention.ties,
               **{name: as_text(value) for name, value in others.items()},
-              **made_of, "queries": str(n_query), "gallery": str(n_gallery),
-              "reid-ref": __version__}
-    return "|".join(f"{key}:{value}" for key, value in fields.items())
+              **made_of}
+    return signature(fields, *(labels[convention.loaded(labels.identity)]
+                               for labels in (query, gallery)))

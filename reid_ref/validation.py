@@ -11,7 +11,7 @@ import difflib
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,19 +173,56 @@ def check_distinct(value: Any, name: str) -> Integers:
     return numbers
 
 
-def check_labels(query: Labels, gallery: Labels) -> None:
-    """Check that both sides hold images.
+def check_same_length(identity: Integers, camera: Integers,
+                      names: tuple[str, str] = ("identity", "camera"),
+                      n_images: Collection[int] = ()) -> None:
+    """Check that every image has one identity and one camera.
+
+    Parameters
+    ----------
+    identity, camera : int64, shape (n,)
+    names : tuple of str
+        Theirs, for the message.
+    n_images : collection of int
+        How many images there may be, where features or distances tell it.
 
     Raises
     ------
     InputError
-        Not `Labels`, or empty.
+        Names the one that does not fit the number of images, or both.
+    """
+    if len(identity) == len(camera):
+        return
+    for name, one, other in ((names[0], identity, camera), (names[1], camera, identity)):
+        if len(one) not in n_images and len(other) in n_images:
+            raise InputError(f"{name}: expected {len(other)} entries, one for each image, "
+                             f"got {len(one)}")
+    raise InputError(f"{', '.join(names)}: expected one of each for every image, got "
+                     f"{len(identity)} and {len(camera)}")
+
+
+def check_labels(query: Labels, gallery: Labels, surplus: tuple[Any, ...] = ()) -> None:
+    """Check that both sides hold images.
+
+    `surplus`: arguments beyond those that a function takes by position. Other evaluators take
+    four arrays in the place of query and gallery: that is said first.
+
+    Raises
+    ------
+    InputError
+        Not `Labels`, or empty; anything in `surplus`.
     """
     for name, labels in (("query", query), ("gallery", gallery)):
         if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
             raise InputError(
-                f"{name}: expected Labels(identity, camera), got {type(labels).__name__}; "
-                "wrap the two arrays: reid_ref.Labels(identity, camera)")
+                f"{name}: expected Labels(identity, camera), got {type(labels).__name__}; wrap "
+                "the four arrays: Labels(query_identity, query_camera), "
+                "Labels(gallery_identity, gallery_camera)")
+    if surplus:
+        raise InputError(f"expected the options after query and gallery by name, got "
+                         f"{len(surplus)} more argument(s) by position, the first of type "
+                         f"{type(surplus[0]).__name__}; write lists=..., max_memory=...")
+    for name, labels in (("query", query), ("gallery", gallery)):
         if len(labels) == 0:
             raise InputError(f"{name}: expected at least one image, got none")
 
@@ -220,7 +257,7 @@ def check_feature_shapes(
     checked = []
     for name, value, labels in (("query_features", query_features, query),
                                 ("gallery_features", gallery_features, gallery)):
-        array = value if is_stored(value) else as_array(value, name)
+        array = _stored_or_array(value, name)
         _check_numeric_matrix(array, name, "features (n, d), one row an image")
         if array.dtype.kind == "c":
             raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
@@ -248,6 +285,20 @@ def is_stored(value: Any) -> bool:
     return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
 
 
+def check_known_shape(value: Any, name: str) -> None:
+    """Refuse an array of Dask that does not know how many rows it has."""
+    if any(size != size for size in value.shape or ()):
+        raise InputError(f"{name}: expected chunks of known sizes, got shape {value.shape}; call "
+                         f"{name}.compute_chunk_sizes() first")
+
+
+def _stored_or_array(value: Any, name: str) -> Any:
+    if not is_stored(value):
+        return as_array(value, name)
+    check_known_shape(value, name)
+    return value
+
+
 def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:
     """Return the distances as an array, checked: queries in rows, gallery in columns.
 
@@ -257,7 +308,7 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
         Names the argument, what was expected, what came and the way out.
     """
     check_labels(query, gallery)
-    array = distances if is_stored(distances) else as_array(distances, "distances")
+    array: npt.NDArray[Any] = _stored_or_array(distances, "distances")
     _check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
     expected = (len(query), len(gallery))
     if array.shape != expected:
@@ -281,6 +332,9 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
 def check_choice(value: str, name: str, known: Iterable[str]) -> None:
     """Refuse a name that is not known, listing the known ones and the nearest."""
     names = list(known)
+    if not isinstance(value, (str, int, float, type(None))):
+        raise InputError(f"{name}: expected one of {', '.join(names)}, "
+                         f"got {type(value).__name__}")
     if value not in names:
         near = difflib.get_close_matches(str(value), names, n=1)
         raise InputError(f"{name}: unknown {value!r}; known: {', '.join(names)}"
@@ -324,6 +378,8 @@ def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
         raise InputError(
             f"lists: convention {names[0]!r} takes the good and junk images of every query from "
             "lists, got none; pass lists=IndexLists(good, junk), or --index-lists GOOD JUNK")
+    if not (hasattr(lists, "good") and hasattr(lists, "junk")):
+        raise InputError(f"lists: expected IndexLists(good, junk), got {type(lists).__name__}")
     if len(lists.good) != len(query):
         raise InputError(f"lists: expected {len(query)} lists, one for each query, "
                          f"got {len(lists.good)}")

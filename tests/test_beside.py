@@ -54,6 +54,19 @@ def test_before_and_after_re_ranking(run):
     assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in answer["results"]["re-ranked"]["signature"]
 
 
+def test_precisions_that_differ_are_signed_alike(run, tmp_path):
+    data = read_result(MARKET)
+    path = tmp_path / "both.npz"
+    np.savez(path, query_f=data.query_features.astype(np.float32),
+             gallery_f=data.gallery_features.astype(np.float64),
+             query_label=data.query.identity, query_cam=data.query.camera,
+             gallery_label=data.gallery.identity, gallery_cam=data.gallery.camera)
+    _, out, _ = run("evaluate", path, "--rerank", "--json")
+    results = json.loads(out)["results"]
+    for one in results.values():
+        assert "|normalize:yes|features:float64|queries:" in one["signature"]
+
+
 def test_variants_whose_loader_drops_junk_are_given_none(run):
     _, out, _ = run("evaluate", MARKET, "--rerank", "fast-reid", "--k1", 5, "--k2", 2,
                     "--lambda", .5, "--json")

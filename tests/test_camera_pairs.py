@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
+import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.camera_pairs import (
-    PICTURE_CAMERAS, camera_pairs, camera_pairs_blocks, heat_map)
+    PICTURE_CAMERAS, camera_pairs, camera_pairs_blocks, camera_pairs_features, heat_map)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests.cases import market_like, special
 from tests.octave import col
@@ -343,6 +344,59 @@ def test_command(rule):
     assert f"signature rule:{rule} | distances:float64" in done.stdout
 
 
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_signature(rule):
+    distances, query, gallery = in_the_gallery(1)
+    version = f"queries:{len(query)}|gallery:{len(gallery)}|reid-ref:{reid_ref.__version__}"
+    for dtype in ("float64", "float32"):
+        pairs = camera_pairs(distances.astype(dtype), query, gallery, rule)
+        assert pairs.signature == f"rule:{rule}|distances:{dtype}|{version}"
+    blocks = [distances[:3], distances[3:].astype(np.float32)]
+    assert camera_pairs_blocks(blocks, query, gallery, rule).signature == (
+        f"rule:{rule}|distances:float32+float64|{version}")
+    features = np.eye(len(query), 5), np.ones((len(gallery), 5), np.float32)
+    assert camera_pairs_features(*features, query, gallery, "dot", False, rule).signature == (
+        f"rule:{rule}|metric:dot|normalize:no|features:float64|{version}")
+
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_features_are_ranked_by_exact_distances(rule):
+    _, query, gallery = in_the_gallery(2)
+    rng = np.random.default_rng(2)
+    features = [rng.integers(-3, 4, (len(one), 6)).astype(np.float32) for one in (query, gallery)]
+    exact = gallery_square(features[1]) - 2 * features[0] @ features[1].T
+    expected = camera_pairs(exact, query, gallery, rule)
+    for memory in (None, "1K"):
+        pairs = camera_pairs_features(*features, query, gallery, normalize=False, rule=rule,
+                                      max_memory=memory)
+        for name in ("ap", "rank1", "ap_matrix", "rank1_matrix"):
+            np.testing.assert_array_equal(getattr(pairs, name), getattr(expected, name))
+
+
+def gallery_square(features):
+    return (features.astype(float) ** 2).sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", ["h5py", "dask", "memmap", "fortran"])
+def test_distances_that_are_stored(kind, tmp_path):
+    distances, query, gallery = in_the_gallery(3)
+    expected = camera_pairs(distances, query, gallery)
+    if kind == "memmap":
+        np.save(tmp_path / "d.npy", distances)
+        stored = np.load(tmp_path / "d.npy", mmap_mode="r")
+    elif kind == "fortran":
+        stored = np.asfortranarray(distances)
+    elif kind == "dask":
+        stored = pytest.importorskip("dask.array").from_array(distances, chunks=(4, 7))
+    else:
+        stored = pytest.importorskip("h5py").File(tmp_path / "d.h5", "w").create_dataset(
+            "d", data=distances)
+    for pairs in (camera_pairs(stored, query, gallery),
+                  camera_pairs_blocks([stored], query, gallery)):
+        np.testing.assert_array_equal(pairs.ap, expected.ap)
+        np.testing.assert_array_equal(pairs.rank1, expected.rank1)
+
+
 def test_command_json():
     answer = json.loads(command(MARS, "--json").stdout)
     pairs = camera_pairs(*mars())
@@ -353,13 +407,14 @@ def test_command_json():
     assert answer["rank1"] == pairs.rank1_matrix.tolist()
     assert answer["mAP_queries"] == pairs.ap_count.tolist()
     assert (answer["mean_mAP"], answer["mean_rank1"]) == (pairs.mean_ap, pairs.mean_rank1)
+    assert answer["signature"] == pairs.signature
 
 
 @pytest.fixture
 def many_cameras(tmp_path):
     """Fifteen cameras, the last one without a gallery image."""
     distances, query, gallery = market_like(2, n_query=80, n_gallery=400, cameras=15)
-    gallery.camera[gallery.camera == 15] = 14
+    gallery = Labels(gallery.identity, np.minimum(gallery.camera, 14))
     np.savez(tmp_path / "many.npz", distances=distances, query_identity=query.identity,
              query_camera=query.camera, gallery_identity=gallery.identity,
              gallery_camera=gallery.camera)

@@ -39,14 +39,22 @@ UNUSED = ("PIL", "albumentations", "clearml", "cv2", "gdown", "hydra", "mlflow",
 
 
 # ------------------------------------------------------------------ evaluators made here
+def spread(labels, step):
+    """Labels whose identities above 0, counted from 0, are raised by `step` of their number."""
+    identity = labels.identity.copy()
+    identity[identity > 0] += step(np.arange(np.sum(identity > 0)))
+    return Labels(identity, labels.camera)
+
+
 def data(seed=0, junk=True, n_query=14, n_gallery=90, levels=None, unmatched=True, scale=1):
     """Distances without ties (or with few levels) and Market-like labels; none of them few."""
     rng = np.random.default_rng(seed)
     gallery = Labels(scale * rng.integers(-1 if junk and scale == 1 else 0, 6, n_gallery),
                      rng.integers(1, 5, n_gallery))
-    query = Labels(scale * rng.integers(1, 6, n_query), rng.integers(1, 5, n_query))
+    identity, camera = scale * rng.integers(1, 6, n_query), rng.integers(1, 5, n_query)
     if unmatched:
-        query.identity[:2] = 6 * scale
+        identity[:2] = 6 * scale
+    query = Labels(identity, camera)
     distances = rng.random((n_query, n_gallery))
     distances += 0.5 * (query.identity[:, None] != gallery.identity)
     if levels is not None:
@@ -253,7 +261,7 @@ def test_float32_sums_are_equal_within_a_named_tolerance():
 def test_the_difference_is_explained(evaluator, choice, arrays):
     distances, query, gallery = data(**arrays)
     if choice[0] == "identity":  # 2^25 + 1 and + 2 are one float32
-        gallery.identity[gallery.identity > 0] += np.arange(np.sum(gallery.identity > 0)) % 3 // 2
+        gallery = spread(gallery, lambda number: number % 3 // 2)
     found = crosscheck(evaluator, distances, query, gallery)
     assert found.verdict == "different" and found.follows is None
     words = WORDS[choice[0]][choice[1]]
@@ -314,9 +322,10 @@ def test_a_good_query_that_it_drops_is_told():
 def short_lists():
     """Galleries so small that queries keep different numbers of images below max_rank."""
     distances, query, gallery = data(seed=5, n_gallery=40, junk=False)
-    gallery.identity[:9], gallery.camera[:9] = 3, 1
-    query.identity[-2:], query.camera[-2:] = 3, 1
-    return distances, query, gallery
+    first, last = np.arange(40) < 9, np.arange(14) >= 12
+    return (distances,
+            Labels(np.where(last, 3, query.identity), np.where(last, 1, query.camera)),
+            Labels(np.where(first, 3, gallery.identity), np.where(first, 1, gallery.camera)))
 
 
 def ragged(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
@@ -384,8 +393,7 @@ def absent():
 
 def large_identities():
     distances, query, gallery = data(scale=2 ** 25)
-    gallery.identity[gallery.identity > 0] += np.arange(np.sum(gallery.identity > 0)) % 2
-    return distances, query, gallery
+    return distances, query, spread(gallery, lambda number: number % 2)
 
 
 DEFECTIVE = {

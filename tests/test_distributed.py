@@ -374,6 +374,90 @@ def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
     assert np.float64 in precisions
 
 
+def test_products_wrong_even_in_double_are_refused_as_on_one_machine(where, monkeypatch, capfd):
+    query_features, gallery_features, query, gallery = problem(13, np.float32)
+    monkeypatch.setattr("reid_ref.features.ROUNDOFF", 2.0**-60)
+    with pytest.raises(InputError, match="matrix products are wrong even in double") as expected:
+        reid_ref.evaluate(query_features, gallery_features, query, gallery)
+    if where is not None:
+        where.run(wrong_products, 2.0**-60)
+    try:
+        caught = refuse("matrix products are wrong", query_features, da.from_array(
+            gallery_features, chunks=(40, -1)), query, gallery, client=where)
+    finally:
+        if where is not None:
+            where.run(wrong_products, 2.0**-24)
+    assert str(caught.value) == str(expected.value)
+    assert capfd.readouterr().err == ""
+
+
+def wrong_products(roundoff):
+    import reid_ref.features
+    reid_ref.features.ROUNDOFF = roundoff
+
+
+WRONG_BLOCKS = {
+    "longer": lambda block: np.concatenate([block, block[:3]]),
+    "shorter": lambda block: block[:-3],
+    "wider": lambda block: np.concatenate([block, block], axis=1),
+    "a vector": lambda block: block[0],
+}
+
+
+@pytest.mark.parametrize("columns", [-1, 20])
+@pytest.mark.parametrize("change", WRONG_BLOCKS.values(), ids=WRONG_BLOCKS)
+@pytest.mark.parametrize("side", ["query_features", "gallery_features"])
+def test_blocks_of_another_shape_than_declared(where, side, change, columns, capfd):
+    both = dict(zip(("query_features", "gallery_features", "query", "gallery"), problem(14)))
+    rows = {"query_features": 10, "gallery_features": 50}[side]
+    array = da.from_array(both[side], chunks=(rows, columns))
+    both[side] = array.map_blocks(
+        lambda block, block_info=None: change(block) if block_info and block_info[0][
+            "chunk-location"][0] == 1 else block, dtype=array.dtype, meta=array._meta)
+    last = min(2 * rows, len(array)) - 1
+    width = DIMENSION if columns == -1 else columns
+    message = (fr"^{side}: expected a block of shape \({last + 1 - rows}, {width}\), as its dask "
+               fr"array declares for rows {rows} to {last}, got \(")
+    refuse(message, **both, client=where)
+    for options in ({}, {"max_memory": "9K"}, {"convention": "sysu-mm01"}):
+        with pytest.raises(InputError, match=message):
+            reid_ref.evaluate(**both, **options)
+    assert capfd.readouterr().err == ""
+
+
+def test_dask_arrays_in_memory_bounded_parts_are_as_arrays():
+    query_features, gallery_features, query, gallery = problem(15)
+    both_ = [da.from_array(one, chunks=chunks) for one, chunks in (
+        (query_features, (4, 9)), (gallery_features, ((7, 0, 60, 53), (20, 4))))]
+    for options in ({}, {"max_memory": "9K"}, {"convention": "sysu-mm01", "max_memory": "9K"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            same(reid_ref.evaluate(*both_, query, gallery, **options),
+                 reid_ref.evaluate(query_features, gallery_features, query, gallery, **options))
+
+
+def test_unknown_chunks_are_refused_on_one_machine_too():
+    query_features, gallery_features, query, gallery = problem(11)
+    some = da.from_array(gallery_features, chunks=(30, -1))
+    some = some[some[:, 0] > -100]
+    with pytest.raises(InputError, match=r"^gallery_features: expected chunks of known sizes, got "
+                                         r"shape \(nan, 24\); call gallery_features.compute_chu"):
+        reid_ref.evaluate(query_features, some, query, gallery)
+    with pytest.raises(InputError, match="^distances: expected chunks of known sizes"):
+        reid_ref.evaluate_distances(some[:, :15].T, query, gallery)
+
+
+def test_distances_whose_blocks_have_another_shape():
+    distances, query, gallery = cases.market_like(3)
+    array = da.from_array(distances, chunks=(5, 30))
+    for change in WRONG_BLOCKS.values():
+        wrong = array.map_blocks(change, dtype=array.dtype, meta=array._meta)
+        with pytest.raises(InputError, match=r"^distances: expected a block of shape \(5, 30\)"):
+            reid_ref.evaluate_distances(wrong, query, gallery)
+        with pytest.raises(InputError, match=r"^distances: expected a block of shape \(5, 30\)"):
+            reid_ref.camera_pairs(wrong, query, gallery)
+
+
 def test_dask_is_loaded_only_when_asked_for():
     code = ("import sys, reid_ref, reid_ref.distributed\n"
             "assert not {'dask', 'distributed'} & set(sys.modules)\n"

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import reid_ref
+import reid_ref.distributed
 from reid_ref import InputError, Labels, cli
-from reid_ref.distances import METRICS, TOLERANCE, distance_blocks, distance_matrix
+from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
 from reid_ref.features import feature_parts
 from tests import cases
 
@@ -75,8 +76,19 @@ def test_the_signature_says_all_that_could_change_the_number(result):
     features = np.eye(4, 6, dtype=np.float32)
     with pytest.warns(UserWarning, match="3 of 4"):
         from_features = reid_ref.evaluate(
-            features, np.eye(6, dtype=np.float32), QUERY, GALLERY, "cosine", normalize=False)
-    assert "|metric:cosine|normalize:no|features:float32|" in from_features.signature
+            features, np.eye(6, dtype=np.float32), QUERY, GALLERY, "dot", normalize=False)
+    assert "|metric:dot|normalize:no|features:float32|" in from_features.signature
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_cosine_is_that_of_normalised_features():
+    rng = np.random.default_rng(4)
+    features = rng.standard_normal((4, 3)), rng.standard_normal((6, 3)).astype(np.float32)
+    results = [reid_ref.evaluate(*features, QUERY, GALLERY, "cosine", normalize)
+               for normalize in (True, False)]
+    assert results[0].mean_ap == results[1].mean_ap
+    for result in results:
+        assert "|metric:cosine|normalize:yes|features:float64|" in result.signature
 
 
 def test_results_are_frozen(result):
@@ -206,7 +218,7 @@ def test_bad_distances(distances, message):
 @pytest.mark.parametrize(("identity", "camera", "message"), [
     ([[1], [2, 3]], [1], "identity: expected an array, got rows of different length"),
     (np.array([1.5], np.float16), [1], "identity: expected whole numbers, got 1.5"),
-    ([1, 2], [1], "camera: expected 2 entries, one for each identity, got 1"),
+    ([1, 2], [1], "^identity, camera: expected one of each for every image, got 2 and 1"),
     ([1.0, 1.5], [1, 1], "identity: expected whole numbers, got 1.5 at index 1"),
     ([1.0, np.nan], [1, 1], "identity: expected whole numbers, got nan at index 1"),
     ([1, 2], [1.0, np.inf], "camera: expected whole numbers, got inf at index 1"),
@@ -232,9 +244,75 @@ def test_labels_that_are_none():
         reid_ref.evaluate_distances(DISTANCES, [1, 2, 3, 4], GALLERY)
 
 
+FOUR = QUERY.identity, GALLERY.identity, QUERY.camera, GALLERY.camera
+
+
+@pytest.mark.parametrize("call", [
+    lambda *arrays: reid_ref.evaluate(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate_features(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate_reranked(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.distributed.evaluate(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate_distances(DISTANCES, *arrays),
+    lambda *arrays: reid_ref.evaluate_distances(DISTANCES, *arrays, 50),
+    lambda *arrays: reid_ref.evaluate_conventions(DISTANCES, *arrays),
+    lambda *arrays: reid_ref.camera_pairs(DISTANCES, *arrays),
+])
+def test_labels_as_four_arrays_are_told_how_to_be_wrapped(call):
+    with pytest.raises(InputError) as caught:
+        call(*FOUR)
+    assert str(caught.value) == (
+        "query: expected Labels(identity, camera), got ndarray; wrap the four arrays: "
+        "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
+
+
+@pytest.mark.parametrize("call", [reid_ref.evaluate_distances, reid_ref.evaluate_conventions,
+                                  reid_ref.camera_pairs])
+def test_options_by_position(call):
+    with pytest.raises(InputError, match="expected the options after query and gallery by name, "
+                                         "got 2 more argument.* the first of type NoneType"):
+        call(DISTANCES, QUERY, GALLERY, "matlab", None, "512M")
+
+
+# What is frozen stays as it is.
+
+def test_labels_share_nothing_with_what_was_handed_in():
+    for dtype in (np.int64, np.int16, np.float64):
+        identity, camera = np.array([1, 2, 3], dtype), np.array([[1, 2, 3]], dtype)
+        labels = Labels(identity, camera)
+        lists = reid_ref.IndexLists([identity], [camera])
+        identity[0], camera[0, 0] = 9, 9  # and so they are not read-only
+        for array in (labels.identity, labels.camera, *lists.good, *lists.junk):
+            np.testing.assert_array_equal(array, [1, 2, 3])
+
+
+def test_no_array_of_labels_and_results_can_be_written_to(result):
+    labels = Labels(np.array([1, 2]), np.array([1, 2]))
+    lists = reid_ref.IndexLists([[0]], [[1]])
+    pairs = reid_ref.camera_pairs(DISTANCES, QUERY, GALLERY)
+    per_query = [getattr(result.per_query, one.name)
+                 for one in dataclasses.fields(result.per_query)]
+    for array in (labels.identity, labels.camera, lists.good[0], lists.junk[0], result.cmc,
+                  *per_query, pairs.cameras, pairs.ap, pairs.rank1, pairs.ap_matrix,
+                  pairs.rank1_matrix, pairs.ap_count, pairs.rank1_count):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.flags.writeable = True
+
+
+def test_arrays_of_a_result_made_by_hand_stay_one_s_own(result):
+    cmc = np.array([.5, 1.])
+    changed = dataclasses.replace(result, cmc=cmc)
+    cmc[0] = 0
+    assert changed.cmc[0] == .5
+
+
 @pytest.mark.parametrize(("options", "message"), [
     ({"convention": "matlba"}, "convention: unknown 'matlba'; known: .*Did you mean 'matlab'"),
     ({"metric": "manhattan"}, "metric: unknown 'manhattan'; known: euclidean, cosine, dot"),
+    ({"metric": np.arange(4)}, "^metric: expected one of euclidean, cosine, dot, got ndarray"),
+    ({"convention": np.arange(4)}, "^convention: expected one of matlab, .*, got ndarray"),
+    ({"convention": "veri", "lists": ([], [])}, r"^lists: expected IndexLists\(.*\), got tuple"),
     ({"max_memory": 0}, "max_memory: expected a size such as 512M or 2G, got 0"),
     ({"max_memory": "much"}, "max_memory: expected a size such as 512M or 2G, got 'much'"),
 ])
@@ -248,19 +326,6 @@ def test_importing_loads_nothing_heavy():
     code = f"import sys, reid_ref; print(*sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "\n" and done.stderr == ""
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("dimension", [7, 64, 300])
-def test_a_distance_is_the_same_in_every_block(metric, normalize, dimension):
-    rng = np.random.default_rng(3)
-    query, gallery = (rng.standard_normal((n, dimension)).astype(np.float32) for n in (70, 333))
-    whole = distance_matrix(query, gallery, metric, normalize)
-    for block_size in (1, 2, 3, 16, 17, 64, 69):
-        blocks = distance_blocks(query, gallery, metric, normalize,
-                                 block_size * len(gallery) * gallery.itemsize)
-        np.testing.assert_array_equal(np.concatenate(list(blocks)), whole)
 
 
 @pytest.mark.parametrize("name", sorted(set(reid_ref.CONVENTIONS) - {"veri", "oxford"}))
@@ -300,9 +365,8 @@ def near_ties():
 
 def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
     alone = reid_ref.evaluate(*near_ties, convention="torchreid")
-    blocks = distance_blocks(*near_ties[:2], "euclidean", True)
-    rounded = reid_ref.evaluate_distances(np.concatenate(list(blocks)), *near_ties[2:],
-                                          "torchreid")
+    rounded = reid_ref.evaluate_distances(
+        distance_matrix(*near_ties[:2], "euclidean", True), *near_ties[2:], "torchreid")
     assert alone.mean_ap != rounded.mean_ap  # or this test could not fail
     together = reid_ref.evaluate_features(
         *near_ties, ["cuhk03-single-shot", "torchreid", "open-reid-cuhk03"])
@@ -311,7 +375,7 @@ def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
     np.testing.assert_array_equal(together["torchreid"].cmc, alone.cmc)
 
 
-def test_tie_bounds_and_camera_pairs_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
+def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
     query_features, gallery_features, query, gallery = near_ties
     path = tmp_path / "near.npz"
     np.savez(path, query_f=query_features, gallery_f=gallery_features,
@@ -332,3 +396,11 @@ def test_tie_bounds_and_camera_pairs_rank_features_as_evaluate_does(near_ties, t
         np.repeat(np.arange(len(query)), len(gallery)), np.tile(every, len(query)))
     expected = reid_ref.camera_pairs(exact.reshape(len(query), -1), query, gallery)
     np.testing.assert_array_equal(np.array(found["mAP"], float), expected.ap_matrix)
+    assert cli.main(["export", str(path), "--to", "trec", "--output", str(tmp_path / "x")]) == 0
+    lists = [[] for _ in query_features]
+    for line in (tmp_path / "x.run").read_text().splitlines():
+        name, _, image, *_ = line.split()
+        lists[int(name[1:])].append(int(image[1:]))
+    for k, images in enumerate(lists):
+        row = exact.reshape(len(query), -1)[k]
+        assert images == np.argsort(row, kind="stable")[:len(images)].tolist()

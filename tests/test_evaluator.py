@@ -457,7 +457,9 @@ GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "query": Tr
     ({"features": np.eye(2) * 1j}, "features: expected real numbers, got dtype complex128"),
     ({"features": np.eye(2).astype(str)}, "features: expected real numbers, got dtype <U"),
     ({"features": OnAccelerator()}, r"device cuda:0; pass features\.cpu\(\)"),
-    ({"camera": [1]}, "camera: expected 2 entries, one for each identity, got 1"),
+    ({"camera": [1]}, "^camera: expected 2 entries, one for each image, got 1"),
+    ({"identity": [1]}, "^identity: expected 2 entries, one for each image, got 1"),
+    ({"identity": [1], "camera": [1, 2, 3]}, "^identity, camera: expected .*, got 1 and 3"),
     ({"identity": [1, 1.5]}, "identity: expected whole numbers, got 1.5 at index 1"),
     ({"query": [True]}, "query: expected True, False or 2 booleans, one for each identity, got "
      r"dtype bool, shape \(1,\); a comparison makes a mask"),

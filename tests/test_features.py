@@ -7,16 +7,21 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels, evaluate, features
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate, features, rows
 from reid_ref.counts import TooFarOff
+from reid_ref.distances import distance_matrix
 from reid_ref.features import feature_part, feature_parts, pair_products, slack, squares
 from reid_ref.memory import bytes_of
+from reid_ref.evaluate import evaluate_distances, evaluate_features
 from reid_ref.ranking import in_parts, rank
+from reid_ref.rows import feature_rows
 from tests import brute
 
 RULES = ("label -1", "same identity, same camera")
@@ -51,7 +56,8 @@ def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", n
     """Rank by tiles of this precision; those of float32 may be TooFarOff."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        parts = feature_parts(query, gallery, metric, normalize, max_memory, precision)
+        parts = [partial(one, precision) for one in feature_parts(
+            query, gallery, metric, normalize, max_memory)]
         return rank(in_parts(parts, len(query)), query_labels, gallery_labels, [RULES])[RULES]
 
 
@@ -62,7 +68,24 @@ def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, 
     for precision in (np.float32, np.float64):
         brute.assert_equal(ranks_of(query, gallery, *both, metric, normalize, precision=precision,
                                     **options), expected)
+    assert_rows(query, gallery, metric, normalize)
     return expected
+
+
+def assert_rows(query, gallery, metric, normalize):
+    """Compare the order in rows, ties included, with exact distances; in blocks of every size."""
+    expected = places(exact_distances(query, gallery, metric, normalize))
+    for memory in (1, 96 * 3 * len(gallery), 2**26):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            blocks = list(feature_rows(query, gallery, metric, normalize, memory))
+        assert len(blocks) == {1: len(query), 2**26: 1}.get(memory, -(-len(query) // 3))
+        np.testing.assert_array_equal(places(np.concatenate(blocks)), expected)
+
+
+def places(rows):
+    """Return each distance's place among the different ones of its row; NaN is one, the last."""
+    return [np.unique(row, return_inverse=True)[1].reshape(-1) for row in np.array(rows)]
 
 
 def made(dtype, n_query=8, n_gallery=50, dimension=24, seed=0):
@@ -272,6 +295,113 @@ def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
         for metric, normalize in itertools.product(METRICS, (True, False)):
             assert (numbers(evaluate(*stored, *both, metric, normalize, max_memory=memory))
                     == numbers(evaluate(query, gallery, *both, metric, normalize)))
+
+
+@pytest.mark.parametrize("convention", ["matlab", "sysu-mm01"])
+def test_rows_of_zeros_on_the_disk_are_told_once(tmp_path, convention, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = market(n_query=20, n_gallery=400)
+    gallery[[7, 150, 151, 399]] = 0
+    told_ = ("gallery_features: 4 of 400 rows are all zero (first: row 7); they cannot be "
+             "normalised, so their distances are NaN")
+    for roundoff in (2.0**-24, 2.0**-40):  # the second time, products are made in double
+        monkeypatch.setattr(features, "ROUNDOFF", roundoff)
+        with h5py.File(tmp_path / "features.h5", "w") as file:
+            stored = file.create_dataset("gallery", data=gallery)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                evaluate(query, stored, *both, convention=convention, max_memory="40K")
+        assert [str(one.message) for one in caught if "all zero" in str(one.message)] == [told_]
+
+
+# ---- whole rows -------------------------------------------------------------------------
+
+BY_ROWS = [one for one in CONVENTIONS.values() if one.cmc in (
+    "identities", "single-gallery-shot", "single-gallery-shot-other-cameras",
+    "single-gallery-shot-draws")] + [
+    CONVENTIONS["torchreid"].replace(name=ties, ties=ties) for ties in (
+        "numpy", "numpy-reversed")] + [
+    CONVENTIONS["torchreid-cython"].replace(name="float32", cmc="single-gallery-shot"),
+    CONVENTIONS["torchreid-cython"].replace(name="numpy in float32", ties="numpy")]
+
+
+def nearly_tied(seed, spread=1e-5):
+    """Features of which the single-precision product orders many images wrongly."""
+    rng = np.random.default_rng(seed)
+    centre = rng.random(64)
+    query, gallery = ((centre + spread * rng.standard_normal((n, 64))).astype(np.float32)
+                      for n in (30, 200))
+    gallery[50:80] = gallery[:30]
+    return query, gallery, *labels(30, 200, seed=seed)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
+                                                   ("dot", False)])
+def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, normalize):
+    query, gallery, *both = nearly_tied(seed)
+    exact = np.array(exact_distances(query, gallery, metric, normalize))
+    rounded = distance_matrix(query, gallery, metric, normalize)
+    results = evaluate_features(query, gallery, *both, [*BY_ROWS, "matlab"], metric, normalize,
+                                max_memory="30K")
+    differ = 0
+    for one in [*BY_ROWS, CONVENTIONS["matlab"]]:
+        # From features no distance is rounded, also where sums are: order alone counts.
+        order = np.array(places(exact)) if one.arithmetic == "float32" else exact
+        expected = evaluate_distances(order, *both, one)
+        assert numbers(results[one.name]) == numbers(expected), one.name
+        differ += numbers(expected) != numbers(evaluate_distances(rounded, *both, one))
+    assert differ > len(BY_ROWS) / 2  # or this test could not fail
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_curve_over_identities_goes_with_the_first_match():
+    # In single precision both products are 1: the wrong image, which is the first, would win.
+    query, gallery = np.array([[1., 0.]]), np.array([[1., 1e-4], [1., 0.]])
+    both = Labels([7], [1]), Labels([8, 7], [2, 2])
+    for name in ("sysu-mm01", "cuhk03-single-shot", "open-reid-cuhk03"):
+        result = evaluate(query.astype(np.float32), gallery.astype(np.float32), *both,
+                          convention=name)
+        assert result.per_query.first_match.tolist() == [1]
+        assert result.cmc[0] == 1 and result.mean_ap == 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rows_of_a_gallery_on_the_disk(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = nearly_tied(5)
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        stored = [file.create_dataset(name, data=one) for name, one in
+                  (("query", query), ("gallery", gallery))]
+        for one in BY_ROWS:
+            assert (numbers(evaluate(*stored, *both, convention=one, max_memory="9K"))
+                    == numbers(evaluate(query, gallery, *both, convention=one)))
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-3])
+def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
+    query, gallery, *_ = nearly_tied(6)
+    rng, product = np.random.default_rng(0), rows.nearly_exact
+
+    def sloppy(*arguments):
+        values, off = product(*arguments)
+        return values + error * rng.standard_normal(values.shape), off
+
+    monkeypatch.setattr(rows, "nearly_exact", sloppy)
+    assert_rows(query, gallery, "euclidean", True)
+
+
+def test_rows_work_in_the_memory_given():
+    rng = np.random.default_rng(0)
+    query, gallery = (rng.standard_normal((n, 16)).astype(np.float32) for n in (300, 20_000))
+    gallery[:] = gallery[0]  # every pair must be looked at
+    tracemalloc.start()
+    for _ in feature_rows(query, gallery, "euclidean", True, 2**24):
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24 + 8 * 3 * len(gallery) + 2**20
 
 
 @pytest.mark.filterwarnings("ignore:.*no good image")

@@ -381,8 +381,23 @@ def test_no_keys(tmp_path):
 
 
 def test_label_count(tmp_path):
-    refuse_layumi(tmp_path, r"query_cam: expected 3 entries, one for each identity, got 2",
+    refuse_layumi(tmp_path, r"r.npz: query_cam: expected 3 entries, one for each image, got 2",
                   query_cam=[1, 2])
+    refuse_layumi(tmp_path, r"r.npz: query_label: expected 3 entries, .* image, got 4",
+                  query_label=[1, 2, 3, 4])
+    refuse_layumi(tmp_path, r"r.npz: gallery_label: expected 5 entries, .* image, got 1",
+                  gallery_label=[1])
+    refuse_layumi(tmp_path, r"query_label, .*query_cam: expected one of each .* got 2 and 4",
+                  query_label=[1, 2], query_cam=[1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("short", ["query_label", "query_cam", "gallery_label", "gallery_cam"])
+def test_label_count_beside_distances(tmp_path, short):
+    arrays = {"distances": np.ones((3, 4)), "query_label": [1, 2, 3], "query_cam": [1, 1, 1],
+              "gallery_label": [1, 2, 3, 4], "gallery_cam": [2, 2, 2, 2]}
+    n = len(arrays[short])
+    np.savez(tmp_path / "r.npz", **{**arrays, short: arrays[short][:2]})
+    refuse(tmp_path / "r.npz", match=f"{short}: expected {n} entries, one for each image, got 2")
 
 
 def test_feature_count(tmp_path):

@@ -164,6 +164,30 @@ def test_the_input_is_left_as_it_is():
     np.testing.assert_array_equal(features, DATA["mquery_f"])
 
 
+@pytest.mark.parametrize("kind", ["h5py", "dask"])
+def test_features_that_are_stored(kind, tmp_path):
+    features = DATA["mquery_f"]
+    expected = pool_queries(QUERY, IMAGES, features)
+    if kind == "dask":
+        da = pytest.importorskip("dask.array")
+        stored = da.from_array(features, chunks=(40, 10))
+        wrong = da.from_delayed(dask_delayed(features[:-1]), features.shape, features.dtype)
+        with pytest.raises(InputError, match=r"^features: expected a block of shape \(150, 16\)"):
+            pool_queries(QUERY, IMAGES, wrong)
+    else:
+        file = pytest.importorskip("h5py").File(tmp_path / "f.h5", "w")
+        stored = file.create_dataset("f", data=features)
+        file["nan"] = np.where(np.arange(150)[:, None] == 70, np.nan, features)
+        with pytest.raises(InputError, match="^features: expected finite .* got NaN in row 70"):
+            pool_queries(QUERY, IMAGES, file["nan"])
+    np.testing.assert_array_equal(pool_queries(QUERY, IMAGES, stored), expected)
+
+
+def dask_delayed(value):
+    import dask
+    return dask.delayed(value)
+
+
 # ---------------------------------------------------------------- bad input
 
 ONE, TWO = Labels([7], [1]), Labels([7, 7], [1, 1])

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from reid_ref import InputError, Labels, evaluate_distances, matlab
-from reid_ref.rerank import VARIANTS, rerank, rerank_blocks
+from reid_ref.rerank import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from reid_ref.reranking import neighbours
+from tests import cases
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDENS = ROOT.parent / "shared" / "goldens"
@@ -249,6 +251,64 @@ def test_fast_reid_has_no_distance_below_zero():
     least = {name: fast(features[order], 6, 8, 6, 0, name).min()
              for name in ("fast-reid", "ranklist")}
     assert least["ranklist"] < 0 and least["fast-reid"] == 0
+
+
+# Evaluated and signed
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_evaluated_and_signed_in_one_call(variant):
+    _, query, gallery = cases.market_like(4)
+    rng = np.random.default_rng(4)
+    features = rng.standard_normal((12, 6)).astype(np.float32), rng.standard_normal((80, 6))
+    kept = (gallery.identity != -1 if VARIANTS[variant].junk == "out" else
+            np.ones(len(gallery), bool))
+    labels = Labels(gallery.identity[kept], gallery.camera[kept])
+    for name in ("matlab", "torchreid"):
+        result = evaluate_reranked(*features, query, gallery, 7, 3, .5, variant,
+                                   convention=name)
+        expected = evaluate_distances(
+            rerank(features[0], features[1][kept], 7, 3, .5, variant), query, labels, name)
+        assert result.mean_ap == expected.mean_ap
+        np.testing.assert_array_equal(result.cmc, expected.cmc)
+        assert (f"|rerank:{variant}|k1:7|k2:3|lambda:0.5|normalize:yes|features:float64|"
+                f"queries:12|gallery:{kept.sum()}|") in result.signature
+
+
+def test_whatever_changes_re_ranked_numbers_is_signed():
+    _, query, gallery = cases.market_like(4)
+    rng = np.random.default_rng(4)
+    features = rng.standard_normal((12, 6)), rng.standard_normal((80, 6))
+    changes = [{}, {"k1": 7}, {"k2": 3}, {"lambda_": .5}, {"variant": "torchreid"},
+               {"normalize": False}, {"mahalanobis": np.eye(6)}, {"convention": "mars"},
+               {"mahalanobis": np.diag(np.arange(1., 7.))}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        signatures = {evaluate_reranked(*features, query, gallery, **change).signature
+                      for change in changes}
+    assert len(signatures) == len(changes)
+
+
+def test_re_ranking_takes_no_lists_and_needs_a_gallery():
+    features, query = (np.eye(2)[:1], np.eye(2)), Labels([7], [1])
+    with pytest.raises(InputError, match="^convention: expected one without index lists, got 'v"):
+        evaluate_reranked(*features, query, Labels([7, 8], [2, 2]), convention="veri")
+    with pytest.raises(InputError, match="^gallery: expected at least one image, got none"):
+        evaluate_reranked(*features, query, Labels([-1, -1], [2, 2]), variant="fast-reid")
+    with pytest.raises(InputError, match="^k1: expected a whole number .*, got ndarray$"):
+        rerank(*features, np.arange(3))
+
+
+def test_stored_features_are_read(tmp_path):
+    h5py, da = pytest.importorskip("h5py"), pytest.importorskip("dask.array")
+    features = np.random.default_rng(0).standard_normal((40, 6))
+    expected = rerank(features[:9], features[9:])
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        stored = [file.create_dataset(str(k), data=one)
+                  for k, one in enumerate((features[:9], features[9:]))]
+        np.testing.assert_array_equal(rerank(*stored), expected)
+    lazy = [da.from_array(one, chunks=(5, 4)) for one in (features[:9], features[9:])]
+    np.testing.assert_array_equal(rerank(*lazy), expected)
 
 
 # Blocks and memory

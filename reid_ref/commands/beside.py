@@ -9,7 +9,7 @@ from reid_ref.commands import common
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.result import Labels, Result
+    from reid_ref.result import Result
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -86,26 +86,16 @@ def _evaluate(args: argparse.Namespace, data: ResultFile, convention: Convention
 
 def _reranked(args: argparse.Namespace, data: ResultFile,
               convention: Convention) -> tuple[Result, list[str]]:
-    from reid_ref.evaluate import evaluate_blocks
-    from reid_ref.rerank import VARIANTS, rerank_blocks
+    from reid_ref.rerank import evaluate_reranked
 
-    query, gallery = common.features(data)
-    labels, remarks = data.gallery, []
-    kept = labels.identity != -1
-    if VARIANTS[args.rerank].junk == "out" and not kept.all():
-        remarks.append(f"{args.rerank} re-ranks a gallery without label -1: "
-                       f"{int((~kept).sum()):,} images left out")
-        gallery, labels = gallery[kept], _some(labels, kept)
-    blocks = rerank_blocks(query, gallery, variant=args.rerank, normalize=args.normalize,
-                           **args.rerank_numbers)
-    numbers = {"k1": 20, "k2": 6, "lambda_": 0.3, **args.rerank_numbers}
-    made_of = {"rerank": args.rerank, **{name.strip("_"): str(value)
-                                         for name, value in numbers.items()},
-               "normalize": "yes" if args.normalize else "no", "features": str(query.dtype)}
     with common.progress_bar(len(data.query)) as bar:
-        results = evaluate_blocks(blocks, data.query, labels, [convention], made_of,
-                                  progress=None if bar is None else bar.update)
-    return results[convention.name], remarks
+        result = evaluate_reranked(
+            data.query_features, data.gallery_features, data.query, data.gallery,
+            variant=args.rerank, normalize=args.normalize, convention=convention,
+            progress=None if bar is None else bar.update, **args.rerank_numbers)
+    left_out = len(data.gallery) - result.counts.gallery
+    return result, [f"{args.rerank} re-ranks a gallery without label -1: {left_out:,} images "
+                    "left out"] if left_out else []
 
 
 def _multi_query(args: argparse.Namespace, data: ResultFile,
@@ -128,9 +118,3 @@ def _multi_query(args: argparse.Namespace, data: ResultFile,
             result, signature=result.signature.replace("|queries:", f"|multi-query:{pooling}|"
                                                        "queries:"))
     return results
-
-
-def _some(labels: Labels, kept: Any) -> Labels:
-    from reid_ref.result import Labels
-
-    return Labels(labels.identity[kept], labels.camera[kept])

@@ -47,39 +47,25 @@ def run(args: argparse.Namespace) -> int:
     pairs = _pairs(args, data)
     if args.plot is not None:
         heat_map(pairs, args.plot)
-    fields = {"rule": pairs.rule, **common.made_of(args, data)}
-    signature = _signature(fields, len(data.query), len(data.gallery))
     if args.json:
-        common.print_json({"files": args.files, "layout": data.layout, **as_json(pairs),
-                           "signature": signature})
+        common.print_json({"files": args.files, "layout": data.layout, **as_json(pairs)})
     else:
-        print(as_table(pairs, common.source(args, data), signature))
+        print(as_table(pairs, common.source(args, data)))
     return 0
 
 
 def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
-    from reid_ref.camera_pairs import IGNORED, camera_pairs_blocks, camera_pairs_of_ranks
-    from reid_ref.evaluate import rank_features
+    from reid_ref.camera_pairs import camera_pairs, camera_pairs_features
 
     labels = data.query, data.gallery
     if data.distances is not None:
-        return camera_pairs_blocks(common.distance_rows(args, data), *labels, args.rule)
-    ignored = tuple(IGNORED[args.rule])
-    ranks = rank_features(data.query_features, data.gallery_features, *labels, [ignored],
-                          args.metric, args.normalize)
-    return camera_pairs_of_ranks(ranks[ignored], *labels, args.rule)
-
-
-def _signature(fields: dict[str, str], n_query: int, n_gallery: int) -> str:
-    from reid_ref._version import __version__
-
-    fields = {**fields, "queries": str(n_query), "gallery": str(n_gallery),
-              "reid-ref": __version__}
-    return "|".join(f"{key}:{value}" for key, value in fields.items())
+        return camera_pairs(data.distances, *labels, args.rule)
+    return camera_pairs_features(data.query_features, data.gallery_features, *labels,
+                                 args.metric, args.normalize, args.rule)
 
 
 def as_json(pairs: CameraPairs) -> dict[str, Any]:
-    """Return cameras, matrices, counts and means as plain JSON values; NaN becomes None."""
+    """Return the fields of pairs of cameras as plain JSON values; NaN becomes None."""
     from reid_ref.report import json_number, json_numbers
 
     return {
@@ -91,10 +77,11 @@ def as_json(pairs: CameraPairs) -> dict[str, Any]:
         "rank1_queries": pairs.rank1_count.tolist(),
         "mean_mAP": json_number(pairs.mean_ap),
         "mean_rank1": json_number(pairs.mean_rank1),
+        "signature": pairs.signature,
     }
 
 
-def as_table(pairs: CameraPairs, source: str, signature: str) -> str:
+def as_table(pairs: CameraPairs, source: str) -> str:
     """Return both matrices and their means for a terminal of 80 columns, in percent."""
     import textwrap
 
@@ -119,7 +106,7 @@ def as_table(pairs: CameraPairs, source: str, signature: str) -> str:
         what = ("one of them, or one on the diagonal, makes the mean NaN"
                 if pairs.rule == "script" else "they are left out of the mean")
         lines += ["", *row("no score", f"pairs of different cameras: {blank}; {what}")]
-    lines += ["", *row("signature", signature.replace("|", " | "))]
+    lines += ["", *row("signature", pairs.signature.replace("|", " | "))]
     return "\n".join(lines)
 
 

@@ -61,13 +61,15 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
-    """Return the same distances as blocks of queries, of which one is in memory at a time."""
-    from reid_ref.distances import distance_blocks
+    """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
     from reid_ref.evaluate import row_blocks
+    from reid_ref.memory import bytes_of
+    from reid_ref.rows import feature_rows
 
     if data.distances is not None:
         return row_blocks(data.distances)
-    return distance_blocks(*features(data), args.metric, args.normalize)
+    return feature_rows(data.query_features, data.gallery_features, args.metric, args.normalize,
+                        bytes_of(None))
 
 
 def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:

@@ -205,7 +205,7 @@ def _load_metric_learning() -> Callable[[Arrays], Answer]:
                 device=torch.device("cpu"), kmeans_func=lambda *_: None,
                 knn_func=lambda _query, count, *_, order=order: (None, order[:, :count]))
             answer = calculator.get_accuracy(
-                np.zeros((1, 2)), arrays.query.identity[k:k + 1],
+                np.zeros((1, 2)), arrays.query.identity[k:k + 1].copy(),
                 np.zeros((order.shape[1], 2)), arrays.gallery.identity[~ignored])
             ap.append(float(answer["mean_average_precision"]))
             first.append(float(answer["precision_at_1"]))

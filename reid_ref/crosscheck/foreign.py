@@ -52,9 +52,12 @@ class Arrays:
         return Arrays(self.distances[k:k + 1], query, self.gallery)
 
     def five(self) -> tuple[Any, ...]:
-        """Return distmat, q_pids, g_pids, q_camids, g_camids: torchreid's order."""
-        return (self.distances, self.query.identity, self.gallery.identity,
-                self.query.camera, self.gallery.camera)
+        """Return distmat, q_pids, g_pids, q_camids, g_camids: torchreid's order.
+
+        Labels are copied: theirs cannot be written to, which some evaluators need.
+        """
+        return (self.distances, self.query.identity.copy(), self.gallery.identity.copy(),
+                self.query.camera.copy(), self.gallery.camera.copy())
 
 
 @dataclass(frozen=True)

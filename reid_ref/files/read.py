@@ -6,7 +6,7 @@ messages that name the file and the key.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,8 @@ from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.result import Labels
 from reid_ref.stored import is_lazy
 from reid_ref.validation import (
-    InputError, as_integers, check_distances, check_feature_shapes, check_finite_rows)
+    InputError, Integers, as_integers, check_distances, check_feature_shapes, check_finite_rows,
+    check_same_length)
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")
@@ -251,10 +252,11 @@ def _field(path: Path, key: str, contents: Contents) -> str:
 def _result(layout: str, found: dict[str, _Found], columns: set[str], either_way: bool,
             extra: dict[str, Any]) -> ResultFile:
     where = {field: one.where for field, one in found.items()}
-    query, gallery = (_labels(found, side) for side in ("query", "gallery"))
     matrices = {field: _matrix(found[field].value) for field in _MATRICES if field in found}
     matrices = {field: value.T if field in columns else value
                 for field, value in matrices.items()}
+    query, gallery = (_labels(found, side, _n_images(matrices, side, either_way))
+                      for side in ("query", "gallery"))
     if either_way and _only_turned_fits(matrices, len(query), len(gallery)):
         matrices = {field: value.T for field, value in matrices.items()}
         layout += ", matrices the other way round"
@@ -275,16 +277,25 @@ def _result(layout: str, found: dict[str, _Found], columns: set[str], either_way
                       {key: _lazy(value) for key, value in extra.items()})
 
 
-def _labels(found: dict[str, _Found], side: str) -> Labels:
+def _n_images(matrices: Mapping[str, Any], side: str, either_way: bool) -> Collection[int]:
+    """Return how many images a side may have, as its features or the distances tell."""
+    own = f"{side}_features"
+    shape: tuple[int, ...] = matrices[own if own in matrices else "distances"].shape
+    axis = 1 if side == "gallery" and own not in matrices else 0
+    return shape if either_way else shape[axis:axis + 1]
+
+
+def _labels(found: dict[str, _Found], side: str, n_images: Collection[int]) -> Labels:
     where = {what: found[f"{side}_{what}"].where for what in ("identity", "camera")}
-    columns = []
+    columns: dict[str, Integers] = {}
     for what in ("identity", "camera"):
         stored = found[f"{side}_{what}"].value
         value = np.asarray(stored.load() if isinstance(stored, Stored) else stored)
         value = value.reshape(-1) if value.size == 0 else value     # MATLAB's [] is 0 x 0
-        columns.append(as_integers(value, where[what]))
-    with _named(where):
-        return Labels(*columns)
+        columns[what] = as_integers(value, where[what])
+    check_same_length(columns["identity"], columns["camera"],
+                      (where["identity"], where["camera"]), n_images)
+    return Labels(columns["identity"], columns["camera"])
 
 
 def _matrix(value: Any) -> Matrix | Stored:

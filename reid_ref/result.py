@@ -154,7 +154,8 @@ class Counts:
     gallery_junk : int
         Gallery images labelled -1: ignored for every query.
     gallery_distractors : int
-        Gallery images labelled 0: wrong answers for every query but those labelled 0.
+        Gallery images labelled 0, which are wrong answers for every query; none where a query is
+        labelled 0, too: then 0 is a person, as in MSMT17.
     gallery_kept : int
         Gallery images not labelled -1. For each query, those of its identity on its own
         camera are ignored as well.

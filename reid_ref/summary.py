@@ -13,7 +13,7 @@ from reid_ref.curves import Curves
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import GoodRanks, forget_junk_matches, reverse_ties, truncate
 from reid_ref.result import FATES, Counts, Labels, PerQuery, Result
-from reid_ref.roles import JUNK
+from reid_ref.roles import JUNK, count_distractors
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
@@ -72,7 +72,7 @@ def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels,
     other_junk = per_query.n_junk[query.identity != JUNK] - labelled_junk
     return Counts(
         query=len(query), gallery=len(gallery), gallery_junk=n_junk,
-        gallery_distractors=int(np.count_nonzero(gallery.identity == 0)),
+        gallery_distractors=count_distractors(query, gallery),
         gallery_kept=len(gallery) - labelled_junk,
         good=int(per_query.n_good.sum()), junk_same_camera=int(other_junk.sum()), tied=tied,
         fate={name: int(np.count_nonzero(per_query.fate == name)) for name in FATES})

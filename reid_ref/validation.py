@@ -57,9 +57,14 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     Raises
     ------
     InputError
-        Rows of different length, memory of an accelerator (the device is named), or whatever
-        else numpy cannot read.
+        Masked entries, rows of different length, memory of an accelerator (the device is named),
+        or whatever else numpy cannot read.
     """
+    masked = _count_masked(value)
+    if masked:
+        raise InputError(
+            f"{name}: expected an array without masked entries, got {masked:,} of them; leave "
+            "out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(one, f"{name}[{k}]") for k, one in enumerate(value)]
     try:
@@ -84,6 +89,17 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
 #: DLPack's numbers of devices whose memory numpy reads: CPU, and the host's share of CUDA
 #: and ROCm memory.
 _MAIN_MEMORY = {1, 3, 11, 13}
+
+
+def _count_masked(value: Any) -> int:
+    """Count the masked entries of a masked array, or of those in a list: numpy drops the mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        return int(np.count_nonzero(value.mask))
+    if not isinstance(value, (list, tuple)) or not len(value):
+        return 0
+    if not any(isinstance(value[k], (list, tuple, np.ma.MaskedArray)) for k in (0, -1)):
+        return 0     # numbers: a long list of them is not looked through
+    return sum(map(_count_masked, value))
 
 
 def _is_foreign(value: Any) -> bool:
@@ -137,10 +153,12 @@ def as_integers(value: Any, name: str) -> Integers:
     Raises
     ------
     InputError
-        Not a vector, not numbers, or a number that is not integral (its place is named).
+        Not a vector, not numbers, a number that is not integral (its place is named), or a float
+        so large that its dtype lacks whole numbers beside it: other labels may have become it.
     """
     array = as_vector(value, name)
     if array.dtype.kind == "f":
+        _check_exact(array, name)
         array = array.astype(np.float64)
         bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
         if bad.size:
@@ -161,6 +179,18 @@ def as_integers(value: Any, name: str) -> Integers:
             f"{name}: {array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer; "
             "renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
+
+
+def _check_exact(array: npt.NDArray[Any], name: str) -> None:
+    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where they lack whole numbers."""
+    digits = min(np.finfo(array.dtype).nmant, 52) + 1
+    size = np.abs(array.astype(np.float64))
+    bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
+    if bad.size:
+        raise InputError(
+            f"{name}: expected whole numbers below 2^{digits} in {array.dtype}, got "
+            f"{int(array[bad[0]])} at index {bad[0]}; beyond it different labels become one: "
+            "save them as int64")
 
 
 def check_distinct(value: Any, name: str) -> Integers:

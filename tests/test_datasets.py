@@ -333,7 +333,7 @@ def made(counts):
                - bool(counts.junk) - bool(counts.distractors))
     identity = np.concatenate([
         np.ones(many, int), np.resize(others, single), 10**5 + np.arange(strange),
-        np.full(counts.junk, -1), np.zeros(counts.distractors or 0, int)])
+        np.full(counts.junk, -1), np.zeros(counts.distractors, int)])
     identity = np.append(identity, np.resize(np.arange(1, counts.query_identities + 1),
                                              counts.gallery - len(identity)))
     camera = np.ones(counts.gallery, int)
@@ -424,7 +424,7 @@ def test_counts_that_nothing_else_explains():
     found = recognise(query, Labels(identity, gallery.camera))
     assert [one.partition(":")[0] for one in found.off] == [
         "there are 753 identities in the gallery instead of 752",
-        "there are 2,789 labelled 0 in the gallery instead of 2,798"]
+        "there are 2,789 distractors (label 0) instead of 2,798"]
 
 
 def test_mars_without_its_queries_in_the_gallery():

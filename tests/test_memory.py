@@ -30,7 +30,7 @@ def test_no_sizes(size):
 
 def test_the_default_follows_what_is_free(monkeypatch):
     for free, expected in ((10**12, memory.DEFAULT), (400 * MB, 100 * MB), (0, MB)):
-        monkeypatch.setattr(memory, "_free", lambda free=free: free)
+        monkeypatch.setattr(memory, "free_bytes", lambda free=free: free)
         assert bytes_of(None) == expected
 
 
@@ -38,11 +38,11 @@ def test_a_system_that_does_not_say_what_is_free(monkeypatch):
     def unknown(*_, **__):
         raise FileNotFoundError
     monkeypatch.setattr("builtins.open", unknown)
-    assert memory._free() == 4 * memory.DEFAULT
+    assert memory.free_bytes() == 4 * memory.DEFAULT
 
 
 def test_free_memory_is_some():
-    assert memory._free() > 0
+    assert memory.free_bytes() > 0
 
 
 @pytest.mark.parametrize("row_bytes", [4, 512, 16_384, 800_000])

@@ -68,10 +68,12 @@ def _list(k: int, distances: Any, data: ResultFile, way: Explanation,
           lists: IndexLists | None) -> list[ListedImage]:
     from reid_ref.explain import ranked_list
     from reid_ref.result import Labels
+    from reid_ref.roles import count_distractors
 
     query = Labels(data.query.identity[k:k + 1], data.query.camera[k:k + 1])
     return ranked_list(distances[k], query, data.gallery, [way.origin, way.target],
-                       lists=lists and lists.of_queries(slice(k, k + 1)))
+                       lists=lists and lists.of_queries(slice(k, k + 1)),
+                       distractors=count_distractors(data.query, data.gallery) > 0)
 
 
 def waterfall(way: Explanation) -> str:

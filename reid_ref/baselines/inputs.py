@@ -18,10 +18,10 @@ from reid_ref.distances import unit_rows
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different
 from reid_ref.result import Labels
-from reid_ref.validation import InputError, as_integers, check_choice, check_finite_rows
+from reid_ref.validation import InputError, check_choice, check_finite_rows
 
 Array = npt.NDArray[Any]
 
@@ -141,8 +141,7 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
             f"{', '.join(map(str, paths))}: expected features, identity and camera of the "
             f"training images, got no {', no '.join(missing)}; name all "
             f"({DRIVERS['market1501'].training_files}) or none of them")
-    labels = Labels(*(as_integers(found[field][1].load(), found[field][1].where)
-                      for field in ("identity", "camera")))
+    labels = StoredLabels(found["identity"][1], found["camera"][1]).load()
     contents, value = found["features"]
     return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
 

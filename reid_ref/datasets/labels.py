@@ -17,10 +17,10 @@ from pathlib import Path
 from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different, check_regular, read_lines
 from reid_ref.result import Labels
-from reid_ref.validation import InputError, Integers, as_integers, as_vector
+from reid_ref.validation import InputError, Integers, as_integers
 
 _FIELDS = {"query_identity": "queryID", "query_camera": "queryCam",
            "gallery_identity": "testID", "gallery_camera": "testCam"}
@@ -167,13 +167,8 @@ def read_indices(path: str | os.PathLike[str]) -> Integers:
         return _from_one(value)
 
 
-def _integers(value: Stored) -> Integers:
-    as_vector(value.outline(), value.where)
-    return as_integers(value.load(), value.where)
-
-
 def _from_one(value: Stored, n_all: int | None = None) -> Integers:
-    index, where = _integers(value) - 1, value.where
+    index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
         raise InputError(f"{where}: expected places from 1"
                          + ("" if n_all is None else f" to {n_all}")
@@ -203,7 +198,7 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
             raise InputError(
                 f"{path}: expected {', '.join(_CUHK03)}, as in "
                 f"cuhk03_new_protocol_config_labeled.mat; it lacks {', '.join(missing)}")
-        labels = Labels(*(_integers(arrays[key]) for key in _CUHK03[:2]))
+        labels = StoredLabels(*(arrays[key] for key in _CUHK03[:2])).load()
         return Partition(labels, *(_from_one(arrays[key], len(labels)) for key in _CUHK03[2:]))
 
 
@@ -262,7 +257,7 @@ def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
 
 
 def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, Labels]:
-    found: dict[str, Integers] = {}
+    found: dict[str, Stored] = {}
     for path, arrays in files.items():
         for key, value in arrays.items():
             role = role_of(key)
@@ -272,14 +267,14 @@ def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, L
                 raise InputError(f"{path}: {key}: expected one array for {role}, got two; "
                                  "leave one out")
             if role in _FIELDS:
-                found[role] = _integers(value)
+                found[role] = value
     missing = [f"{field} (e.g. {name})" for field, name in _FIELDS.items() if field not in found]
     if missing:
         raise InputError(
             f"{', '.join(map(str, files))}: expected the labels of query and gallery, got no "
             + ", no ".join(missing) + "; or name two lists of image names, MARS's "
             "tracks_test_info and query_IDX, or the configuration of CUHK03-NP")
-    query, gallery = (Labels(found[f"{side}_identity"], found[f"{side}_camera"])
+    query, gallery = (StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"]).load()
                       for side in ("query", "gallery"))
     return query, gallery
 

@@ -18,7 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import memory
-from reid_ref.validation import InputError
+from reid_ref.result import Labels
+from reid_ref.validation import InputError, Integers, as_integers, as_vector
+
+_LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Stored:
         return self.dataset is not None and (
             not self.turned or isinstance(self.dataset, np.memmap))
 
+    def as_floats(self) -> Stored:
+        """The same numbers in double precision."""
+        return replace(self, dtype=np.dtype(float), read=lambda: self.read().astype(float))
+
     def outline(self) -> npt.NDArray[Any]:
         """Return an array of the same shape and dtype that takes no memory, to be checked."""
         self._check(math.prod(self.shape[1:]) if self.in_parts else math.prod(self.shape))
@@ -77,6 +84,17 @@ class Stored:
             return self.load()
         return self.dataset.T if self.turned else self.dataset
 
+    def vector(self) -> Integers:
+        """Read one whole number an image."""
+        memory.check_fits(_LABEL_BYTES * self.length(), self.where, f"{self.length():,} labels",
+                          "is it the right array?")
+        return as_integers(self.load().reshape(-1), self.where)
+
+    def length(self) -> int:
+        """Return the number of images, of which MATLAB's [] has none: it is 0 x 0."""
+        outline = self.outline()
+        return as_vector(outline, self.where).size if outline.size else 0
+
     def _check(self, n_read: int) -> None:
         """Refuse what holds no numbers, and what would take more memory than there is."""
         if self.refusal:
@@ -90,3 +108,23 @@ class Stored:
         memory.check_fits(
             n_bytes, self.where, f"an array of shape {self.shape} and dtype {self.dtype}",
             "features and distances in .npy or HDF5 files are read in parts")
+
+
+@dataclass(frozen=True)
+class StoredLabels:
+    """Labels of a file that nobody has read yet; their number is known, to check others by."""
+
+    identity: Stored
+    camera: Stored
+
+    def __len__(self) -> int:
+        n, n_camera = self.identity.length(), self.camera.length()
+        if n != n_camera:
+            raise InputError(f"{self.camera.where}: expected {n} entries, one for each identity, "
+                             f"got {n_camera}")
+        return n
+
+    def load(self) -> Labels:
+        """Read them, if there are as many identities as cameras."""
+        len(self)
+        return Labels(self.identity.vector(), self.camera.vector())

@@ -13,20 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.files.regular import check_different
-from reid_ref.memory import check_fits
 from reid_ref.result import Labels
 from reid_ref.stored import is_lazy
 from reid_ref.validation import (
-    InputError, as_integers, as_vector, check_distances, check_feature_shapes,
-    check_finite_rows)
+    InputError, check_distances, check_feature_shapes, check_finite_rows)
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")
 SEPARATE_SUFFIXES = (".mat", ".npy", ".txt", ".csv", ".tsv")
-_LABEL_BYTES = 48     # of an image's identity and camera, read and checked as 64-bit integers
 _NPY_FILES = ", ".join(SEPARATE["npy"].keys.values())
 
 
@@ -205,7 +202,8 @@ def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
                 raise InputError(
                     f"{value.where}: expected one array for {field}, got this one and "
                     f"{found[field].where}; leave one out, or rename it")
-            found[field] = value
+            found[field] = value.as_floats() if contents.format == TEXT and (
+                field == "distances") else value
             if contents.format not in (TEXT, NPY):
                 columns.add(field)
     formats = {contents.format for contents in files.values()}
@@ -245,7 +243,7 @@ def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way
     where = {field: one.where for field, one in found.items()}
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
-    sides = [_Side(found[f"{side}_identity"], found[f"{side}_camera"])
+    sides = [StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"])
              for side in ("query", "gallery")]
     stored = {field: found[field].T if field in columns else found[field]
               for field in _MATRICES if field in found}
@@ -270,33 +268,6 @@ def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) ->
         check_distances(matrices["distances"], query, gallery)
     else:
         check_feature_shapes(matrices[FEATURES[0]], matrices[FEATURES[1]], query, gallery)
-
-
-@dataclass(frozen=True)
-class _Side:
-    """Labels that have not been read: as long as those, so that shapes can be checked."""
-
-    identity: Stored
-    camera: Stored
-
-    def __len__(self) -> int:
-        n, n_camera = _length(self.identity), _length(self.camera)
-        if n != n_camera:
-            raise InputError(f"{self.camera.where}: expected {n} entries, one for each identity, "
-                             f"got {n_camera}")
-        return n
-
-    def load(self) -> Labels:
-        check_fits(_LABEL_BYTES * len(self), self.identity.where, f"{len(self):,} labels",
-                   "is it the right array?")
-        return Labels(*(as_integers(one.load().reshape(-1), one.where)
-                        for one in (self.identity, self.camera)))
-
-
-def _length(label: Stored) -> int:
-    """Return the number of images, of which MATLAB's [] has none: it is 0 x 0."""
-    outline = label.outline()
-    return as_vector(outline, label.where).size if outline.size else 0
 
 
 def _only_turned_fits(matrices: Mapping[str, Stored], n_query: int, n_gallery: int) -> bool:

@@ -313,7 +313,7 @@ def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Ba
     """Return the batch, checked by itself; its features may share memory with those given."""
     array = as_array(features, "features")
     identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
-    check_same_length(identity, camera, n_images=array.shape[:1])
+    check_same_length(len(identity), len(camera), n_images=array.shape[:1])
     labels = Labels(identity, camera)
     n = len(labels)
     if array.ndim != 2 or len(array) != n:

@@ -18,7 +18,7 @@ from reid_ref.conventions import (
     Convention, find_convention)
 from reid_ref.evaluate import evaluate_each, row_blocks
 from reid_ref.result import IndexLists, Labels, Result
-from reid_ref.roles import JUNK, query_roles
+from reid_ref.roles import DISTRACTOR, JUNK, query_roles
 from reid_ref.validation import InputError, check_distances
 
 #: The choices in the order in which they are changed.
@@ -229,7 +229,7 @@ class ListedImage:
 
 def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
                 conventions: list[Convention], around: int = 1,
-                lists: IndexLists | None = None) -> list[ListedImage]:
+                lists: IndexLists | None = None, distractors: bool = True) -> list[ListedImage]:
     """Return one query's ranked list around its good images, with every image's role.
 
     Parameters
@@ -245,6 +245,8 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
         Images shown before and behind each good one; the nearest are always shown.
     lists : IndexLists, optional
         Of this one query.
+    distractors : bool
+        Whether label 0 is a distractor; False where it is a person, as in MSMT17.
 
     Examples
     --------
@@ -261,6 +263,11 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     roles = [query_roles(query, gallery, one.not_ranked, lists)(0) for one in conventions]
     ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
     loaded = conventions[0].loaded(gallery.identity)
+
+    def role(image: int) -> str:
+        return (_role(image, good, roles[0][1], gallery, distractors) if loaded[image]
+                else "not loaded")
+
     good = set(roles[0][0].tolist())
     hits = [place for place, image in enumerate(order) if int(image) in good]
     shown = {place + step for place in hits for step in range(-around, around + 1)}
@@ -271,15 +278,16 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
                     for rank, (_, kept) in zip(ranks, roles)),
         image=int(image), identity=int(gallery.identity[image]),
         camera=int(gallery.camera[image]), distance=float(row[image]),
-        role=(_role(int(image), good, roles[0][1], gallery) if loaded[image] else "not loaded"))
+        role=role(int(image)))
         for place, image in enumerate(order) if place in shown]
 
 
-def _role(image: int, good: set[int], kept: npt.NDArray[np.bool_], gallery: Labels) -> str:
+def _role(image: int, good: set[int], kept: npt.NDArray[np.bool_], gallery: Labels,
+          distractors: bool) -> str:
     identity = gallery.identity[image]
     if not kept[image]:
         kind = "label -1" if identity == JUNK else "same camera"
         return f"good+junk ({kind})" if image in good else f"junk ({kind})"
     if image in good:
         return "good"
-    return "distractor" if identity == 0 else "wrong"
+    return "distractor" if distractors and identity == DISTRACTOR else "wrong"

@@ -157,13 +157,11 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     (array([1, 2]), (2, 2))
     """
     from reid_ref.files.formats import read_contents
-    from reid_ref.files.lazy import Stored
 
     path = Path(path)
     contents = read_contents(path)
     there = {name: contents.values[key] for name, key in KEYS.items() if key in contents.values}
-    values = {name: value.load() if isinstance(value, Stored) else value
-              for name, value in there.items()}
+    values = {name: value.load() for name, value in there.items()}
     contents.close()
     missing = [key for name, key in KEYS.items() if name not in values]
     if missing:
@@ -173,7 +171,7 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     where = {name: f"{path}: {key}" for name, key in KEYS.items()}
     identity, camera = (as_integers(values[name], where[name]) for name in ("identity", "camera"))
     features = np.asarray(values["features"])
-    check_same_length(identity, camera, (where["identity"], where["camera"]),
+    check_same_length(len(identity), len(camera), (where["identity"], where["camera"]),
                       features.shape if contents.either_way else features.shape[:1])
     with _renamed({**where, "gallery": where["identity"], "query": where["identity"],
                    "query_features": where["features"]}):

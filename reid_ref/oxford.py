@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reid_ref.files.regular import check_regular
 from reid_ref.validation import InputError, warn
 
 #: The lists that make a query's ground truth: PREFIX_good.txt and so on.
@@ -196,6 +197,7 @@ def _ground_truth(prefix: Path) -> list[set[str]]:
 
 def _read_names(path: Path, what: str) -> list[str]:
     try:
+        check_regular(path)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
     except IsADirectoryError:
         raise InputError(f"{path}: expected a {what}, one name a line, got a folder; give a "

@@ -86,16 +86,19 @@ def side_by_side(answers: dict[str, tuple[float, Doubles]], difference: float) -
 
 
 def _gallery(counts: Counts) -> str:
+    distractors = f"{counts.gallery_distractors:,} of {{}} are distractors (label 0)"
     if counts.gallery_not_loaded:
         return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} labelled -1 are "
-                f"not, the toolbox's loader leaves them out; {counts.gallery_distractors:,} of "
-                "the loaded are distractors (label 0)")
+                "not, the toolbox's loader leaves them out"
+                + (f"; {distractors.format('the loaded')}" if counts.gallery_distractors else ""))
     if counts.gallery_kept < counts.gallery:
-        return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1); "
-                f"{counts.gallery_distractors:,} of the kept are distractors (label 0)")
-    return (f"{counts.gallery_kept:,} kept; {counts.gallery_distractors:,} of them are "
-            f"distractors (label 0), {counts.gallery_junk:,} are labelled -1"
-            + (", which this convention does not ignore" if counts.gallery_junk else ""))
+        return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1)"
+                + (f"; {distractors.format('the kept')}" if counts.gallery_distractors else ""))
+    others = [distractors.format("them")] if counts.gallery_distractors else []
+    if counts.gallery_junk:
+        others.append(f"{counts.gallery_junk:,} are labelled -1, which this convention does not "
+                      "ignore")
+    return "; ".join([f"{counts.gallery_kept:,} kept", *([", ".join(others)] if others else [])])
 
 
 def _ties(counts: Counts) -> str:

@@ -73,7 +73,7 @@ class Labels:
     def __post_init__(self) -> None:
         for name in ("identity", "camera"):
             object.__setattr__(self, name, read_only(as_integers(getattr(self, name), name)))
-        check_same_length(self.identity, self.camera)
+        check_same_length(len(self.identity), len(self.camera))
 
     def __len__(self) -> int:
         return len(self.identity)
@@ -182,7 +182,8 @@ class Counts:
     gallery_not_loaded : int
         Those of them that the toolbox's loader leaves out.
     gallery_distractors : int
-        Gallery images labelled 0: wrong answers for every query but those labelled 0.
+        Gallery images labelled 0, which are wrong answers for every query; none where a query is
+        labelled 0, too: then 0 is a person, as in MSMT17.
     gallery_kept : int
         Gallery images that are loaded, and not ignored for every query. For each query, those
         of its identity on its own camera are ignored as well.

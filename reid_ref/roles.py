@@ -2,7 +2,8 @@
 
 Good: the query's identity, where it is not ignored. What is ignored is up to the convention.
 
-Contents: `Roles`, `find_roles`; `query_roles`, the same for one query at a time.
+Contents: `count_distractors`; `Roles`, `find_roles`; `query_roles`, the same for one query at a
+time.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
 """
@@ -18,10 +19,25 @@ from reid_ref.result import IndexLists, Labels
 from reid_ref.validation import Integers
 
 JUNK = -1
+DISTRACTOR = 0
 #: SYSU-MM01: its cameras 2 and 3 stand at one location.
 SYSU_LOCATION = {3: 2}
 
 Mask = npt.NDArray[np.bool_]
+
+
+def count_distractors(query: Labels, gallery: Labels) -> int:
+    """Count the gallery images labelled 0; where a query is labelled 0, it is a person (MSMT17).
+
+    Examples
+    --------
+    >>> gallery = Labels([0, 0, 1], [1, 2, 1])
+    >>> count_distractors(Labels([1], [2]), gallery), count_distractors(Labels([0], [2]), gallery)
+    (2, 0)
+    """
+    if (query.identity == DISTRACTOR).any():
+        return 0
+    return int(np.count_nonzero(gallery.identity == DISTRACTOR))
 
 
 @dataclass(frozen=True)

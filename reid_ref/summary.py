@@ -14,7 +14,7 @@ from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranks import (
     GoodRanks, forget_junk_matches, of_queries, reverse_ties, truncate)
 from reid_ref.result import FATES, Counts, Labels, PerQuery, Result, signature
-from reid_ref.roles import JUNK
+from reid_ref.roles import JUNK, count_distractors
 from reid_ref.validation import Integers
 
 
@@ -45,7 +45,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     return Result(
         mean_ap=mean(ap), cmc=curves.curve(ranks, convention, there), mean_inp=mean(inp),
         per_query=per_query,
-        counts=_counts(per_query, _tied_queries(loaded), gallery, n_absent, convention),
+        counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
         counted=len(ap), signature=_signature(convention, made_of, query, gallery))
 
 
@@ -100,15 +100,15 @@ def _fates(ranks: GoodRanks, identity: Integers, gallery: Labels,
     return fate
 
 
-def _counts(per_query: PerQuery, tied: int, gallery: Labels, n_absent: int,
+def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels, n_absent: int,
             convention: Convention) -> Counts:
     n_junk = int(np.count_nonzero(gallery.identity == JUNK))
     ignored_junk = n_junk - n_absent if "label -1" in convention.ignored else 0
     other_junk = per_query.n_junk - ignored_junk
     return Counts(
-        query=len(per_query.fate), gallery=len(gallery), gallery_junk=n_junk,
+        query=len(query), gallery=len(gallery), gallery_junk=n_junk,
         gallery_not_loaded=n_absent,
-        gallery_distractors=int(np.count_nonzero(gallery.identity == 0)),
+        gallery_distractors=count_distractors(query, gallery),
         gallery_kept=len(gallery) - ignored_junk - n_absent,
         good=int(per_query.n_good.sum()),
         junk_same_camera=int(other_junk[per_query.fate != "not loaded"].sum()), tied=tied,

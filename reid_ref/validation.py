@@ -57,9 +57,14 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     Raises
     ------
     InputError
-        Rows of different length, memory of an accelerator (the device is named), or whatever
-        else numpy cannot read.
+        Masked entries, rows of different length, memory of an accelerator (the device is named),
+        or whatever else numpy cannot read.
     """
+    masked = _count_masked(value)
+    if masked:
+        raise InputError(
+            f"{name}: expected an array without masked entries, got {masked:,} of them; leave "
+            "out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(one, f"{name}[{k}]") for k, one in enumerate(value)]
     try:
@@ -84,6 +89,17 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
 #: DLPack's numbers of devices whose memory numpy reads: CPU, and the host's share of CUDA
 #: and ROCm memory.
 _MAIN_MEMORY = {1, 3, 11, 13}
+
+
+def _count_masked(value: Any) -> int:
+    """Count the masked entries of a masked array, or of those in a list: numpy drops the mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        return int(np.count_nonzero(value.mask))
+    if not isinstance(value, (list, tuple)) or not len(value):
+        return 0
+    if not any(isinstance(value[k], (list, tuple, np.ma.MaskedArray)) for k in (0, -1)):
+        return 0     # numbers: a long list of them is not looked through
+    return sum(map(_count_masked, value))
 
 
 def _is_foreign(value: Any) -> bool:
@@ -137,10 +153,12 @@ def as_integers(value: Any, name: str) -> Integers:
     Raises
     ------
     InputError
-        Not a vector, not numbers, or a number that is not integral (its place is named).
+        Not a vector, not numbers, a number that is not integral (its place is named), or a float
+        so large that its dtype lacks whole numbers beside it: other labels may have become it.
     """
     array = as_vector(value, name)
     if array.dtype.kind == "f":
+        _check_exact(array, name)
         array = array.astype(np.float64)
         bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
         if bad.size:
@@ -163,6 +181,18 @@ def as_integers(value: Any, name: str) -> Integers:
     return array.astype(np.int64)
 
 
+def _check_exact(array: npt.NDArray[Any], name: str) -> None:
+    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where they lack whole numbers."""
+    digits = min(np.finfo(array.dtype).nmant, 52) + 1
+    size = np.abs(array.astype(np.float64))
+    bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
+    if bad.size:
+        raise InputError(
+            f"{name}: expected whole numbers below 2^{digits} in {array.dtype}, got "
+            f"{int(array[bad[0]])} at index {bad[0]}; beyond it different labels become one: "
+            "save them as int64")
+
+
 def check_distinct(value: Any, name: str) -> Integers:
     """Return `value` as whole numbers, each there once; it may be empty."""
     numbers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
@@ -173,14 +203,14 @@ def check_distinct(value: Any, name: str) -> Integers:
     return numbers
 
 
-def check_same_length(identity: Integers, camera: Integers,
+def check_same_length(n_identity: int, n_camera: int,
                       names: tuple[str, str] = ("identity", "camera"),
                       n_images: Collection[int] = ()) -> None:
     """Check that every image has one identity and one camera.
 
     Parameters
     ----------
-    identity, camera : int64, shape (n,)
+    n_identity, n_camera : int
     names : tuple of str
         Theirs, for the message.
     n_images : collection of int
@@ -191,14 +221,13 @@ def check_same_length(identity: Integers, camera: Integers,
     InputError
         Names the one that does not fit the number of images, or both.
     """
-    if len(identity) == len(camera):
+    if n_identity == n_camera:
         return
-    for name, one, other in ((names[0], identity, camera), (names[1], camera, identity)):
-        if len(one) not in n_images and len(other) in n_images:
-            raise InputError(f"{name}: expected {len(other)} entries, one for each image, "
-                             f"got {len(one)}")
+    for name, one, other in ((names[0], n_identity, n_camera), (names[1], n_camera, n_identity)):
+        if one not in n_images and other in n_images:
+            raise InputError(f"{name}: expected {other} entries, one for each image, got {one}")
     raise InputError(f"{', '.join(names)}: expected one of each for every image, got "
-                     f"{len(identity)} and {len(camera)}")
+                     f"{n_identity} and {n_camera}")
 
 
 def check_labels(query: Labels, gallery: Labels, surplus: tuple[Any, ...] = ()) -> None:

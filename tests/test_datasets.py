@@ -9,7 +9,7 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reid_ref import InputError, Labels, cli
+from reid_ref import InputError, Labels, cli, evaluate_distances
 from reid_ref.datasets import (
     FINGERPRINTS, FORMS, labels_of_names, parse_names, pool_tracklets, read_cuhk03, read_indices,
     read_labels, read_list, read_tracks, recognise, take)
@@ -333,7 +333,7 @@ def made(counts):
                - bool(counts.junk) - bool(counts.distractors))
     identity = np.concatenate([
         np.ones(many, int), np.resize(others, single), 10**5 + np.arange(strange),
-        np.full(counts.junk, -1), np.zeros(counts.distractors or 0, int)])
+        np.full(counts.junk, -1), np.zeros(counts.distractors, int)])
     identity = np.append(identity, np.resize(np.arange(1, counts.query_identities + 1),
                                              counts.gallery - len(identity)))
     camera = np.ones(counts.gallery, int)
@@ -424,7 +424,7 @@ def test_counts_that_nothing_else_explains():
     found = recognise(query, Labels(identity, gallery.camera))
     assert [one.partition(":")[0] for one in found.off] == [
         "there are 753 identities in the gallery instead of 752",
-        "there are 2,789 labelled 0 in the gallery instead of 2,798"]
+        "there are 2,789 distractors (label 0) instead of 2,798"]
 
 
 def test_mars_without_its_queries_in_the_gallery():
@@ -515,6 +515,70 @@ def test_the_command_on_an_unknown_set_and_on_nothing(market_file, capsys):
     assert "absent.mat: No such file" in capsys.readouterr().err
 
 
+def test_one_file_twice(tmp_path, market_file, capsys):
+    path = market_file(Labels([1], [1]), Labels([1, 2], [2, 2]))
+    assert cli.main(["dataset", path, path]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err == (
+        f"reid-ref: error: {path}: expected different files, got this one twice\n")
+
+
+@pytest.mark.parametrize("name", [
+    "0003_c1_{}.png", "0002_c002_00030600_{}.jpg", "0002_c{}_00030600_0.jpg"])
+def test_a_number_of_too_many_digits_in_a_name(name, tmp_path):
+    """What 64 bits cannot hold, and what Python refuses to read as a number."""
+    for digits in ("2" * 22, "9" * 19, "3" * 5000):
+        with pytest.raises(InputError, match="names.0.: expected a file name"):
+            parse_names([name.format(digits)])
+        path = write(tmp_path, "query.txt", name.format(digits))
+        with pytest.raises(InputError, match="query.txt: line 1: expected an image name"):
+            read_list(path)
+
+
+@pytest.mark.parametrize("identity", ["--3", "-", "3" * 5000, "\u00b3"])
+def test_an_identity_that_is_no_number(identity, tmp_path):
+    path = write(tmp_path, "query.txt", f"0003_c1_21.png {identity}\n")
+    with pytest.raises(InputError, match="query.txt: line 1: expected 3, the identity that the"):
+        read_list(path)
+
+
+# Where persons count from 0 ---------------------------------------------------------------------
+
+def result_of(folder, query, gallery):
+    """Write a result file of these labels."""
+    path = folder / "result.npz"
+    np.savez(path, query_f=np.eye(len(query), 3), gallery_f=np.eye(len(gallery), 3),
+             query_label=query.identity, query_cam=query.camera,
+             gallery_label=gallery.identity, gallery_cam=gallery.camera)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:.*zeros alone", "ignore:.*no good image")
+@pytest.mark.parametrize(("identity", "number"), [([0, 1], 0), ([1, 2], 2), ([0, 0], 0)])
+def test_label_0_is_a_person_where_a_query_has_it(identity, number, tmp_path, capsys):
+    query, gallery = Labels(identity, [1, 1]), Labels([0, 0, 1, 2], [2, 1, 2, 2])
+    assert count(query, gallery).distractors == number
+    distances = np.array([[.1, .2, .3, .4]] * 2)
+    assert evaluate_distances(distances, query, gallery).counts.gallery_distractors == number
+    path = str(result_of(tmp_path, query, gallery))
+    for arguments in (["evaluate", path], ["evaluate", path, "--convention", "layumi"],
+                      ["explain", path, "--from", "matlab", "--to", "torchreid", "--query", "1"]):
+        assert cli.main(arguments) == 0
+        assert ("distractor" in capsys.readouterr().out) == (number > 0), arguments
+
+
+def test_msmt17_has_no_distractors(tmp_path, capsys):
+    """Its persons count from 0; these labels are made with its counts."""
+    query, gallery = made(FINGERPRINTS["msmt17"].counts)
+    query, gallery = (Labels(side.identity - 1, side.camera) for side in (query, gallery))
+    assert (gallery.identity == 0).any() and count(query, gallery).distractors == 0
+    assert recognise(query, gallery).sentence == "MSMT17: every count agrees"
+    np.savez(tmp_path / "labels.npz", query_label=query.identity, query_cam=query.camera,
+             gallery_label=gallery.identity, gallery_cam=gallery.camera)
+    assert cli.main(["dataset", str(tmp_path / "labels.npz")]) == 0
+    assert "distractors (label 0)                0         0\n" in capsys.readouterr().out
+
+
 # Real files -------------------------------------------------------------------------------------
 
 def read_real(name):
@@ -535,6 +599,15 @@ def test_real_files_have_the_known_counts(name):
         FINGERPRINTS[name].counts, distractors=None)
     found = recognise(query, gallery)
     assert (found.fingerprint, found.off) == (FINGERPRINTS[name], ())
+
+
+@needs_real
+def test_real_msmt17_counts_its_persons_from_0():
+    pytest.importorskip("h5py")
+    query, gallery = read_labels(*(REAL / "msmt17").glob("*.mat"))
+    assert (query.identity.min(), (gallery.identity == 0).sum() > 0) == (0, True)
+    assert recognise(query, gallery).sentence == "MSMT17: every count agrees"
+    assert count(query, gallery).distractors == 0
 
 
 @needs_real

@@ -1,4 +1,5 @@
 """How much memory is asked for, and how much is taken."""
+import resource
 import tracemalloc
 import warnings
 
@@ -22,7 +23,7 @@ def test_sizes(size, expected):
 
 @pytest.mark.parametrize("size", [
     0, -1, "0", "0M", "0.2", "-1M", "", " ", "M", "1 000", "1e9", "1,5G", "512X", "1MM", "1KB2",
-    True, False, "nan", "inf", [1], b"1M"])
+    True, False, "nan", "inf", [1], b"1M", "9" * 400, "9" * 5000, "9" * 19, "9999999999G"])
 def test_no_sizes(size):
     with pytest.raises(InputError, match="^--max-memory: expected a size such as 512M or 2G, got"):
         bytes_of(size, "--max-memory")
@@ -30,7 +31,7 @@ def test_no_sizes(size):
 
 def test_the_default_follows_what_is_free(monkeypatch):
     for free, expected in ((10**12, memory.DEFAULT), (400 * MB, 100 * MB), (0, MB)):
-        monkeypatch.setattr(memory, "_free", lambda free=free: free)
+        monkeypatch.setattr(memory, "free_bytes", lambda free=free: free)
         assert bytes_of(None) == expected
 
 
@@ -38,11 +39,33 @@ def test_a_system_that_does_not_say_what_is_free(monkeypatch):
     def unknown(*_, **__):
         raise FileNotFoundError
     monkeypatch.setattr("builtins.open", unknown)
-    assert memory._free() == 4 * memory.DEFAULT
+    assert memory.free_bytes() == 4 * memory.DEFAULT
+
+
+def test_the_limit_of_the_process_counts(monkeypatch):
+    monkeypatch.setattr(memory, "_available", lambda: 1000 * MB)
+    monkeypatch.setattr(memory, "_held", lambda: 100 * MB)
+    for limit, expected in ((resource.RLIM_INFINITY, 1000), (5000 * MB, 1000), (300 * MB, 200),
+                            (50 * MB, 0)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, limit))
+        assert memory.free_bytes() == expected * MB
+
+
+def test_what_is_held():
+    assert 10 * MB < memory._held() < 2**50
+
+
+def test_what_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2**30)
+    memory.check_fits(2**30, "r.npz: x", "an array", "leave it out")
+    with pytest.raises(InputError, match=(
+            "^r.npz: x: expected numbers that fit in memory, got an array, which needs 3,072.0 "
+            "GiB where 1.0 are free; leave it out$")):
+        memory.check_fits(3 * 2**40, "r.npz: x", "an array", "leave it out")
 
 
 def test_free_memory_is_some():
-    assert memory._free() > 0
+    assert memory.free_bytes() > 0
 
 
 @pytest.mark.parametrize("row_bytes", [4, 512, 16_384, 800_000])

@@ -18,9 +18,10 @@ from reid_ref.distances import unit_rows
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.regular import check_different
 from reid_ref.result import Labels
-from reid_ref.validation import InputError, as_integers, check_choice, check_finite_rows
+from reid_ref.validation import InputError, check_choice, check_finite_rows
 
 Array = npt.NDArray[Any]
 
@@ -95,9 +96,7 @@ def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
     """
     check_choice(driver, "driver", DRIVERS)
     listed = [Path(path) for path in paths]
-    for path in listed:
-        if listed.count(path) > 1:
-            raise InputError(f"{path}: expected different files, got this one twice")
+    check_different(listed)
     return _READERS[driver](listed, np.dtype(DRIVERS[driver].dtype))
 
 
@@ -122,7 +121,7 @@ def _is_training(path: Path) -> bool:
 
 
 def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
-    found: dict[str, tuple[Path, Contents, Any]] = {}
+    found: dict[str, tuple[Contents, Stored]] = {}
     for path in paths:
         contents = read_contents(path)
         for key, value in contents.values.items():
@@ -134,7 +133,7 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
                     f"{path}: {key}: expected one array each of features, identity and camera of "
                     f"the training images, got {'two' if field in found else 'another'}; name "
                     f"them as {DRIVERS['market1501'].training_files}")
-            found[field] = path, contents, value
+            found[field] = contents, value
     missing = [name for field, name in (("features", "features"), ("identity", "train_label.mat"),
                                         ("camera", "train_cam.mat")) if field not in found]
     if missing:
@@ -142,11 +141,9 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
             f"{', '.join(map(str, paths))}: expected features, identity and camera of the "
             f"training images, got no {', no '.join(missing)}; name all "
             f"({DRIVERS['market1501'].training_files}) or none of them")
-    labels = Labels(*(as_integers(_loaded(found[field][2]), str(found[field][0]))
-                      for field in ("identity", "camera")))
-    path, contents, value = found["features"]
-    return _normalized(_loaded(_rows(value, contents, len(labels), path)), labels, dtype,
-                       str(path))
+    labels = StoredLabels(found["identity"][1], found["camera"][1]).load()
+    contents, value = found["features"]
+    return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
 
 
 # ---------------------------------------------------------------- CUHK03
@@ -166,7 +163,7 @@ def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             "and one file with the features of all images")
     (path,), part = others, read_cuhk03(configurations[0])
     (value,) = files[path].values.values()
-    features = _loaded(_rows(value, files[path], len(part.labels), path))
+    features = _rows(value, files[path], len(part.labels)).load()
     query, gallery, train = (
         _normalized(features[index], take(part.labels, index), dtype, f"{path}: {name}")
         for name, index in (("query", part.query), ("gallery", part.gallery),
@@ -218,8 +215,7 @@ def _frames(path: Path, n_frames: int) -> Any:
         raise InputError(f"{path}: expected one matrix, the features of all frames, got "
                          f"{', '.join(contents.values) or 'none'}")
     (value,) = contents.values.values()
-    frames = _rows(value, contents, n_frames, path, exactly=False)
-    return frames.lazy() if isinstance(frames, Stored) else frames
+    return _rows(value, contents, n_frames, exactly=False).lazy()
 
 
 def _check_cameras(labels: Labels, path: Path) -> None:
@@ -237,22 +233,17 @@ _READERS: Mapping[str, Callable[[Sequence[Path], np.dtype[Any]], Inputs]] = {
     "market1501": _read_sides, "ide": _read_sides, "cuhk03": _read_cuhk03, "mars": _read_mars}
 
 
-def _rows(value: Any, contents: Contents, n: int, path: Path, exactly: bool = True) -> Any:
+def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> Stored:
     """Return a matrix with one row an image; MATLAB's files have one column an image."""
-    shape = np.shape(value) if not isinstance(value, Stored) else value.shape
-    if len(shape) == 2:
+    if len(value.shape) == 2:
         turned = [] if contents.format == NPY else [value.T]
         for one in (*turned, value):
             if one.shape[0] == n:
                 return one
         if not exactly:
             return (*turned, value)[0]
-    raise InputError(f"{path}: expected features of {n} images, one column an image (in .npy one "
-                     f"row), as many as its labels, got shape {shape}")
-
-
-def _loaded(value: Any) -> Array:
-    return value.load() if isinstance(value, Stored) else np.asarray(value)
+    raise InputError(f"{value.where}: expected features of {n} images, one column an image (in "
+                     f".npy one row), as many as its labels, got shape {value.shape}")
 
 
 def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: str) -> Images:

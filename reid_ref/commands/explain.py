@@ -67,9 +67,11 @@ def run(args: argparse.Namespace) -> int:
 def _list(k: int, distances: Any, data: ResultFile, way: Explanation,
           lists: IndexLists | None) -> list[ListedImage]:
     from reid_ref.explain import ranked_list
+    from reid_ref.roles import count_distractors
 
     return ranked_list(distances[k], data.query[k:k + 1], data.gallery, [way.origin, way.target],
-                       lists=lists and lists.of_queries(slice(k, k + 1)))
+                       lists=lists and lists.of_queries(slice(k, k + 1)),
+                       distractors=count_distractors(data.query, data.gallery) > 0)
 
 
 def waterfall(way: Explanation) -> str:

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from reid_ref.result import Labels
+from reid_ref.roles import count_distractors
 from reid_ref.validation import Integers, check_labels
 
 
@@ -35,8 +36,8 @@ class SetCounts:
         Different cameras of query and gallery together.
     junk : int
         Gallery images labelled -1.
-    distractors : int or None
-        Gallery images labelled 0; None where 0 is a person like others.
+    distractors : int
+        Gallery images labelled 0; none where a query is labelled 0, too, and 0 is a person.
     good : int
         Pairs of query and gallery image of one identity on different cameras.
     unmatched : int
@@ -49,7 +50,7 @@ class SetCounts:
     gallery_identities: int
     cameras: int
     junk: int
-    distractors: int | None
+    distractors: int
     good: int
     unmatched: int = 0
 
@@ -114,7 +115,7 @@ FINGERPRINTS: Mapping[str, Fingerprint] = {
         "Miao et al., ICCV 2019; counted from the lists of lightas/Occluded-DukeMTMC-Dataset "
         "(dcba185)"),
     "msmt17": Fingerprint(
-        "MSMT17", SetCounts(11659, 82161, 3060, 3060, 15, 0, None, 339216),
+        "MSMT17", SetCounts(11659, 82161, 3060, 3060, 15, 0, 0, 339216),
         "Wei et al., CVPR 2018; KaiyangZhou/deep-person-reid (f8cd150), msmt17.py; counted from "
         "the lists of MSMT17_V1 in SamvitJ/MSMT17-Dataset (a7687ff)"),
     "cuhk03-np-labeled": Fingerprint(
@@ -136,7 +137,7 @@ FINGERPRINTS: Mapping[str, Fingerprint] = {
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",
     "gallery_identities": "identities in the gallery", "cameras": "cameras",
-    "junk": "labelled -1 in the gallery", "distractors": "labelled 0 in the gallery",
+    "junk": "labelled -1 in the gallery", "distractors": "distractors (label 0)",
     "good": "good pairs", "unmatched": "queries without a good image"}
 
 
@@ -203,7 +204,7 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
         gallery_identities=len(np.unique(gallery.identity)),
         cameras=len(np.unique(np.concatenate([query.camera, gallery.camera]))),
         junk=int((gallery.identity == -1).sum()),
-        distractors=int((gallery.identity == 0).sum()),
+        distractors=count_distractors(query, gallery),
         good=int(n_good.sum()), unmatched=int((n_good == 0).sum()))
 
 
@@ -224,8 +225,7 @@ def _occurrences(values: Integers, wanted: Integers) -> Integers:
 
 def _differing(known: SetCounts, counts: SetCounts) -> list[str]:
     here = asdict(counts)
-    return [name for name, value in asdict(known).items()
-            if value is not None and value != here[name]]
+    return [name for name, value in asdict(known).items() if value != here[name]]
 
 
 def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
@@ -245,7 +245,7 @@ def _explained(known: Fingerprint, counts: SetCounts) -> tuple[str, ...] | None:
     """Return what the gallery's size says is missing or too much; None if it says nothing."""
     one = known.counts
     parts = {"junk": one.junk if not counts.junk else 0,
-             "distractors": (one.distractors or 0) if not counts.distractors else 0,
+             "distractors": one.distractors if not counts.distractors else 0,
              "query": one.query if known.queries_in_gallery else 0,
              "query added": 0 if known.queries_in_gallery else -one.query}
     parts = {name: size for name, size in parts.items() if size}
@@ -267,7 +267,7 @@ def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list
     words = {
         "junk": f"lacks the {one.junk:,} labelled -1: your loader drops them (Rank-k and mAP of "
                 "matlab do not change, re-ranking does)",
-        "distractors": f"lacks the {one.distractors or 0:,} distractors (label 0): the numbers "
+        "distractors": f"lacks the {one.distractors:,} distractors (label 0): the numbers "
                        "come out too high",
         "query": f"lacks the {one.query:,} queries, which {known.name} keeps in it: "
                  f"{counts.unmatched:,} queries have no good image",

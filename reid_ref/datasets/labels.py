@@ -8,17 +8,17 @@ vectors, told apart by what is in them. VeRi-776's lists of good and junk images
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.regular import check_different, check_regular, read_lines
 from reid_ref.result import Labels
 from reid_ref.validation import InputError, Integers, as_integers
 
@@ -67,6 +67,7 @@ def take(labels: Labels, index: Integers) -> Labels:
 
     Examples
     --------
+    >>> import numpy as np
     >>> take(Labels([7, 8, 9], [1, 2, 3]), np.array([2, 0])).identity
     array([9, 7])
     """
@@ -104,7 +105,8 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     rows = [(number, line.replace(",", " ").split())
-            for number, line in enumerate(_lines(path), 1) if line.strip()]
+            for number, line in enumerate(read_lines(path, "image names, one a line"), 1)
+            if line.strip()]
     if not rows:
         raise InputError(f"{path}: expected image names, one a line, got none")
     form = next((form for form in map(form_of, rows[0][1]) if form), None)
@@ -127,16 +129,7 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
 
 
 def _is_number(word: str, number: int) -> bool:
-    return word.lstrip("-").isdecimal() and int(word) == number
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(f"{path}: cannot be read: {reason}; expected image names, one a "
-                         "line") from None
+    return re.fullmatch("-?[0-9]{1,18}", word) is not None and int(word) == number
 
 
 def read_tracks(path: str | os.PathLike[str]) -> Tracks:
@@ -149,7 +142,8 @@ def read_tracks(path: str | os.PathLike[str]) -> Tracks:
         from 1, identity, camera).
     """
     path = Path(path)
-    value = next((value for value in _arrays(path).values() if _is_tracks(value)), None)
+    with _arrays(path) as arrays:
+        value = next((value.load() for value in arrays.values() if _is_tracks(value)), None)
     if value is None:
         raise InputError(f"{path}: expected one array of four columns (first frame, last frame, "
                          "identity, camera), as in MARS's tracks_test_info.mat, got none")
@@ -165,16 +159,16 @@ def read_indices(path: str | os.PathLike[str]) -> Integers:
     InputError
         The file cannot be read, does not hold one vector, or has a place below 1.
     """
-    arrays = _arrays(Path(path))
-    if len(arrays) != 1:
-        raise InputError(f"{path}: expected one array of places, got "
-                         f"{', '.join(arrays) or 'none'}")
-    (key, value), = arrays.items()
-    return _from_one(value, f"{path}: {key}")
+    with _arrays(Path(path)) as arrays:
+        if len(arrays) != 1:
+            raise InputError(f"{path}: expected one array of places, got "
+                             f"{', '.join(arrays) or 'none'}")
+        value, = arrays.values()
+        return _from_one(value)
 
 
-def _from_one(value: Any, where: str, n_all: int | None = None) -> Integers:
-    index = as_integers(value, where) - 1
+def _from_one(value: Stored, n_all: int | None = None) -> Integers:
+    index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
         raise InputError(f"{where}: expected places from 1"
                          + ("" if n_all is None else f" to {n_all}")
@@ -198,14 +192,14 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
         The file cannot be read, lacks one of these, or has a place beyond the images.
     """
     path = Path(path)
-    arrays = _arrays(path)
-    missing = [key for key in _CUHK03 if key not in arrays]
-    if missing:
-        raise InputError(f"{path}: expected {', '.join(_CUHK03)}, as in "
-                         f"cuhk03_new_protocol_config_labeled.mat; it lacks {', '.join(missing)}")
-    labels = Labels(*(as_integers(arrays[key], f"{path}: {key}") for key in _CUHK03[:2]))
-    return Partition(labels, *(_from_one(arrays[key], f"{path}: {key}", len(labels))
-                               for key in _CUHK03[2:]))
+    with _arrays(path) as arrays:
+        missing = [key for key in _CUHK03 if key not in arrays]
+        if missing:
+            raise InputError(
+                f"{path}: expected {', '.join(_CUHK03)}, as in "
+                f"cuhk03_new_protocol_config_labeled.mat; it lacks {', '.join(missing)}")
+        labels = StoredLabels(arrays[_CUHK03[0]], arrays[_CUHK03[1]]).load()
+        return Partition(labels, *(_from_one(arrays[key], len(labels)) for key in _CUHK03[2:]))
 
 
 def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
@@ -232,16 +226,18 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     listed = [Path(path) for path in paths]
     if not listed:
         raise InputError("paths: expected at least one label file, got none")
+    check_different(listed)
     if any(_is_list(path) for path in listed):
         return _from_lists(listed)
-    files = {path: _arrays(path) for path in listed}
-    if len(listed) == 1 and set(_CUHK03) <= files[listed[0]].keys():
-        whole = read_cuhk03(listed[0])
-        return take(whole.labels, whole.query), take(whole.labels, whole.gallery)
-    tracks = [path for path, arrays in files.items() if any(map(_is_tracks, arrays.values()))]
-    if len(tracks) == 1 and len(files) == 2:
-        return _from_mars(tracks[0], next(path for path in files if path != tracks[0]))
-    return _from_vectors(files)
+    with ExitStack() as stack:
+        files = {path: stack.enter_context(_arrays(path)) for path in listed}
+        if len(listed) == 1 and set(_CUHK03) <= files[listed[0]].keys():
+            whole = read_cuhk03(listed[0])
+            return take(whole.labels, whole.query), take(whole.labels, whole.gallery)
+        tracks = [path for path, arrays in files.items() if any(map(_is_tracks, arrays.values()))]
+        if len(tracks) == 1 and len(files) == 2:
+            return _from_mars(tracks[0], next(path for path in files if path != tracks[0]))
+        return _from_vectors(files)
 
 
 def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
@@ -260,8 +256,8 @@ def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
     return take(gallery, index), gallery
 
 
-def _from_vectors(files: Mapping[Path, Mapping[str, Any]]) -> tuple[Labels, Labels]:
-    found: dict[str, Integers] = {}
+def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, Labels]:
+    found: dict[str, Stored] = {}
     for path, arrays in files.items():
         for key, value in arrays.items():
             role = role_of(key)
@@ -271,37 +267,37 @@ def _from_vectors(files: Mapping[Path, Mapping[str, Any]]) -> tuple[Labels, Labe
                 raise InputError(f"{path}: {key}: expected one array for {role}, got two; "
                                  "leave one out")
             if role in _FIELDS:
-                found[role] = as_integers(value, f"{path}: {key}")
+                found[role] = value
     missing = [f"{field} (e.g. {name})" for field, name in _FIELDS.items() if field not in found]
     if missing:
         raise InputError(
             f"{', '.join(map(str, files))}: expected the labels of query and gallery, got no "
             + ", no ".join(missing) + "; or name two lists of image names, MARS's "
             "tracks_test_info and query_IDX, or the configuration of CUHK03-NP")
-    query, gallery = (Labels(found[f"{side}_identity"], found[f"{side}_camera"])
+    query, gallery = (StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"]).load()
                       for side in ("query", "gallery"))
     return query, gallery
 
 
-def _arrays(path: Path) -> Mapping[str, Any]:
-    """Read a file's arrays; matrices that no label file has stay unread in an HDF5 file."""
+@contextmanager
+def _arrays(path: Path) -> Iterator[Mapping[str, Stored]]:
+    """Give a file's arrays, which can be read as long as it is open."""
     contents = read_contents(path)
     try:
-        return {key: value.load()
-                if isinstance(value, Stored) and {1, 4} & set(value.shape) else value
-                for key, value in contents.values.items()}
+        yield contents.values
     finally:
         contents.close()
 
 
-def _is_tracks(value: Any) -> bool:
-    shape = np.shape(value)
-    return isinstance(value, np.ndarray) and len(shape) == 2 and shape[1] == 4 and shape[0] > 1
+def _is_tracks(value: Stored) -> bool:
+    shape = value.shape
+    return value.numbers and len(shape) == 2 and shape[1] == 4 and shape[0] > 1
 
 
 def _is_list(path: Path) -> bool:
     """Tell whether a file's first line holds an image name."""
     try:
+        check_regular(path)
         with path.open(encoding="utf-8-sig") as file:
             words = file.readline(1000).replace(",", " ").split()
     except (OSError, UnicodeDecodeError):

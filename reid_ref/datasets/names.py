@@ -61,7 +61,7 @@ FORMS: Mapping[str, NameForm] = {
         "the lists of MSMT17_V1 (SamvitJ/MSMT17-Dataset, a7687ff); Wei et al., CVPR 2018"),
     "cuhk03-np": _form(
         "CUHK03-NP", "0003_c1_21.png",
-        r"(?P<identity>\d{4})_c(?P<camera>\d)_(?P<image>\d+)",
+        r"(?P<identity>\d{4})_c(?P<camera>\d)_(?P<image>\d{1,18})",
         "zhunzhong07/person-re-ranking, CUHK03-NP/README.md"),
     "mars": _form(
         "MARS", "0001C1T0001F001.jpg",
@@ -69,7 +69,7 @@ FORMS: Mapping[str, NameForm] = {
         "liangzheng06/MARS-evaluation, utils/info_mars.m; junk is 00-1"),
     "veri776": _form(
         "VeRi-776", "0002_c002_00030600_0.jpg",
-        r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d+)",
+        r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})",
         "liu-xb/RAM, ex.txt (fb92aab)"),
 }
 

@@ -1,13 +1,19 @@
-"""The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each read into named arrays.
+"""The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each as named arrays.
 
-Aim: one function a format; what its library raises on a damaged file becomes `InputError`.
+Aim: one function a format. It looks at names and headers; an array is read when it is asked for,
+so that what is not needed costs nothing. What a library raises on a damaged file becomes
+`InputError`.
 
 Conventions: arrays come out as the format's own world shows them: a MATLAB array in
-MATLAB's orientation, whether stored in MAT v5 or (transposed) in v7.3. A .npy file is mapped, and
-a matrix in HDF5 comes out as a `Stored` dataset: the labels beside it are small, it may not be.
+MATLAB's orientation, whether stored in MAT v5 or (transposed) in v7.3. Text is read at once.
 """
 from __future__ import annotations
 
+import io
+import lzma
+import math
+import os
+import re
 import tokenize
 import warnings
 import zipfile
@@ -15,38 +21,51 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref.files.lazy import Stored
-from reid_ref.files.mat5 import check_mat5
+from reid_ref.files.mat5 import Variable, check_numbers, variables
+from reid_ref.files.regular import check_regular
+from reid_ref.memory import check_fits
+from reid_ref.stored import read_rows
 from reid_ref.validation import InputError
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: its arrays by key, and the format for people.
+    """What a file holds: its arrays by key, none of them read, and the format for people.
 
     `either_way` says that the format leaves open which axis comes first (HDF5). `close` closes
-    the file of `Stored` arrays, which cannot be read any more then.
+    the file, whose arrays cannot be read any more then.
     """
 
-    values: dict[str, Any]
+    values: dict[str, Stored]
     format: str
     either_way: bool = False
     close: Callable[[], object] = lambda: None
 
 
-NPY = "a .npy file"
+NPY, TEXT = "a .npy file", "text"
 
 # What the libraries raise on damaged files. scipy's MAT reader raises anything, from
-# IndexError to UnboundLocalError, so around that one call it is Exception.
+# IndexError to UnboundLocalError, so around its calls it is Exception.
 _NUMPY_ERRORS = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError,
-                 OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
+                 OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+                 lzma.LZMAError)
 _HDF5_ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError)
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
+_DIMENSIONS = 32     # as many as every numpy has
+_TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines are split and read
+# MATLAB's classes of numbers; of the others none is needed, and reading them may not end.
+_MATLAB_NUMBERS = {name: np.dtype(name) for name in (
+    "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+    } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
 _PICKLED = ("expected plain arrays, got pickled Python objects, which are not read because "
             "unpickling can run code; save numbers, or names with .astype(str)")
 
@@ -73,54 +92,111 @@ def _head(path: Path) -> bytes:
 
 
 def read_mat(path: Path) -> Contents:
-    """Read a MAT file of any version; dtypes are those stored, which may be smaller."""
+    """Look into a MAT file of any version; dtypes are those stored, which may be smaller."""
     head = _head(path)
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
     with _reading(path, "a MAT file", (Exception,)):
-        from scipy.io import loadmat
         with path.open("rb") as file:
-            check_mat5(file)
-        values = loadmat(str(path), appendmat=False)
-    return Contents({key: value for key, value in values.items() if not key.startswith("__")},
-                    "a MAT file")
+            found = variables(file)
+        if found is None:
+            from scipy.io import whosmat
+            found = [Variable(name, kind, shape) for name, shape, kind in whosmat(
+                str(path), appendmat=False)]
+        values = {one.name: _mat_array(path, one) for one in found}
+        if len(values) < len(found):
+            raise ValueError("Duplicate variable name")
+    return Contents(values, "a MAT file")
+
+
+def _mat_array(path: Path, variable: Variable) -> Stored:
+    numbers = variable.kind in _MATLAB_NUMBERS
+    dtype = _MATLAB_NUMBERS.get(variable.kind, np.dtype(object))
+    return Stored(
+        f"{path}: {variable.name}", variable.shape,
+        np.result_type(dtype, np.complex64) if variable.is_complex and numbers else dtype,
+        partial(_read_mat_array, path, variable), size=variable.size,
+        refusal="" if numbers else f"expected numbers, got a MATLAB {variable.kind}")
+
+
+def _read_mat_array(path: Path, variable: Variable) -> Any:
+    with _reading(path, "a MAT file", (Exception,)):
+        from scipy.io import loadmat
+        if variable.size:
+            with path.open("rb") as file:
+                check_numbers(file, variable)
+        value = loadmat(str(path), appendmat=False, variable_names=[variable.name])[variable.name]
+        if not hasattr(value, "toarray"):
+            return np.asarray(value)
+        columns = value.tocsc()
+        columns.check_format(full_check=True)     # an index outside would write outside
+        return columns.toarray()
 
 
 def read_npz(path: Path) -> Contents:
-    """Read a .npz file; objects in it are never unpickled."""
+    """Look into a .npz file; objects in it are never unpickled."""
     if _head(path)[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
         raise InputError(
             f"{path}: expected a .npz file (a zip archive), got something else; "
             "write it with numpy.savez(path, key=array, ...)")
-    values: dict[str, Any] = {}
-    with (_reading(path, "a .npz file", _NUMPY_ERRORS), path.open("rb") as file,
-          np.load(file, allow_pickle=False) as stored):
-        for key in stored.files:
-            try:
-                values[key] = stored[key]
-            except ValueError as error:
-                if "pickle" not in str(error):
-                    raise
-                raise InputError(f"{path}: {key}: {_PICKLED}") from None
+    values: dict[str, Stored] = {}
+    with _reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            key = entry.filename.removesuffix(".npy")
+            if key in values:
+                raise ValueError(f"two arrays of the name {key!r}")
+            values[key] = _npz_array(path, archive, entry, key)
     return Contents(values, "a .npz file")
+
+
+def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key: str) -> Stored:
+    refused = partial(Stored, f"{path}: {key}", (), np.dtype(object), lambda: None)
+    try:
+        with archive.open(entry) as file:
+            shape, dtype = _npy_header(file)
+    except _NUMPY_ERRORS as error:
+        return refused("expected an array as numpy.savez writes it, got something else or damage "
+                       f"({type(error).__name__}: {error}); write the file again")
+    if dtype.hasobject:
+        return refused(_PICKLED)
+    return Stored(f"{path}: {key}", shape, dtype, partial(_read_npz_array, path, entry.filename))
+
+
+def _read_npz_array(path: Path, name: str) -> Any:
+    with (_reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive,
+          archive.open(name) as file):
+        return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and dtype; objects where it is no array of numbers."""
+    head = io.BytesIO(file.read(_HEADER))
+    read = {(1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0}.get(np.lib.format.read_magic(head))
+    if read is None:     # version 3.0, which is for names of fields
+        return (), np.dtype([("field", "V1")])
+    shape, _, dtype = read(head)
+    if min(shape, default=0) < 0 or len(shape) > _DIMENSIONS:
+        raise ValueError(f"an array of shape {str(shape)[:60]}")
+    return tuple(map(int, shape)), dtype
 
 
 def read_npy(path: Path) -> Contents:
     """Map a .npy file as an array named after the file; objects in it are never unpickled."""
     with _reading(path, NPY, _NUMPY_ERRORS):
-        try:
-            array = np.lib.format.open_memmap(path, mode="r")
-        except ValueError as error:
-            if "Python objects" not in str(error):
-                raise
-            raise InputError(f"{path}: {_PICKLED}") from None
-    return Contents({path.stem: array}, NPY)
+        with path.open("rb") as file:
+            _, dtype = _npy_header(file)
+        if dtype.hasobject:
+            raise InputError(f"{path}: {_PICKLED}")
+        array = np.lib.format.open_memmap(path, mode="r")
+    return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array,
+                                       dataset=array)}, NPY)
 
 
 def read_hdf5(path: Path) -> Contents:
-    """Read the top-level arrays of an HDF5 file: MATLAB's v7.3, or any other.
+    """Look at the top-level arrays of an HDF5 file: MATLAB's v7.3, or any other.
 
-    A matrix of numbers is not read, and then the file stays open.
+    The file stays open.
     """
     try:
         import h5py  # type: ignore[import-untyped, unused-ignore]
@@ -130,40 +206,66 @@ def read_hdf5(path: Path) -> Contents:
             'pip install "reid-ref[hdf5]", or save it with -v7') from None
     with _reading(path, "an HDF5 file", _HDF5_ERRORS), ExitStack() as stack:
         file = stack.enter_context(h5py.File(path, "r"))
-        arrays = {str(key): item for key, item in file.items() if isinstance(item, h5py.Dataset)}
-        matlab = any("MATLAB_class" in item.attrs for item in arrays.values())
-        values = {key: Stored(item, turned="MATLAB_class" in item.attrs) if _is_matrix(item)
-                  else _hdf5_value(item) for key, item in arrays.items()}
+        values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
+                  if not isinstance(file.get(key, getlink=True), h5py.HardLink)
+                  or file.get(key, getclass=True) is h5py.Dataset}
         stack.pop_all()
+    matlab = any(value.turned for value in values.values())
     return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", either_way=True,
                     close=file.close)
 
 
-def _is_matrix(item: Any) -> bool:
-    return (item.ndim == 2 and item.dtype.kind in "biufc"
-            and item.attrs.get("MATLAB_class") not in (b"char", b"cell"))
-
-
-def _hdf5_value(item: Any) -> Any:
+def _hdf5_array(file: Any, key: str, where: str) -> Stored:
     """Return a dataset as MATLAB shows it, or as stored where MATLAB did not write it."""
-    matlab_class = item.attrs.get("MATLAB_class")
-    value = item[()]
-    if matlab_class is None:
-        return value
-    if "MATLAB_empty" in item.attrs:
-        return np.zeros(tuple(int(size) for size in value))     # it stores the shape
-    if matlab_class == b"char":
-        return "".join(map(chr, value.reshape(-1)))
-    if matlab_class == b"cell":
-        cells = np.empty(value.shape, dtype=object)
-        for place, reference in np.ndenumerate(value):
-            cells[place] = _hdf5_value(item.file[reference])
-        return cells.T
-    return value.T
+    import h5py
+
+    refused = partial(Stored, where, (), np.dtype(object), lambda: None)
+    if not isinstance(file.get(key, getlink=True), h5py.HardLink):
+        return refused("expected an array, got a link to one elsewhere; copy the array itself "
+                       "into the file")
+    try:
+        item = file[key]
+        matlab_class = item.attrs.get("MATLAB_class")
+        refusal = _not_in_the_file(item)
+        if not refusal and matlab_class is not None:
+            name = (matlab_class.decode("latin1") if isinstance(matlab_class, bytes)
+                    else str(matlab_class))
+            if name not in _MATLAB_NUMBERS:
+                refusal = f"expected numbers, got a MATLAB {name}"
+            if "MATLAB_empty" in item.attrs:     # it stores the shape
+                return Stored(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal,
+                              turned=True)
+        shape, dtype = item.shape or (), item.dtype
+    except _HDF5_ERRORS as error:
+        return refused(f"expected numbers, got something else or damage ({type(error).__name__}: "
+                       f"{error}); write the file again")
+    return Stored(where, shape, dtype, lambda: read_rows(item), refusal,
+                  dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
+
+
+def _not_in_the_file(item: Any) -> str:
+    """Return why a dataset's numbers are not in its file, or nothing."""
+    if item.shape is None:
+        return "expected numbers, got a dataset without any (its data space is null)"
+    if item.is_virtual:
+        return ("expected the numbers themselves, got a virtual dataset: they are in other files, "
+                "and zeros where these are missing; copy them into one file")
+    if item.external:
+        return ("expected the numbers themselves, got a dataset whose bytes are in another file; "
+                "copy them into one file")
+    if item.chunks:     # those never written are read as zeros
+        n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
+        written = item.id.get_num_chunks() >= n_chunks
+    else:
+        written = item.id.get_storage_size() > 0 or not item.size
+    return "" if written else ("expected numbers, got a dataset that was never written, or only "
+                               "in part; write the file again")
 
 
 def read_text(path: Path) -> Contents:
     """Read numbers separated by whitespace or commas as a 2-D array named after the file."""
+    check_fits(_TEXT_FACTOR * os.path.getsize(path), str(path), "text",
+               "save large matrices as .npy")
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -175,11 +277,27 @@ def read_text(path: Path) -> Contents:
     if not rows:
         raise InputError(f"{path}: expected numbers, got none; is it the right file?")
     delimiter = "," if "," in rows[0][1] else None
-    try:
-        array = np.loadtxt([line for _, line in rows], delimiter=delimiter, ndmin=2)
-    except ValueError as error:
-        raise InputError(f"{path}: {_bad_line(rows, delimiter) or error}") from None
-    return Contents({path.stem: array}, "text")
+    array = _whole_numbers([line for _, line in rows], delimiter)
+    if array is None:
+        try:
+            array = np.loadtxt([line for _, line in rows], delimiter=delimiter, ndmin=2)
+        except ValueError as error:
+            raise InputError(f"{path}: {_bad_line(rows, delimiter) or error}") from None
+    return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array)}, TEXT)
+
+
+def _whole_numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:
+    """Return one row or column of 64-bit integers, such as labels are, exactly; else None."""
+    if len(lines) > 1 and len(lines[0].split(delimiter)) > 1:
+        return None
+    words = [word.strip() for line in lines for word in line.split(delimiter)]
+    if not all(re.fullmatch("[+-]?[0-9]{1,19}", word) for word in words):
+        return None
+    numbers = [int(word) for word in words]
+    if not -2**63 <= min(numbers) <= max(numbers) < 2**63:
+        return None
+    shape = (1, -1) if len(lines) == 1 else (-1, 1)
+    return np.array(numbers, dtype=np.int64).reshape(shape)
 
 
 def _bad_line(rows: list[tuple[int, str]], delimiter: str | None) -> str | None:
@@ -212,14 +330,15 @@ _WAYS_OUT: Mapping[type[OSError], str] = {
 
 
 def read_contents(path: Path) -> Contents:
-    """Read one file by its suffix.
+    """Look into one file by its suffix.
 
     Raises
     ------
     InputError
-        The file cannot be opened, is empty, of an unknown kind, or damaged.
+        The file cannot be opened, is no regular file, is empty, of an unknown kind, or damaged.
     """
     try:
+        check_regular(path)
         if not _head(path):
             raise InputError(f"{path}: expected a result file, got an empty one; write it again")
     except OSError as error:

@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 
+from reid_ref.files.regular import read_lines
 from reid_ref.result import IndexLists
 from reid_ref.validation import InputError, Integers
 
@@ -46,16 +48,10 @@ def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str])
 
 
 def _read(path: Path) -> list[Integers]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(f"{path}: cannot be read: {reason}; expected gallery numbers, one line "
-                         "a query") from None
     lists = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(path, "gallery numbers, one line a query"), 1):
         words = line.split()
-        if not all(word.isdecimal() and 0 < int(word) < 2**63 for word in words):
+        if not all(re.fullmatch("[0-9]{1,19}", word) and 0 < int(word) < 2**63 for word in words):
             raise InputError(f"{path}: line {number}: expected gallery numbers from 1, "
                              f"got {line[:40]!r}")
         lists.append(np.array([int(word) for word in words], dtype=np.int64) - 1)

@@ -1,94 +1,146 @@
-"""A check of MAT v5 files before scipy reads them.
+"""The headers of MAT v5 files, and a check of an array before scipy reads it.
 
 scipy's reader is compiled code that looks up array classes and element types without a bound
 (scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request #25349),
-so one changed byte in an element's tag or flags can end the process. Here every tag is looked
-at first; the data are skipped, so that a large file costs a few small reads.
+so one changed byte in an element's tag or flags can end the process. Here every tag of an array
+is looked at first; the data are skipped, so that a large file costs a few small reads.
 
 Source: MathWorks, "MAT-File Format", chapter 1, level 5.
 """
 from __future__ import annotations
 
 import io
-import math
 import os
 import struct
 import zlib
+from dataclasses import dataclass
 from typing import BinaryIO
 
-_UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
+_INT32, _UINT32, _MATRIX, _COMPRESSED = 5, 6, 14, 15
+_NAMES = (1, 16)     # int8 as MATLAB writes it; UTF-8, which scipy takes, too
 _LEAVES = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18})     # numbers and text
-_NESTING_CLASSES = frozenset({1, 2, 3, 16, 17, 18})     # cell, struct, object, function, opaque
-_SPARSE, _DATA_CLASSES, _CLASSES = 5, range(4, 16), range(1, 19)
-_COUNTED_CLASSES = frozenset({1, 2, 3})     # scipy makes room for every cell before reading
+_CLASSES = (
+    "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16",
+    "uint16", "int32", "uint32", "int64", "uint64", "function", "opaque", "object")
 _COMPLEX = 0x0800
-_WINDOW = 1 << 20     # of a compressed array, checksummed by zlib, only the start is looked at
+_WINDOW = 1 << 16     # of a compressed array, the start that holds all of its header
 
 
-def check_mat5(file: BinaryIO) -> None:
-    """Raise ValueError (or zlib.error) where an element's tag cannot be right.
+@dataclass(frozen=True)
+class Variable:
+    """What the header of an array in a MAT file says, and in one of version 5 where it is.
 
-    A file of another version passes: its reader looks after itself.
+    `packed` is the number of its compressed bytes, or 0. `size` is the number of its bytes with
+    its header, decompressed. `body` is where the elements behind its name begin in it.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    is_complex: bool = False
+    start: int = 0
+    packed: int = 0
+    size: int = 0
+    body: int = 0
+    order: str = "<"
+
+
+def variables(file: BinaryIO) -> list[Variable] | None:
+    """Return the arrays of a file, but for nameless ones; None for a file of version 4.
+
+    Raises
+    ------
+    ValueError, struct.error, zlib.error
+        The file is damaged.
     """
     head = file.read(128)
     if 0 in head[:4] or len(head) < 128:
-        return
+        return None
     order = "<" if head[126:128] == b"IM" else ">"
-    size = file.seek(0, os.SEEK_END)
-    start = 128
-    while start + 8 <= size:
+    end = file.seek(0, os.SEEK_END)
+    start, found = 128, []
+    while start + 8 <= end:
         file.seek(start)
         kind, length = struct.unpack(order + "II", file.read(8))
         start += 8
-        if start + length > size:
-            raise ValueError(f"truncated: an element of {length} bytes at byte {start} of {size}")
+        if start + length > end:
+            raise ValueError(f"truncated: an element of {length} bytes at byte {start} of {end}")
         if kind == _COMPRESSED:
-            packed = file.read(min(length, _WINDOW))
-            window = zlib.decompressobj().decompress(packed, _WINDOW)
-            kind, inner = struct.unpack(order + "II", window[:8])
-            _check_matrix(io.BytesIO(window), 8, 8 + inner, order)
-        elif kind == _MATRIX:
-            _check_matrix(file, start, start + length, order)
+            window = _decompress(file.read(min(length, _WINDOW)), _WINDOW)
+            kind, size = struct.unpack(order + "II", window[:8])
+            one = _variable(io.BytesIO(window[8:]), size, order, start, length)
+        else:
+            file.seek(start)
+            one = _variable(io.BytesIO(file.read(min(length, _WINDOW))), length, order, start, 0)
+        if kind != _MATRIX:
+            raise ValueError(f"no array starts at byte {start}")
+        if one and one.name:
+            found.append(one)
         start += length
+    return found
 
 
-def _check_matrix(stream: BinaryIO, at: int, end: int, order: str) -> None:
+def _decompress(packed: bytes, n: int) -> bytes:
+    return zlib.decompressobj().decompress(packed, n)
+
+
+def _variable(stream: BinaryIO, size: int, order: str, start: int, packed: int) -> Variable | None:
+    """Return what the header says; None for an array that has none."""
+    flags = stream.read(16)
+    if size == 0:
+        return None
+    kind, length, value = struct.unpack(order + "III", flags[:12])
+    if (kind, length) != (_UINT32, 8) or not 1 <= value & 0xFF <= len(_CLASSES):
+        raise ValueError(f"no array starts at byte {start}")
+    name = _CLASSES[(value & 0xFF) - 1]
+    if name == "opaque":     # it has no size, and nothing but MATLAB can read it
+        return None
+    kind, at, length, following = _element(stream, 16, order)
+    if kind not in (_INT32, _UINT32) or not 0 < length <= 4 * 32 or length % 4:
+        raise ValueError(f"an array without its size at byte {start}")
+    shape = struct.unpack(f"{order}{length // 4}i", _bytes(stream, at, length))
+    kind, at, length, following = _element(stream, following, order)
+    if kind not in _NAMES or min(shape) < 0:
+        raise ValueError(f"an array without its name at byte {start}")
+    text = _bytes(stream, at, length).decode("latin1")
+    return Variable(text, name, shape, bool(value & _COMPLEX), start, packed, size, following,
+                    order)
+
+
+def _element(stream: BinaryIO, at: int, order: str) -> tuple[int, int, int, int]:
+    """Return an element's type, where its data begin, their length, where the next begins."""
+    tag = _bytes(stream, at, 8)
+    kind, length = struct.unpack(order + "II", tag)
+    if kind >> 16:     # a small element: type, length and data in eight bytes
+        if kind >> 16 > 4:
+            raise ValueError(f"a small element of {kind >> 16} bytes")
+        return kind & 0xFFFF, at + 4, kind >> 16, at + 8
+    return kind, at + 8, length, at + 8 + length + -length % 8
+
+
+def _bytes(stream: BinaryIO, at: int, n: int) -> bytes:
     stream.seek(at)
-    flags = stream.read(12)     # they come first and hold the class
-    if at == end or len(flags) < 12:
-        return     # an empty array; or behind the window
-    kind, length, value = struct.unpack(order + "III", flags)
-    array_class = value & 0xFF
-    if (kind, length) != (_UINT32, 8) or array_class not in _CLASSES:
-        raise ValueError(f"no array starts at byte {at}")
-    allowed = _LEAVES | ({_MATRIX} if array_class in _NESTING_CLASSES else set())
-    left = 5 if array_class == _SPARSE else 3     # size, name, data; sparse: two of indices
-    left += bool(value & _COMPLEX)
-    at += 16
-    if array_class in _COUNTED_CLASSES:
-        stream.seek(at)
-        if 8 * math.prod(_dimensions(stream.read(264), order)) > end - at:
-            raise ValueError(f"more cells than there is room for at byte {at}")
-    while at < end:
-        stream.seek(at)
-        tag = stream.read(8)
-        if len(tag) < 8:
-            return
-        kind, length = struct.unpack(order + "II", tag)
-        data, following = at + 8, at + 8 + length + -length % 8
-        if kind >> 16:     # a small element: type, length and data in eight bytes
-            kind, length, data, following = kind & 0xFFFF, kind >> 16, at + 4, at + 8
-        if kind not in allowed or data + length > min(end, following):
-            raise ValueError(f"no element of an array of class {array_class} at byte {at}")
-        if kind == _MATRIX:
-            _check_matrix(stream, data, data + length, order)
-        at, left = following, left - 1
-    if left > 0 and array_class in _DATA_CLASSES:
-        raise ValueError(f"array without its data before byte {end}")
+    found = stream.read(n)
+    if len(found) < n:
+        raise ValueError("truncated: an array ends in its header")
+    return found
 
 
-def _dimensions(element: bytes, order: str) -> tuple[int, ...]:
-    """Return the size of an array, at most 64 numbers, each of four bytes."""
-    (length,) = struct.unpack(order + "I", element[4:8])
-    numbers = element[8:8 + min(length, 256)]
-    return struct.unpack(f"{order}{len(numbers) // 4}i", numbers[:len(numbers) // 4 * 4])
+def check_numbers(file: BinaryIO, variable: Variable) -> None:
+    """Raise ValueError (or zlib.error) where an element's tag of an array cannot be right."""
+    left = (3 if variable.kind == "sparse" else 1) + variable.is_complex
+    start, stream = variable.start, file
+    if variable.packed:
+        file.seek(variable.start)
+        # One element behind the header: its tag is in the window. Of several all is looked at.
+        window = min(variable.packed, _WINDOW) if left == 1 else variable.packed
+        size = _WINDOW if left == 1 else variable.size + 8
+        start, stream = 8, io.BytesIO(_decompress(file.read(window), size))
+    at = start + variable.body
+    for _ in range(left):
+        if at + 8 > start + variable.size:
+            raise ValueError(f"array without its data at byte {variable.start}")
+        kind, data, length, at = _element(stream, at, variable.order)
+        if kind not in _LEAVES or data + length > start + variable.size:
+            raise ValueError(f"no element of an array of class {variable.kind} at byte "
+                             f"{variable.start}")

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from reid_ref.files.formats import NPY, Contents, read_contents
-from reid_ref.files.lazy import Stored
+from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
+from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
+from reid_ref.files.regular import check_different
 from reid_ref.result import Labels
 from reid_ref.stored import is_lazy
 from reid_ref.validation import (
-    InputError, Integers, as_integers, check_distances, check_feature_shapes, check_finite_rows,
-    check_same_length)
+    InputError, check_distances, check_feature_shapes, check_finite_rows)
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")
@@ -44,8 +42,8 @@ class ResultFile:
         Real numbers of the dtype stored.
     distances : array, shape (n_query, n_gallery), or None
         Smaller is nearer; may be complex, as MATLAB's can be.
-    extra : dict
-        The file's other keys, untouched.
+    extra : tuple of str
+        The file's other keys, which are not read.
 
     Notes
     -----
@@ -61,15 +59,7 @@ class ResultFile:
     query_features: Matrix | None
     gallery_features: Matrix | None
     distances: Matrix | None
-    extra: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """An array of the file, and where it was: "path: key"."""
-
-    value: Any
-    where: str
+    extra: tuple[str, ...]
 
 
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
@@ -96,6 +86,7 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     Examples
     --------
     >>> import tempfile
+    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "result.npz")
     ...     np.savez(path, query_f=np.eye(2), query_label=[3, 5], query_cam=[1, 1],
@@ -104,8 +95,8 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     ...     result = read_result(path)
     >>> result.layout
     "layumi's pytorch_result (features, one row an image), in a .npz file"
-    >>> result.gallery_features.shape, result.gallery.identity, list(result.extra)
-    ((3, 2), array([ 3,  5, -1]), ['note'])
+    >>> result.gallery_features.shape, result.gallery.identity, result.extra
+    ((3, 2), array([ 3,  5, -1]), ('note',))
     """
     listed = _different(paths)
     if len(listed) == 1 and os.path.isdir(listed[0]):
@@ -118,7 +109,7 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     try:
         for path in listed:
             files[path] = read_contents(path)
-        if len(files) == 1 and files[listed[0]].format != "text":
+        if len(files) == 1 and files[listed[0]].format != TEXT:
             return _from_one(listed[0], files[listed[0]])
         return _from_several(files)
     except InputError:
@@ -131,9 +122,7 @@ def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     if not paths:
         raise InputError("paths: expected at least one result file, got none")
     listed = [Path(path) for path in paths]
-    for path in listed:
-        if listed.count(path) > 1:
-            raise InputError(f"{path}: expected different files, got this one twice")
+    check_different(listed)
     return listed
 
 
@@ -155,10 +144,10 @@ def _from_folder(folder: Path) -> ResultFile:
 
 
 def _from_arrays(layout: Layout, arrays: Mapping[str, Path]) -> ResultFile:
-    found = {field: _Found(read_contents(arrays[key]).values[arrays[key].stem], str(arrays[key]))
+    found = {field: read_contents(arrays[key]).values[arrays[key].stem]
              for field, key in layout.keys.items()}
     return _result(f"{layout.title}, in .npy files", found,
-                   columns=set(_MATRICES) if layout.columns else set(), either_way=False, extra={})
+                   columns=set(_MATRICES) if layout.columns else set(), either_way=False)
 
 
 def _from_one(path: Path, contents: Contents) -> ResultFile:
@@ -173,9 +162,9 @@ def _from_one(path: Path, contents: Contents) -> ResultFile:
     used = layout.keys.values()
     return _result(
         f"{layout.title}, in {contents.format}",
-        {field: _Found(values[key], f"{path}: {key}") for field, key in layout.keys.items()},
+        {field: values[key] for field, key in layout.keys.items()},
         columns=set(_MATRICES) if layout.columns else set(), either_way=contents.either_way,
-        extra={key: value for key, value in values.items() if key not in used})
+        extra=tuple(key for key in values if key not in used))
 
 
 def _layout(values: Mapping[str, Any]) -> Layout | None:
@@ -198,7 +187,7 @@ def _no_layout(there: set[str], what: str = "the keys") -> str:
 
 
 def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
-    found: dict[str, _Found] = {}
+    found: dict[str, Stored] = {}
     columns = set()
     for path, contents in files.items():
         whole = _layout(contents.values)
@@ -209,17 +198,17 @@ def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
                 "a file that holds everything is read alone")
         for key, value in contents.values.items():
             field = _field(path, key, contents)
-            where = str(path) if contents.format in ("text", NPY) else f"{path}: {key}"
             if field in found:
                 raise InputError(
-                    f"{where}: expected one array for {field}, got this one and "
+                    f"{value.where}: expected one array for {field}, got this one and "
                     f"{found[field].where}; leave one out, or rename it")
-            found[field] = _Found(value, where)
-            if contents.format not in ("text", NPY):
+            found[field] = value.as_floats() if contents.format == TEXT and (
+                field == "distances") else value
+            if contents.format not in (TEXT, NPY):
                 columns.add(field)
     formats = {contents.format for contents in files.values()}
-    layout = SEPARATE["distances" if "distances" in found or formats == {"text"}
-                      else "npy" if formats <= {NPY, "text"} else "features"]
+    layout = SEPARATE["distances" if "distances" in found or formats == {TEXT}
+                      else "npy" if formats <= {NPY, TEXT} else "features"]
     missing = [field for field in layout.keys if field not in found]
     if missing:
         raise InputError(
@@ -231,7 +220,7 @@ def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
         raise InputError(
             f"{found[unused.pop()].where}: expected either features or distances, got both; "
             "leave one out")
-    return _result(layout.title, found, columns=columns, extra={},
+    return _result(layout.title, found, columns=columns,
                    either_way=any(contents.either_way for contents in files.values()))
 
 
@@ -240,7 +229,7 @@ def _field(path: Path, key: str, contents: Contents) -> str:
     own = role_of(key)
     of_file = role_of(path.stem) if len(contents.values) == 1 else None
     field = own if own not in (None, *FEATURES) else of_file or own
-    if field is None or (contents.format == "text" and field in FEATURES):
+    if field is None or (contents.format == TEXT and field in FEATURES):
         raise InputError(
             f"{path}: {key}: expected a name that says the role, with query or gallery (probe, "
             "test) and id or cam, or dist; features only in .mat or .npy files. Rename it, e.g. "
@@ -249,67 +238,47 @@ def _field(path: Path, key: str, contents: Contents) -> str:
     return field
 
 
-def _result(layout: str, found: dict[str, _Found], columns: set[str], either_way: bool,
-            extra: dict[str, Any]) -> ResultFile:
+def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way: bool,
+            extra: tuple[str, ...] = ()) -> ResultFile:
     where = {field: one.where for field, one in found.items()}
-    matrices = {field: _matrix(found[field].value) for field in _MATRICES if field in found}
-    matrices = {field: value.T if field in columns else value
-                for field, value in matrices.items()}
-    query, gallery = (_labels(found, side, _n_images(matrices, side, either_way))
-                      for side in ("query", "gallery"))
-    if either_way and _only_turned_fits(matrices, len(query), len(gallery)):
-        matrices = {field: value.T for field, value in matrices.items()}
-        layout += ", matrices the other way round"
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
-    ready: dict[str, Matrix] = {field: _lazy(value) for field, value in matrices.items()}
-    features: list[Matrix] = [ready.get(field) for field in FEATURES]
-    distances = ready.get("distances")
+    stored = {field: found[field].T if field in columns else found[field]
+              for field in _MATRICES if field in found}
+    sides = [StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"],
+                          _n_images(stored, side, either_way)) for side in ("query", "gallery")]
+    if either_way and _only_turned_fits(stored, *map(len, sides)):
+        stored = {field: value.T for field, value in stored.items()}
+        layout += ", matrices the other way round"
     with _named(names):
-        if distances is not None:
-            check_distances(distances, query, gallery)
-        else:
-            check_feature_shapes(features[0], features[1], query, gallery)
-            for field, array in zip(FEATURES, features):
-                if not is_lazy(array):
-                    check_finite_rows(array, field)
-    return ResultFile(layout, query, gallery, features[0], features[1], distances,
-                      {key: _lazy(value) for key, value in extra.items()})
+        # The shapes are checked before anything large is read.
+        _check_matrices({field: value.outline() for field, value in stored.items()}, *sides)
+        query, gallery = (side.load() for side in sides)
+        ready: dict[str, Matrix] = {field: value.lazy() for field, value in stored.items()}
+        _check_matrices(ready, query, gallery)
+        for field in FEATURES:
+            if field in ready and not is_lazy(ready[field]):
+                check_finite_rows(ready[field], field)
+    return ResultFile(layout, query, gallery, ready.get(FEATURES[0]), ready.get(FEATURES[1]),
+                      ready.get("distances"), extra)
 
 
-def _n_images(matrices: Mapping[str, Any], side: str, either_way: bool) -> Collection[int]:
+def _n_images(matrices: Mapping[str, Stored], side: str, either_way: bool) -> Collection[int]:
     """Return how many images a side may have, as its features or the distances tell."""
     own = f"{side}_features"
-    shape: tuple[int, ...] = matrices[own if own in matrices else "distances"].shape
+    shape = matrices[own if own in matrices else "distances"].shape
     axis = 1 if side == "gallery" and own not in matrices else 0
     return shape if either_way else shape[axis:axis + 1]
 
 
-def _labels(found: dict[str, _Found], side: str, n_images: Collection[int]) -> Labels:
-    where = {what: found[f"{side}_{what}"].where for what in ("identity", "camera")}
-    columns: dict[str, Integers] = {}
-    for what in ("identity", "camera"):
-        stored = found[f"{side}_{what}"].value
-        value = np.asarray(stored.load() if isinstance(stored, Stored) else stored)
-        value = value.reshape(-1) if value.size == 0 else value     # MATLAB's [] is 0 x 0
-        columns[what] = as_integers(value, where[what])
-    check_same_length(columns["identity"], columns["camera"],
-                      (where["identity"], where["camera"]), n_images)
-    return Labels(columns["identity"], columns["camera"])
+def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) -> None:
+    if "distances" in matrices:
+        check_distances(matrices["distances"], query, gallery)
+    else:
+        check_feature_shapes(matrices[FEATURES[0]], matrices[FEATURES[1]], query, gallery)
 
 
-def _matrix(value: Any) -> Matrix | Stored:
-    if isinstance(value, (np.ndarray, Stored)):
-        return value
-    return np.asarray(value.toarray() if hasattr(value, "toarray") else value)
-
-
-def _lazy(value: Any) -> Any:
-    return value.lazy() if isinstance(value, Stored) else value
-
-
-def _only_turned_fits(matrices: Mapping[str, Matrix | Stored], n_query: int,
-                      n_gallery: int) -> bool:
+def _only_turned_fits(matrices: Mapping[str, Stored], n_query: int, n_gallery: int) -> bool:
     rows = {"query_features": n_query, "gallery_features": n_gallery, "distances": n_query}
     columns = {"distances": n_gallery}
 

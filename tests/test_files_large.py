@@ -357,7 +357,7 @@ def test_damaged_npy(tmp_path):
     ({"query_f": np.zeros((0, 4)), "query_label": [], "query_cam": []},
      "query_label: expected at least one image, got none"),
     ({"query_label": [3, 5.5, 9]}, "query_label: expected whole numbers, got 5.5 at index 1"),
-    ({"query_cam": [1, 2]}, "query_cam: expected 3 entries, one for each identity, got 2")])
+    ({"query_cam": [1, 2]}, "query_cam: expected 3 entries, one for each image, got 2")])
 @pytest.mark.parametrize("hdf5", [False, True])
 def test_what_cannot_be_evaluated(tmp_path, changed, match, hdf5):
     if hdf5:

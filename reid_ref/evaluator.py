@@ -201,8 +201,9 @@ class Evaluator:
         for side, batches in self._batches.items():
             whole = _joined(batches)
             state[f"{side}_features"] = whole.features
-            state[f"{side}_identity"] = whole.labels.identity
-            state[f"{side}_camera"] = whole.labels.camera
+            # Copies, for those of Labels cannot be written to, of which torch warns.
+            state[f"{side}_identity"] = whole.labels.identity.copy()
+            state[f"{side}_camera"] = whole.labels.camera.copy()
             if whole.index is not None:
                 state[f"{side}_index"] = whole.index
         return state

@@ -335,7 +335,7 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) 
 def _row_sums(one: Array, other: Array) -> Doubles:
     product = one.astype(np.float64, order="C")  # each row is summed alike, however it is stored
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # squares are checked
-        product *= other
+        np.multiply(product, other, out=product, dtype=np.float64, casting="same_kind")
         sums: Doubles = product.sum(axis=1)
     return sums
 

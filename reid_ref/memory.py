@@ -47,7 +47,7 @@ def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
     free = free_bytes()
     if n_bytes > free:
         raise InputError(
-            f"{where}: expected numbers that fit in memory, got {what}, which needs "
+            f"{where}: expected numbers that fit in memory, got {what}: "
             f"{n_bytes / 2**30:,.1f} GiB where {free / 2**30:,.1f} are free; {way_out}")
 
 

@@ -155,6 +155,7 @@ def test_states_are_plain_arrays(tmp_path):
     data = images()
     state = filled(data).state()
     assert all(type(array) is np.ndarray and array.dtype != object for array in state.values())
+    assert all(array.flags.writeable for array in state.values())
     np.savez(tmp_path / "state.npz", **state)
     with np.load(tmp_path / "state.npz", allow_pickle=False) as loaded:
         assert_same(Evaluator.from_states([loaded]).compute(), whole(*data))

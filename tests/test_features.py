@@ -112,6 +112,16 @@ def test_every_metric_and_dtype(metric, normalize, dtype):
     assert max(expected["tied"]) > 1
 
 
+def test_long_doubles_are_rounded_to_doubles_on_both_sides():
+    rng = np.random.default_rng(0)
+    long = [rng.standard_normal((n, 24)).astype(np.longdouble) / 3 for n in (8, 60)]
+    row, image = np.indices((8, 60)).reshape(2, -1)
+    np.testing.assert_array_equal(
+        pair_products(*long, row, image),
+        pair_products(*(one.astype(np.float64) for one in long), row, image))
+    np.testing.assert_array_equal(squares(long[1]), squares(long[1].astype(np.float64)))
+
+
 @pytest.mark.parametrize(("metric", "normalize", "first", "second"), [
     ("euclidean", True, (2, 0), (3, 3)),   # cosines .8 .6 1 .8: images 0 and 3 tie
     ("cosine", False, (2, 0), (3, 3)),

@@ -132,7 +132,7 @@ def test_a_bomb_is_refused_before_it_is_expanded(tmp_path, write, little_memory)
 
     def read():
         refuse(path, match=r"query_f: expected numbers that fit in memory, got an array of shape "
-               r"\(3, 50000000\) and dtype uint8, which needs 0.1 GiB where 0.1 are free; ")
+               r"\(3, 50000000\) and dtype uint8: 0.1 GiB where 0.1 are free; ")
     assert peak(read)[1] < 8 * MB
 
 
@@ -155,7 +155,7 @@ def test_many_labels_need_memory(tmp_path, little_memory):
         "layumi", gallery_label=np.zeros(n, "u1"), gallery_cam=np.zeros(n, "u1"),
         gallery_f=np.zeros((n, 4), "u1")))
     refuse(tmp_path / "r.npz", match="gallery_label: expected numbers that fit in memory, got "
-           "3,000,000 labels, which needs 0.1 GiB where 0.1 are free; is it the right array")
+           "3,000,000 labels: 0.1 GiB where 0.1 are free; is it the right array")
 
 
 @pytest.mark.parametrize("write", [write_mat, write_compressed, write_mat4])
@@ -169,7 +169,7 @@ def test_a_sparse_matrix_is_as_large_as_it_says(tmp_path, write):
             format="4" if write is write_mat4 else "5",
             do_compression=write is write_compressed)
     refuse(path, match=r"query_f: expected numbers that fit in memory, got .* \(1000000, 1000000\)"
-                       ".* needs 7,450.6 GiB")
+                       ".*: 7,450.6 GiB")
 
 
 def test_indices_of_a_sparse_matrix_stay_inside(tmp_path):
@@ -357,12 +357,37 @@ def of_fields(h5py, file):
     (external, "expected the numbers themselves, got a dataset whose bytes are in another file"),
     (linked_outside, "expected an array, got a link"), (linked_inside, "expected an array, got a"),
     (null, "expected numbers, got a dataset without any"),
-    (never_written, "expected numbers, got a dataset that was never written, or only in part"),
-    (half_written, "expected numbers, got a dataset that was never written, or only in part"),
+    (never_written, "expected numbers, got a dataset of which all or a part was never written"),
+    (half_written, "expected numbers, got a dataset of which all or a part was never written"),
     (of_strange_class, r"expected numbers, got a MATLAB \[0 1 2 3 4\]"),
     (of_fields, r"expected numbers, got dtype \[\('a', '<i4'\)\]")])
 def test_numbers_that_are_not_in_the_file(tmp_path, change, message, write):
     refuse(rewritten(tmp_path, change, write), match=f"query_label: {message}")
+
+
+@pytest.mark.parametrize("size", [0, 3, 2**20])
+def test_a_chunk_of_a_size_that_cannot_be(tmp_path, size):
+    """HDF5 2.0 ends the process on a chunk too small for its checksum."""
+    def change(h5py, file):
+        value = file["gallery_label"][()]
+        del file["gallery_label"]
+        file.create_dataset("gallery_label", data=value, chunks=(3,), compression="gzip",
+                            fletcher32=True)
+        places.append(file["gallery_label"].id.get_chunk_info(0).size)
+
+    places = []
+    path = rewritten(tmp_path, change)
+    assert_is_made(read_result(path))
+    content = path.read_bytes()
+    at = content.index(b"TREE\x01")     # the index of chunks: size, filter mask, offset
+    key = content.index(struct.pack("<IIQ", places[0], 0, 0), at)
+    path.unlink()
+    path.write_bytes(content[:key] + struct.pack("<I", size) + content[key + 4:])
+    code = ("import sys, reid_ref.files as files\n"
+            "try: files.read_result(sys.argv[1])\nexcept ValueError as error: print(error)")
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True,
+                          check=True)
+    assert "gallery_label: expected numbers, got a dataset of which all or a part" in done.stdout
 
 
 def test_datasets_that_are_written_in_full(tmp_path):

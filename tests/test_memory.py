@@ -59,8 +59,8 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "free_bytes", lambda: 2**30)
     memory.check_fits(2**30, "r.npz: x", "an array", "leave it out")
     with pytest.raises(InputError, match=(
-            "^r.npz: x: expected numbers that fit in memory, got an array, which needs 3,072.0 "
-            "GiB where 1.0 are free; leave it out$")):
+            "^r.npz: x: expected numbers that fit in memory, got an array: 3,072.0 GiB "
+            "where 1.0 are free; leave it out$")):
         memory.check_fits(3 * 2**40, "r.npz: x", "an array", "leave it out")
 
 

@@ -1,0 +1,7 @@
+"""`python -m reid_ref`: the same as the command `reid-ref`."""
+import sys
+
+from reid_ref.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

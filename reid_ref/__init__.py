@@ -7,12 +7,11 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 import sys
 from types import ModuleType
 
-from reid_ref._version import __version__
-
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
     from reid_ref import (
         datasets, distributed, files, formats, matlab, metric_learning, oxford, published, trec)
+    from reid_ref._version import __version__
     from reid_ref.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.evaluate import (
@@ -35,6 +34,7 @@ __all__ = [
 _MODULES = {
     "CONVENTIONS": "conventions", "CameraPairs": "camera_pairs", "Convention": "conventions",
     "Counts": "result", "Evaluator": "evaluator", "IndexLists": "result",
+    "__version__": "_version",
     "InputError": "validation", "Labels": "result", "PerQuery": "result", "Result": "result",
     "camera_pairs": "camera_pairs", "evaluate": "evaluate", "evaluate_conventions": "evaluate",
     "evaluate_distances": "evaluate", "evaluate_features": "evaluate",

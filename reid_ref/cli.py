@@ -11,11 +11,16 @@ import sys
 
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TextIO
 
 
+#: Signals that asked the process to end.
+_SIGNALS: list[int] = []
+
+
 class Terminated(KeyboardInterrupt):
-    """A signal asked the process to end: what cleans up after Ctrl-C cleans up after it."""
+    """A signal asks the process to end: what cleans up after Ctrl-C cleans up after it."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -27,14 +32,10 @@ def main(argv: list[str] | None = None) -> int:
     if argv is not None:
         return _run(argv)
     try:
-        if not _prepare_streams():
-            return 2
-        _take_signals()
-        return _run(None)
+        _handle_signals(_end_at_once)
+        return _run(None) if _prepare_streams() else 2
     except KeyboardInterrupt as stop:
         return _stopped(stop)
-    finally:
-        _release_signals()
 
 
 def _run(argv: list[str] | None) -> int:
@@ -75,7 +76,9 @@ def _parse_and_run(argv: list[str] | None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
-            status = int(args.run(args))
+            if argv is None:
+                _handle_signals(_raise)
+            status = _unless_stopped(args)
         flush()
         return status
     except InputError as error:
@@ -102,25 +105,36 @@ def _drop_output() -> None:
 
 # ---------------------------------------------------------------- signals
 
-def _take_signals() -> None:
-    """Let SIGTERM and SIGHUP end in an exception, as SIGINT does; what is ignored stays so."""
-    import signal
-
-    def stop(number: int, _: object) -> None:
-        raise Terminated(number)
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, stop)
-
-
-def _release_signals() -> None:
-    """Let signals end the process without a word: nothing is left to clean up."""
+def _handle_signals(stop: Callable[[int, object], object]) -> None:
+    """Let Ctrl-C and requests to end come to `stop`; signals that are ignored stay ignored."""
     import signal
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, stop)
+
+
+def _end_at_once(number: int, _: object) -> None:
+    # While modules are imported an exception would not do: numpy makes an ImportError of it.
+    try:
+        os.write(2, f"reid-ref: {_ended_by(number)}\n".encode())
+    finally:
+        os._exit(128 + number)
+
+
+def _raise(number: int, _: object) -> None:
+    _SIGNALS.append(number)
+    raise Terminated(number)
+
+
+def _unless_stopped(args: Any) -> int:
+    """Run the command; whatever a signal's exception became on the way, it is that again."""
+    try:
+        return int(args.run(args))
+    except BaseException:  # of a class body, RuntimeError; of an import in C, ImportError
+        if _SIGNALS:
+            raise Terminated(_SIGNALS[0]) from None
+        raise
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:
@@ -128,12 +142,15 @@ def _stopped(stop: KeyboardInterrupt) -> int:
 
     from reid_ref.commands.terminal import tell
 
-    if not isinstance(stop, Terminated):
-        tell("interrupted")
-        return 128 + signal.SIGINT
-    number = signal.Signals(stop.args[0])
-    tell(f"ended by {number.name}")
+    number = int(stop.args[0]) if isinstance(stop, Terminated) else int(signal.SIGINT)
+    tell(_ended_by(number))
     return 128 + number
+
+
+def _ended_by(number: int) -> str:
+    import signal
+
+    return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
 
 
 # ---------------------------------------------------------------- streams

@@ -228,7 +228,8 @@ def many(tmp_path):
     return tmp_path / "many.npz"
 
 
-WRITES = [["evaluate", "FILE", "--per-query", "x.csv"], ["camera-pairs", "FILE", "--plot", "x.png"],
+WRITES = [["evaluate", "FILE", "--per-query", "x.csv"],
+          ["camera-pairs", "FILE", "--plot", "x.png"],
           ["export", "FILE", "--to", "trec", "--output", "x"]]
 
 

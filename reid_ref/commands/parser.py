@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any, NoReturn
 
 from reid_ref.commands import (
     baseline, camera_pairs, conventions, crosscheck, dataset, evaluate, explain, export, oxford,
     published, validate)
-from reid_ref.commands.terminal import visible
+from reid_ref.commands.terminal import show, visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
             oxford, dataset, baseline)
@@ -35,6 +36,13 @@ class _Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return known, unknown
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse takes no notice of a help that could not be printed.
+        if file is None or file is sys.stdout:
+            show(message.rstrip("\n"))
+        else:
+            super()._print_message(message, file)
+
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
 
@@ -43,5 +51,5 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from reid_ref._version import __version__
 
-        print(f"reid-ref {__version__}")
+        show(f"reid-ref {__version__}")
         parser.exit()

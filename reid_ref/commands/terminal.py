@@ -56,7 +56,8 @@ def _stdout_named() -> Iterator[None]:
 
 def tell(text: str) -> None:
     """Print one line on stderr."""
-    print(visible(f"reid-ref: {text}"), file=sys.stderr)
+    if sys.stderr is not None:  # or print would take standard output
+        print(visible(f"reid-ref: {text}"), file=sys.stderr)
 
 
 def in_options(message: str) -> str:

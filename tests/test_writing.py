@@ -152,13 +152,16 @@ def test_a_folder_of_inputs_may_take_a_new_file(tmp_path):
     check_target(tmp_path / "new.csv", [tmp_path])
 
 
-def test_a_folder_that_is_gone(tmp_path):
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", str(MARKET), "--per-query", "x.csv"],
+    ["export", str(MARKET), "--to", "trec", "--output", "x"]])
+def test_a_folder_that_is_gone(tmp_path, arguments):
     code = ("import os, sys\nos.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\n"
             "from reid_ref import cli\n"
-            f"sys.exit(cli.main(['evaluate', {str(MARKET)!r}, '--per-query', 'x.csv']))")
+            f"sys.exit(cli.main({arguments}))")
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gone")],
                           capture_output=True, text=True)
-    refused(done, "x.csv: cannot be written: No such file")
+    refused(done, ": cannot be written: No such file")
 
 
 # ---------------------------------------------------------------- the commands

@@ -26,10 +26,12 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from reid_ref.conventions import CONVENTIONS, find_convention
+    from reid_ref.conventions import CONVENTIONS
+    from reid_ref.validation import check_choice
 
     if args.name is not None:
-        one = find_convention(args.name)
+        check_choice(args.name, "NAME", CONVENTIONS)
+        one = CONVENTIONS[args.name]
         if args.json:
             common.print_json(asdict(one))
         else:

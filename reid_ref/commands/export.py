@@ -53,6 +53,8 @@ def _check_prefix(prefix: str) -> None:
     if prefix.endswith(os.sep) or os.path.isdir(prefix):
         raise InputError(f"--output: expected the beginning of two file names, got the folder "
                          f"{prefix}; e.g. {Path(prefix) / 'result'}")
-    one, other = (os.path.realpath(f"{prefix}.{suffix}") for suffix in ("qrels", "run"))
+    names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]
+    # Only links can be one file, and without one no folder need be looked up.
+    one, other = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
     if one == other:
         raise InputError(f"--output: expected two files, got two links to {one}; remove one")

@@ -399,6 +399,8 @@ def heat_map(pairs: CameraPairs, path: str | Path) -> None:
     check_picture(path)
     from matplotlib.figure import Figure
 
+    from reid_ref.files.writing import whole_files
+
     n = len(pairs.cameras)
     if n > PICTURE_CAMERAS:
         raise InputError(f"cameras: expected at most {PICTURE_CAMERAS} in a heat map, got {n}; "
@@ -422,7 +424,5 @@ def heat_map(pairs: CameraPairs, path: str | Path) -> None:
         panel.set_yticks(range(n), pairs.cameras.tolist())
     figure.colorbar(image, ax=panels, label="percent", shrink=0.8)
     figure.suptitle(f"Pairs of cameras (rule: {pairs.rule})", fontsize=12)
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with whole_files(path, mode="wb") as (file,):
+        figure.savefig(file, dpi=150, format=Path(path).suffix[1:].lower())

@@ -1,90 +1,189 @@
-"""Arguments to calls: the command `reid-ref`.
+"""The command `reid-ref` as a process: its streams, its signals, its exit code.
 
-Nothing heavy is imported before it is needed, so that `--help` answers at once. Wrong input
-ends in one line on stderr and exit code 2.
+Wrong input ends in one line on stderr and exit code 2, Ctrl-C in one line and 130. Nothing is
+imported before `main` can answer Ctrl-C, and nothing heavy before the arguments are known.
 """
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import sys
-import warnings
-from typing import Any, NoReturn, TextIO
 
-from reid_ref.commands import (
-    baseline, camera_pairs, conventions, crosscheck, dataset, evaluate, explain, export, oxford,
-    published, validate)
+TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TextIO
 
-COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline)
+
+#: Signals that asked the process to end.
+_SIGNALS: list[int] = []
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal asks the process to end: what cleans up after Ctrl-C cleans up after it."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return the exit code."""
-    from reid_ref.validation import InputError
+    """Run the command line; return the exit code.
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
-            stream.reconfigure(errors="backslashreplace")
-    args = _parser().parse_args(argv)
+    Without `argv` the arguments are the process's, whose signals and closed streams are then
+    seen to; with it nothing of the process is changed.
+    """
+    if argv is not None:
+        return _run(argv)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning
-            status = int(args.run(args))
-            if sys.stdout is not None:
-                sys.stdout.flush()
-            return status
-    except InputError as error:
-        print(f"reid-ref: error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("reid-ref: interrupted", file=sys.stderr)
-        return 130
+        _handle_signals(_end_at_once)
+        return _run(None) if _prepare_streams() else 2
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
+
+
+def _run(argv: list[str] | None) -> int:
+    try:
+        return _parse_and_run(argv)
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; keep Python from complaining at exit.
         _drop_output()
         return 0
-    except OSError as error:
+    except (OSError, MemoryError) as error:
         # A full disk behind stdout, a name that is too long: whatever no check foresaw.
+        from reid_ref.commands.terminal import tell
+
         _drop_output()
-        print(f"reid-ref: error: {error}", file=sys.stderr)
+        tell(f"error: {_reason(error)}")
         return 2
+
+
+def _parse_and_run(argv: list[str] | None) -> int:
+    import warnings
+
+    from reid_ref.commands.parser import make_parser
+    from reid_ref.commands.terminal import flush, in_options, tell
+
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        args = make_parser().parse_args(argv)
+    except SystemExit:
+        flush()
+        raise
+    from reid_ref.validation import InputError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _show_warning
+            if argv is None:
+                _handle_signals(_raise)
+            status = _unless_stopped(args)
+        flush()
+        return status
+    except InputError as error:
+        tell(f"error: {in_options(str(error))}")
+        return 2
+
+
+def _reason(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}"
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+                  file: TextIO | None = None, line: str | None = None) -> None:
+    from reid_ref.commands.terminal import in_options, tell
+
+    tell(f"warning: {in_options(str(message))}")
 
 
 def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="reid-ref",
-        description="The reference evaluator of person re-identification: Rank-k and mAP, "
-                    "bit for bit with the MATLAB scripts.")
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
-    return parser
+# ---------------------------------------------------------------- signals
+
+def _handle_signals(stop: Callable[[int, object], object]) -> None:
+    """Let Ctrl-C and requests to end come to `stop`; signals that are ignored stay ignored."""
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+def _end_at_once(number: int, _: object) -> None:
+    # While modules are imported an exception would not do: numpy makes an ImportError of it.
+    try:
+        os.write(2, f"reid-ref: {_ended_by(number)}\n".encode())
+    finally:
+        os._exit(128 + number)
 
 
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from reid_ref._version import __version__
-
-        print(f"reid-ref {__version__}")
-        parser.exit()
+def _raise(number: int, _: object) -> None:
+    _SIGNALS.append(number)
+    raise Terminated(number)
 
 
-def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
-                  file: TextIO | None = None, line: str | None = None) -> None:
-    print(f"reid-ref: warning: {message}", file=sys.stderr)
+def _unless_stopped(args: Any) -> int:
+    """Run the command; whatever a signal's exception became on the way, it is that again."""
+    try:
+        return int(args.run(args))
+    except BaseException:  # of a class body, RuntimeError; of an import in C, ImportError
+        if _SIGNALS:
+            raise Terminated(_SIGNALS[0]) from None
+        raise
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    import signal
+
+    from reid_ref.commands.terminal import tell
+
+    number = int(stop.args[0]) if isinstance(stop, Terminated) else int(signal.SIGINT)
+    tell(_ended_by(number))
+    return 128 + number
+
+
+def _ended_by(number: int) -> str:
+    import signal
+
+    return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+
+
+# ---------------------------------------------------------------- streams
+
+class _Unfailing(io.FileIO):
+    """What cannot be said on stderr changes neither the result nor the exit code."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _prepare_streams() -> bool:
+    """Make all three standard streams safe to use; return whether there is one to print to.
+
+    A file opened while one of them is closed would get its number, and what is printed or said
+    would land in that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    encoding = sys.stderr.encoding if sys.stderr is not None else "utf-8"
+    sys.stderr = io.TextIOWrapper(
+        io.BufferedWriter(_Unfailing(2, "w", closefd=False)), encoding, "backslashreplace",
+        line_buffering=True)
+    if sys.stdout is None:
+        sys.stderr.write("reid-ref: error: standard output is closed; expected somewhere to "
+                         "print to, a file or /dev/null\n")
+    return sys.stdout is not None
 
 
 if __name__ == "__main__":

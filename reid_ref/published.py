@@ -117,7 +117,7 @@ def by_key(key: str) -> Published:
         raise InputError(
             f"published figure: unknown key {key!r}; "
             + (f"nearest: {', '.join(near)}; " if near else "")
-            + "`reid-ref published` lists all")
+            + "reid_ref.published.load() lists all")
     return known[key]
 
 
@@ -150,7 +150,7 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
     if not rows:
         raise InputError(
             f"method: no published figure {f'on {dataset} ' if dataset else ''}has {method!r} in "
-            "its method, backbone or key; `reid-ref published` lists all")
+            "its method, backbone or key; reid_ref.published.load() lists all")
     return tuple(rows)
 
 

@@ -110,18 +110,19 @@ def _ties(counts: Counts) -> str:
 
 def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
                       sizes: str) -> str:
-    """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to matlab.
+    """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to one.
 
     Parameters
     ----------
     results : dict of str to Result
-        `matlab` among them.
+        `matlab`, or else the first, is what the others are compared with.
     left_out : dict of str to str
         Conventions that were not computed, and why.
     source, sizes : str
         As for `as_table`.
     """
-    reference = results["matlab"]
+    first = "matlab" if "matlab" in results else next(iter(results))
+    reference = results[first]
     counts = reference.counts
     lines = _row("input", source)
     lines += _row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
@@ -135,7 +136,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
         cells = [_percent(result.mean_ap), difference, *ranks, _percent(result.mean_inp)]
         lines.append(f"{name:32}" + "".join(f"{cell:>7}" for cell in cells)
                      + f"{result.counted:>6}")
-    lines += ["", *_row("+/-", "mAP less that of matlab, in points of percent")]
+    lines += ["", *_row("+/-", f"mAP less that of {first}, in points of percent")]
     lines += _row("used", "queries in the mean of mAP")
     for why in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == why)
@@ -144,7 +145,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     return "\n".join(lines)
 
 
-def bounds_table(bounds: TieBounds, n_query: int) -> str:
+def bounds_table(bounds: TieBounds, n_query: int, signature: str) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     columns = {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
     lines = [f"{'percent':10}" + "".join(f"{name:>12}" for name in columns)]
@@ -153,6 +154,7 @@ def bounds_table(bounds: TieBounds, n_query: int) -> str:
         lines.append(f"{row[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in row))
     lines += ["", f"{bounds.tied:,} of {n_query:,} queries have a good image at the very distance "
                   "of a wrong one.", "expected: mean over all orders of ties, computed exactly"]
+    lines += ["", *_row("signature", signature.replace("|", " | "))]
     return "\n".join(lines)
 
 

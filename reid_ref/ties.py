@@ -104,7 +104,7 @@ def check_rule(convention: Convention) -> None:
     if (convention.ap not in RULES or convention.ties == "grouped" or convention.top_k is not None
             or convention.cmc != "first-match" or convention.arithmetic != "double"):
         raise InputError(
-            f"--ties bounds: expected a convention with AP by {' or '.join(RULES)} in double, "
+            f"convention: bounds over tie orders are for AP by {' or '.join(RULES)} in double, "
             f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
             "or torchreid")
 

@@ -354,8 +354,8 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
     if distances.dtype.kind == "c":
         raise InputError(
             f"distances: expected real numbers, got dtype {distances.dtype}; complex distances "
-            "come from the root of a tiny negative square. Use reid_ref.matlab.evaluation "
-            "(--implementation port), which orders them as MATLAB does, or clamp the squares at 0")
+            "come from the root of a tiny negative square. Use reid_ref.matlab.evaluation, "
+            "which orders them as MATLAB does, or clamp the squares at 0")
 
 
 def check_choice(value: str, name: str, known: Iterable[str]) -> None:
@@ -406,7 +406,7 @@ def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
     if lists is None:
         raise InputError(
             f"lists: convention {names[0]!r} takes the good and junk images of every query from "
-            "lists, got none; pass lists=IndexLists(good, junk), or --index-lists GOOD JUNK")
+            "lists, got none; pass lists=IndexLists(good, junk)")
     if not (hasattr(lists, "good") and hasattr(lists, "junk")):
         raise InputError(f"lists: expected IndexLists(good, junk), got {type(lists).__name__}")
     if len(lists.good) != len(query):

@@ -255,16 +255,17 @@ def assert_one_line_error(done, message):
     (["evaluate", MARKET, "--ties", "gallery"], "--ties: unknown 'gallery'; known: gallery-order"),
     (["evaluate", MARKET, "--ties", "bounds", "--format", "csv"], "--ties bounds: prints a table"),
     (["evaluate", MARKET, "--ties", "bounds", "--convention", "open-reid"],
-     "--ties bounds: expected a convention with AP by trapezoid or step"),
+     "--convention: bounds over tie orders are for AP by trapezoid or step"),
     (["evaluate", MARKET, "--convention", "all", "--ties", "reversed"],
-     "--convention all: --ties, --per-query and --implementation need one convention"),
+     "--convention: --ties, --per-query and --implementation need one convention, got all"),
     (["evaluate", MARKET, "--convention", "veri"],
-     "lists: convention 'veri' takes the good and junk images .*--index-lists GOOD JUNK"),
+     "--index-lists: convention 'veri' takes the good and junk images .*--index-lists GOOD JUNK"),
     (["evaluate", MARKET, "--convention", "veri", "--index-lists", "g.txt", "j.txt"],
      "g.txt: cannot be read: No such file"),
     (["evaluate", MARKET, "--convention", "torchreid", "--implementation", "octave"],
      "convention 'torchreid' follows no MATLAB script, only matlab, mars do"),
-    (["conventions", "torchried"], "unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
+    (["conventions", "torchried"],
+     "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
     (["evaluate", MARKET, "--implementation", "octave", "--matlab-dir", "."],
      r"evaluation.m and compute_AP.m missing; --matlab-dir \(or REID_REF_MATLAB_DIR\)"),
     (["evaluate", MARKET, "--implementation", "slow"], "invalid choice: 'slow'"),
@@ -434,3 +435,86 @@ def test_a_distance_matrix_needs_no_metric(tmp_path):
              q_camids=[1, 1], g_camids=[2, 2, 3, 3])
     answer = json.loads(reid_ref_command("evaluate", tmp_path / "d.npz", "--json").stdout)
     assert "distances:float64" in answer["signature"] and "metric" not in answer["signature"]
+
+
+@pytest.mark.parametrize("options", [
+    ["--convention", "torchreid,mars"], ["--convention", "torchreid", "--convention", "mars"],
+    ["--convention", "torchreid, mars", "--convention", "torchreid"]])
+def test_several_conventions_make_one_table(options):
+    done = reid_ref_command("evaluate", MARKET, *options)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    start = next(k for k, row in enumerate(rows) if row[:1] == ["convention"])
+    assert [row[:3:2] for row in rows[start + 1:start + 3]] == [
+        ["torchreid", "+0.00"], ["mars", "-"]]
+    assert rows[start + 3] == []
+    assert "mAP less that of torchreid, in points of percent" in done.stdout
+    answer = json.loads(reid_ref_command("evaluate", MARKET, "--json", *options).stdout)
+    assert list(answer["conventions"]) == ["torchreid", "mars"] and answer["left_out"] == {}
+    assert answer["conventions"]["mars"]["cmc"] == ANSWERS["CMC"]
+
+
+def test_several_conventions_beside_matlab_are_compared_with_it():
+    done = reid_ref_command("evaluate", MARKET, "--convention", "torchreid,matlab")
+    torchreid = next(line for line in done.stdout.splitlines() if line.startswith("torchreid "))
+    data = read_result(MARKET)
+    with pytest.warns(UserWarning):
+        mean_ap = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                    data.gallery, convention="torchreid").mean_ap
+    assert torchreid.split()[2] == f"{100 * (mean_ap - ANSWERS['map']):+.2f}"
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--convention", "matlab,all"], "--convention: expected all, or names, got matlab, all"),
+    (["--convention", "matlab", "--convention", "mats"], "--convention: unknown 'mats'"),
+    (["--convention", "matlab,"], "--convention: unknown ''"),
+    (["--convention", "matlab,mars", "--per-query", "x.csv"], "need one convention, got matlab, "),
+    (["--convention", "matlab,mars", "--ties", "reversed"], "need one convention, got matlab, m"),
+    (["--convention", "matlab,mars", "--implementation", "port"], "need one convention"),
+    (["--convention", "matlab,mars", "--rerank"], "expected one convention"),
+])
+def test_several_conventions_where_one_is_needed(tmp_path, options, message):
+    done = reid_ref_command("evaluate", MARKET, *options, cwd=tmp_path)
+    assert_one_line_error(done, re.escape(message))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_validate_takes_every_convention_named():
+    done = reid_ref_command("validate", MARKET, "--published", "11/11", "--json", "--convention",
+                            "matlab", "--convention", "mars,torchreid")
+    tried = {way["convention"] for one in json.loads(done.stdout)["candidates"]
+             for way in one["ways"]}
+    assert tried == {"matlab", "mars", "torchreid"}
+
+
+def printed_signatures(text):
+    """Signatures as the report wraps them, with their bars closed up again."""
+    found = re.findall(r"^signature (.*(?:\n {10}.*)*)", text, re.MULTILINE)
+    return [re.sub(r"\s*\|\s*", "|", " ".join(one.split())) for one in found]
+
+
+def test_explain_prints_both_signatures():
+    answer = json.loads(reid_ref_command("explain", MARKET, "--json").stdout)
+    expected = [answer["from"]["signature"], answer["to"]["signature"]]
+    assert [one.partition("|")[0] for one in expected] == ["convention:matlab",
+                                                           "convention:torchreid"]
+    for options in ([], ["--query", "0"]):
+        table = reid_ref_command("explain", MARKET, *options).stdout
+        assert printed_signatures(table) == expected
+        assert max(map(len, table.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("name", "made_of"), [
+    ("ties", "distances:float64"), ("market_like", "metric:euclidean|normalize:yes|features:flo")])
+def test_ties_bounds_print_a_signature(name, made_of):
+    path = FIXTURES / f"{name}.mat"
+    done = reid_ref_command("evaluate", path, "--ties", "bounds", "--convention", "mars", "--json")
+    signature = json.loads(done.stdout)["signature"]
+    assert signature.startswith("convention:mars|") and f"|ties:bounds|{made_of}" in signature
+    table = reid_ref_command("evaluate", path, "--ties", "bounds", "--convention", "mars").stdout
+    assert printed_signatures(table) == [signature]
+
+
+def test_the_help_of_baseline_says_when_the_exit_code_is_1():
+    words = " ".join(reid_ref_command("baseline", "--help").stdout.split())
+    assert "Exit code: 0, also where training files are not given" in words
+    assert reid_ref_command("baseline", MARKET, "--driver", "market1501").returncode == 0

@@ -121,3 +121,11 @@ def test_the_test_sees_assignments():
         "[ap(k), cmc] = f(a, b == c);", "x(k, :) = 2;", "if a == b", "for n = 1:length(x)",
         "[~, index] = sort(dist(:, k));", "cmc(n - njunk:end) = 1;"]) == {
             "ap", "cmc", "x", "n", "index"}
+
+
+def test_the_readme_of_the_scripts_names_each_one():
+    folder = Path(__file__).parents[1] / "matlab_ref"
+    table = [line for line in (folder / "README.md").read_text().splitlines()
+             if line.startswith("| `")]
+    named = {name for line in table for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert named == {path.stem for path in folder.glob("*.m")} and len(named) == 15

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from reid_ref import InputError, cli
-from reid_ref.commands import published as command
 from reid_ref.published import Published, by_key, find, load
 
 SHARED = Path(__file__).parents[2] / "shared" / "published"
@@ -23,9 +22,7 @@ OPEN_REID_QUERIES = {"Market-1501": 16483, "DukeMTMC-reID": 16426}
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "COMMANDS", (command,))
-
+def run(capsys):
     def run(*arguments):
         status = cli.main(["published", *arguments])
         return status, *capsys.readouterr()
@@ -151,11 +148,11 @@ def test_a_key_is_found():
 
 @pytest.mark.parametrize(("key", "message"), [
     ("market1501/bagtrick-resnet5", "unknown key 'market1501/bagtrick-resnet5'; nearest: "
-                                    "market1501/bagtricks-resnet50, .*; `reid-ref published` li"),
+                                    "market1501/bagtricks-resnet50, .*; reid_ref.published.load"),
     ("MARKET1501/BagTricks-ResNet50", "nearest: market1501/bagtricks-resnet50, "),
     ("spcl", "nearest: market1501/spcl-gom, dukemtmc/spcl-gom; "),
-    ("qqqq", "unknown key 'qqqq'; `reid-ref published` lists all$"),
-    ("", "unknown key ''; `reid-ref published` lists all$"),
+    ("qqqq", "unknown key 'qqqq'; reid_ref.published.load\\(\\) lists all$"),
+    ("", "unknown key ''; reid_ref.published.load\\(\\) lists all$"),
 ])
 def test_an_unknown_key_names_the_nearest(key, message):
     with pytest.raises(InputError, match=message):

@@ -14,7 +14,6 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, cli
-from reid_ref.commands import validate as command
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.files import ResultFile, read_result
 from reid_ref.published import by_key
@@ -358,9 +357,7 @@ def test_progress_counts_every_query_of_every_ranking():
 # The command.
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "COMMANDS", (command,))
-
+def run(capsys):
     def run(*arguments):
         status = cli.main(["validate", *arguments])
         return status, *capsys.readouterr()

@@ -5,6 +5,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.baselines import Baseline, Driver, Inputs, Line
@@ -23,7 +24,9 @@ def add(commands: Any) -> None:
                "training files), or a result file as reid-ref evaluate reads it, which gives the "
                "lines that learn nothing. JSON keys: files, driver, script, dataset, seed, lines "
                "(method, rank1, mAP, pair_rank1, pair_mAP, published), left_out, imaginary, "
-               "exact, signature. The exit code is 1 when a line could not be computed.")
+               "exact, signature. Exit code: 0, also where training files are not given and the "
+               "lines that learn from them are left out; 1 when another line could not be "
+               "computed; 2 for wrong input.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE")
     command.add_argument("--driver", required=True, metavar="NAME",
@@ -59,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         common.print_json(_as_json(args, driver, inputs, answer, found, beside, signature))
     else:
-        print(as_table(args, driver, inputs, answer, found, beside, signature))
+        show(as_table(args, driver, inputs, answer, found, beside, signature))
     return int(any(why != driver.without_training for why in answer.left_out.values()))
 
 
@@ -126,7 +129,7 @@ def as_table(args: argparse.Namespace, driver: Driver, inputs: Inputs, answer: B
                     break_long_words=False, break_on_hyphens=False)
 
     sizes = f"{len(inputs.query):,} queries, {len(inputs.gallery):,} gallery"
-    lines = row("input", ", ".join(args.files))
+    lines = row("input", common.names(args.files))
     lines += row("driver", f"{driver.script} of {driver.repository} ({driver.commit})")
     lines += row("images", sizes + (f", {len(inputs.train):,} train" if inputs.train else "")
                  + f"; features {inputs.query.features.shape[1]}-d, computed in {driver.dtype}")

@@ -5,6 +5,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -25,7 +26,7 @@ def add(command: argparse.ArgumentParser) -> None:
                               "mquery_cam, pooled for each query by their mean and maximum")
 
 
-def check(args: argparse.Namespace) -> bool:
+def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
     """Tell whether anything is to stand beside; refuse what does not go together."""
     from reid_ref.rerank import VARIANTS
     from reid_ref.validation import InputError, check_choice
@@ -41,7 +42,7 @@ def check(args: argparse.Namespace) -> bool:
         if args.multi_query is not None:
             raise InputError("--rerank, --multi-query: expected one of them; the drivers never "
                              "re-rank multiple queries")
-    if (args.convention == "all" or args.ties == "bounds" or args.per_query is not None
+    if (len(asked) > 1 or args.ties == "bounds" or args.per_query is not None
             or args.implementation != "fast" or args.format not in ("table", "json")):
         raise InputError("--rerank, --multi-query: expected one convention, a table or JSON; "
                          "leave out --ties bounds, --per-query, --implementation, other formats")
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
             "files": args.files, "layout": data.layout, "remarks": remarks,
             "results": {name: report.as_json(one) for name, one in results.items()}})
     else:
-        print(report.beside(results, common.source(args, data), remarks))
+        show(report.beside(results, common.source(args, data), remarks))
     return 0
 
 

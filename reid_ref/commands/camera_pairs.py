@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.camera_pairs import CameraPairs
@@ -37,12 +37,13 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.camera_pairs import RULES, check_picture, heat_map
+    from reid_ref.files.writing import check_target
     from reid_ref.validation import check_choice
 
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
-        common.check_writable(Path(args.plot))
         check_picture(args.plot)
+        check_target(args.plot, args.files)
     data = common.read_files(args)
     pairs = _pairs(args, data)
     if args.plot is not None:
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         common.print_json({"files": args.files, "layout": data.layout, **as_json(pairs)})
     else:
-        print(as_table(pairs, common.source(args, data)))
+        show(as_table(pairs, common.source(args, data)))
     return 0
 
 

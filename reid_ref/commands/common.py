@@ -1,15 +1,14 @@
-"""What several commands do: take files, turn them into distances, print, write, show progress."""
+"""What several commands do: take files, turn them into distances, print, show progress."""
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from reid_ref.commands.terminal import show, visible
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -82,6 +81,23 @@ def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
                             args.normalize)
 
 
+def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:
+    """Return the names after every --convention, each once; None for `all`."""
+    from reid_ref.conventions import CONVENTIONS
+    from reid_ref.validation import InputError, check_choice
+
+    given = [default] if args.convention is None else args.convention
+    asked = list(dict.fromkeys(name.strip() for names in given for name in names.split(",")))
+    for name in asked:
+        check_choice(name, "--convention", [*CONVENTIONS, "all"])
+    if "all" not in asked:
+        return asked
+    if len(asked) > 1:
+        raise InputError(f"--convention: expected all, or names, got {', '.join(asked)}; all has "
+                         "every convention that applies")
+    return None
+
+
 def add_lists(command: argparse.ArgumentParser) -> None:
     """Take the good and junk images of every query."""
     command.add_argument("--index-lists", nargs=2, metavar=("GOOD", "JUNK"),
@@ -104,40 +120,12 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
 
 def source(args: argparse.Namespace, data: ResultFile) -> str:
     """Return the file names and the layout, for people."""
-    return f"{', '.join(args.files)}: {data.layout}"
+    return f"{names(args.files)}: {data.layout}"
 
 
-def check_writable(path: Path) -> None:
-    """Refuse, before any work, a file that could not be written afterwards."""
-    from reid_ref.validation import InputError
-
-    if not path.name or path.is_dir() or not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: expected a file name in a folder that exists; "
-                         "nothing was evaluated or written")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    from reid_ref.validation import InputError
-
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def names(files: Iterable[str]) -> str:
+    """Return file names, for people."""
+    return ", ".join(map(visible, files))
 
 
 def progress_bar(total: int) -> Any:
@@ -151,4 +139,4 @@ def progress_bar(total: int) -> Any:
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object; NaN must have become None before."""
-    print(json.dumps(value, allow_nan=False))
+    show(json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))

@@ -5,6 +5,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -25,19 +26,21 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from reid_ref.conventions import CONVENTIONS, find_convention
+    from reid_ref.conventions import CONVENTIONS
+    from reid_ref.validation import check_choice
 
     if args.name is not None:
-        one = find_convention(args.name)
+        check_choice(args.name, "NAME", CONVENTIONS)
+        one = CONVENTIONS[args.name]
         if args.json:
             common.print_json(asdict(one))
         else:
-            print(as_page(one))
+            show(as_page(one))
         return 0
     if args.json:
         common.print_json({name: asdict(one) for name, one in CONVENTIONS.items()})
     else:
-        print(as_list(CONVENTIONS))
+        show(as_list(CONVENTIONS))
     return 0
 
 

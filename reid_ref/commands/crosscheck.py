@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 
 def add(commands: Any) -> None:
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:
-        print(as_text(check, f"{', '.join(args.files)}: {data.layout}"))
+        show(as_text(check, common.source(args, data)))
     return 0 if check.verdict == "equal" else 1
 
 

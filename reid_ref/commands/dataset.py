@@ -4,7 +4,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.common import print_json
+from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.datasets import Recognised
@@ -39,13 +40,13 @@ def run(args: argparse.Namespace) -> int:
     counts, found = count(*labels), recognise(*labels)
     if args.json:
         known = found.fingerprint if found else None
-        print_json({
+        common.print_json({
             "files": args.files, "dataset": known and known.name,
             "off": list(found.off) if found else None, "counts": asdict(counts),
             "expected": asdict(known.counts) if known else None,
             "source": known and known.source})
     else:
-        print(as_table(args.files, counts, found))
+        show(as_table(args.files, counts, found))
     return 1 if found and found.off else 0
 
 
@@ -60,7 +61,7 @@ def as_table(files: list[str], counts: SetCounts, found: Recognised | None) -> s
                     break_long_words=False, break_on_hyphens=False)
 
     known = found.fingerprint if found else None
-    lines = row("input", ", ".join(files))
+    lines = row("input", common.names(files))
     lines += row("dataset", found.sentence if found else
                  "none of the known benchmarks has such counts")
     lines += ["", f"{'':28}{'here':>10}" + (f"{'expected':>10}" if known else "")]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import beside, common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -25,9 +26,9 @@ def add(commands: Any) -> None:
                "labels in .mat, .npz or text. Several files in any order.")
     command.set_defaults(run=run)
     common.add_files(command)
-    command.add_argument("--convention", default="matlab", metavar="NAME",
+    command.add_argument("--convention", action="append", metavar="NAME[,NAME]",
                          help="matlab (default), another that `reid-ref conventions` lists, or "
-                              "all: every one that applies, in one table")
+                              "all: every one that applies; several make one table")
     command.add_argument("--ties", metavar="ORDER",
                          help="order of equal distances: gallery-order, reversed, grouped, numpy, "
                               "numpy-reversed; or bounds: best, worst and expected numbers")
@@ -38,7 +39,7 @@ def add(commands: Any) -> None:
     command.add_argument("--json", dest="format", action="store_const", const="json",
                          help="the same as --format json")
     command.add_argument("--per-query", metavar="FILE",
-                         help="write one line a query; .json or .csv")
+                         help="write one line a query to FILE, named .csv or .json")
     beside.add(command)
     command.add_argument("--max-memory", metavar="SIZE",
                          help="memory to work in besides the file's arrays, e.g. 512M; the "
@@ -52,12 +53,10 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.conventions import NOT_IN_ALL
-
-    asked = _asked(args)
-    stands_beside = beside.check(args)
+    asked, left_out = _asked(args)
+    stands_beside = beside.check(args, asked)
     if args.per_query is not None:
-        common.check_writable(Path(args.per_query))
+        _check_per_query(args)
     data = common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
@@ -66,9 +65,6 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_scripts(args, data, asked)
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
-    there = {one.name for one in asked}
-    left_out = ({name: why for name, why in NOT_IN_ALL.items() if name not in there}
-                if args.convention == "all" else {})
     results = _fast(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
@@ -76,8 +72,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(args: argparse.Namespace) -> list[Convention]:
-    """Return the conventions asked for, with the order of ties asked for."""
+def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
+    """Return the conventions asked for, with the order of ties asked for, and why `all` is less.
+    """
     from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
     from reid_ref.memory import bytes_of
     from reid_ref.validation import InputError, check_choice
@@ -87,23 +84,24 @@ def _asked(args: argparse.Namespace) -> list[Convention]:
         if args.implementation != "fast" or args.ties == "bounds":
             raise InputError("--max-memory: only the fast implementation works in blocks; leave "
                              "it out")
-    check_choice(args.convention, "--convention", [*CONVENTIONS, "all"])
+    names = common.convention_names(args, "matlab")
     if args.ties is not None:
         check_choice(args.ties, "--ties", [*TIES, "bounds"])
     if args.matlab_dir is not None and args.implementation not in ("octave", "all"):
         raise InputError("--matlab-dir: expected --implementation octave or all, got "
                          f"{args.implementation}; leave it out, or run the scripts")
-    if args.convention == "all":
-        if args.ties or args.per_query is not None or args.implementation != "fast":
-            raise InputError("--convention all: --ties, --per-query and --implementation need one "
-                             "convention; name it")
-        return [one for name, one in CONVENTIONS.items()
-                if name not in NOT_IN_ALL
-                or args.index_lists and one.needs_lists]
-    convention = CONVENTIONS[args.convention]
-    if args.ties not in (None, "bounds", convention.ties):
-        convention = convention.replace(ties=args.ties)
-    return [convention]
+    if (names is None or len(names) > 1) and (
+            args.ties or args.per_query is not None or args.implementation != "fast"):
+        raise InputError("--convention: --ties, --per-query and --implementation need one "
+                         f"convention, got {', '.join(names or ['all'])}; name one")
+    if names is None:
+        left_out = {name: why for name, why in NOT_IN_ALL.items()
+                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
+        return [one for name, one in CONVENTIONS.items() if name not in left_out], left_out
+    asked = [CONVENTIONS[name] for name in names]
+    if args.ties not in (None, "bounds", asked[0].ties):
+        asked = [asked[0].replace(ties=args.ties)]
+    return asked, {}
 
 
 def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
@@ -134,19 +132,35 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
         warn(known.sentence)
     if args.format == "json":
         answers = {name: report.as_json(one) for name, one in results.items()}
-        body = {"conventions": answers, "left_out": left_out} if left_out else answers.popitem()[1]
+        body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
+                else answers.popitem()[1])
         dataset = known and {"name": known.fingerprint.name, "off": list(known.off)}
         common.print_json({"files": args.files, "layout": data.layout, "dataset": dataset, **body})
     elif args.format != "table":
-        rows = results if left_out else result
-        print({"csv": formats.as_csv, "markdown": formats.as_markdown,
-               "latex": formats.as_latex}[args.format](rows))
-    elif left_out:
-        print(report.conventions_table(
+        rows = results if len(results) > 1 else result
+        show({"csv": formats.as_csv, "markdown": formats.as_markdown,
+              "latex": formats.as_latex}[args.format](rows))
+    elif len(results) > 1:
+        show(report.conventions_table(
             results, left_out, common.source(args, data), _sizes(data)))
     else:
-        print(report.as_table(result, common.source(args, data), _sizes(data),
-                              known.sentence if known else None))
+        show(report.as_table(result, common.source(args, data), _sizes(data),
+                             known.sentence if known else None))
+
+
+def _check_per_query(args: argparse.Namespace) -> None:
+    """Refuse, before any work, a file for --per-query that could not be written as it says."""
+    from reid_ref.files.writing import check_target, is_direct
+    from reid_ref.validation import InputError
+
+    name = args.per_query
+    if name == "-":
+        raise InputError("--per-query: expected a file, got '-', and standard output has the "
+                         "report; name a file")
+    check_target(name, [*args.files, *(args.index_lists or ())])
+    suffix = Path(name).suffix
+    if suffix.lower() not in (".csv", ".json") and not (suffix == "" and is_direct(name)):
+        raise InputError(f"--per-query: expected a name that ends in .csv or .json, got {name}")
 
 
 def _write_per_query(args: argparse.Namespace, data: ResultFile,
@@ -154,11 +168,14 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
     import json
 
     from reid_ref import formats, report
+    from reid_ref.files.writing import whole_files
 
-    path, (result,) = Path(args.per_query), results.values()
+    result, = results.values()
     text = (json.dumps(formats.per_query_json(result, data.query), indent=1) + "\n"
-            if path.suffix == ".json" else report.per_query_csv(result, data.query))
-    common.write_whole(path, text)
+            if Path(args.per_query).suffix.lower() == ".json"
+            else report.per_query_csv(result, data.query))
+    with whole_files(args.per_query) as (file,):
+        file.write(text)
 
 
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
@@ -190,7 +207,9 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                 args.metric, args.normalize, lists=lists,
                 progress=progress)[convention.not_ranked]
     curves = Curves([convention], *labels)
-    warn_unmatched(summarize(ranks, *labels, convention, {}, curves), *labels)
+    result = summarize(ranks, *labels, convention, common.made_of(args, data), curves)
+    warn_unmatched(result, *labels)
+    signature = result.signature.replace(f"|ties:{convention.ties}|", "|ties:bounds|")
     bounds = tie_bounds(of_queries(ranks, convention.loaded(data.query.identity)), convention,
                         len(data.gallery))
     if args.format == "json":
@@ -199,9 +218,10 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
             "tied": bounds.tied, **{
                 name: {"mAP": report.json_number(mean_ap), "cmc": report.json_numbers(cmc)}
                 for name, (mean_ap, cmc) in (("worst", bounds.worst), ("best", bounds.best),
-                                             ("expected", bounds.expected))}})
+                                             ("expected", bounds.expected))},
+            "signature": signature})
     else:
-        print(report.bounds_table(bounds, len(data.query)))
+        show(report.bounds_table(bounds, len(data.query), signature))
     return 0
 
 
@@ -233,7 +253,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
             name: {"mAP": report.json_number(mean_ap), "cmc": cmc.tolist()}
             for name, (mean_ap, cmc) in answers.items()}, "largest_difference": difference})
     else:
-        print(report.side_by_side(answers, difference))
+        show(report.side_by_side(answers, difference))
     return 0 if difference == 0 else 1
 
 

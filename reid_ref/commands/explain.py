@@ -5,6 +5,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.explain import Explanation, ListedImage
@@ -56,11 +57,10 @@ def run(args: argparse.Namespace) -> int:
             "files": args.files, "layout": data.layout, **as_json(way, data),
             **({"query": args.query, "list": [vars(image) for image in listed]}
                if args.query is not None else {})})
-    elif args.query is None:
-        print(waterfall(way))
-        print(most_moved(way, data))
     else:
-        print(query_page(args.query, way, data, listed))
+        pages = ([waterfall(way), most_moved(way, data)] if args.query is None
+                 else [query_page(args.query, way, data, listed)])
+        show("\n".join([*pages, signatures(way)]))
     return 0
 
 
@@ -102,6 +102,15 @@ def waterfall(way: Explanation) -> str:
     lines += ["touched: queries whose AP or first match the change moved, or that it dropped",
               "    or took in"]
     return "\n".join(lines)
+
+
+def signatures(way: Explanation) -> str:
+    """Return what the numbers at both ends were made with."""
+    from textwrap import wrap
+
+    return "\n".join(["", *(line for result in (way.start, way.end) for line in wrap(
+        result.signature.replace("|", " | "), WIDTH, initial_indent=f"{'signature':10}",
+        subsequent_indent=" " * 10, break_long_words=False, break_on_hyphens=False))])
 
 
 def most_moved(way: Explanation, data: ResultFile) -> str:

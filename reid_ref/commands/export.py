@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from reid_ref.commands import common
+from reid_ref.commands.terminal import show, visible
 
 
 def add(commands: Any) -> None:
@@ -27,39 +26,35 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from reid_ref.files.writing import check_target, whole_files
     from reid_ref.trec import write_trec
-    from reid_ref.validation import InputError
 
-    if args.output.endswith(os.sep) or Path(args.output).is_dir():
-        raise InputError(f"--output: expected the beginning of two file names, got the folder "
-                         f"{args.output}; e.g. {Path(args.output) / 'result'}")
-    paths = Path(f"{args.output}.qrels"), Path(f"{args.output}.run")
+    _check_prefix(args.output)
+    paths = f"{args.output}.qrels", f"{args.output}.run"
     for path in paths:
-        common.check_writable(path)
+        check_target(path, args.files)
     data = common.read_files(args)
-    with common.progress_bar(len(data.query)) as bar, _both_or_none(*paths) as (qrels, ranking):
+    with common.progress_bar(len(data.query)) as bar, whole_files(*paths) as (qrels, ranking):
         progress = None if bar is None else bar.update
         lines = write_trec(common.distance_rows(args, data), data.query, data.gallery, qrels,
                            ranking, progress)
-    print(f"wrote {paths[0]} and {paths[1]}: {len(data.query):,} queries, {lines:,} lines each\n"
-          f"next  trec_eval -J -c -m map -m success.1,5,10,20 {paths[0]} {paths[1]}")
+    shown = [*map(visible, paths)]
+    show(f"wrote {shown[0]} and {shown[1]}: {len(data.query):,} queries, {lines:,} lines each\n"
+         f"next  trec_eval -J -c -m map -m success.1,5,10,20 {shown[0]} {shown[1]}")
     return 0
 
 
-@contextlib.contextmanager
-def _both_or_none(*paths: Path) -> Iterator[tuple[TextIO, ...]]:
-    """Open files beside `paths`; give them these names when all are complete."""
+def _check_prefix(prefix: str) -> None:
     from reid_ref.validation import InputError
 
-    parts = [path.with_name(f".{path.name}.{os.getpid()}.part") for path in paths]
-    try:
-        with contextlib.ExitStack() as stack:
-            yield tuple(stack.enter_context(open(part, "w", encoding="utf-8")) for part in parts)
-        for part, path in zip(parts, paths):
-            os.replace(part, path)
-    except OSError as error:
-        raise InputError(f"{', '.join(map(str, paths))}: cannot be written: {error.strerror}; "
-                         "nothing was written") from None
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
+    if prefix in ("", "-"):
+        raise InputError(f"--output: expected the beginning of two file names, got {prefix!r}; "
+                         "e.g. result")
+    if prefix.endswith(os.sep) or os.path.isdir(prefix):
+        raise InputError(f"--output: expected the beginning of two file names, got the folder "
+                         f"{prefix}; e.g. {Path(prefix) / 'result'}")
+    names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]
+    # Only links can be one file, and without one no folder need be looked up.
+    one, other = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
+    if one == other:
+        raise InputError(f"--output: expected two files, got two links to {one}; remove one")

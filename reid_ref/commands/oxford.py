@@ -5,6 +5,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from reid_ref.commands.terminal import show, visible
+
 
 def add(commands: Any) -> None:
     command = commands.add_parser(
@@ -28,11 +30,11 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref import oxford
 
     if not Path(args.ground_truth).is_dir():
-        print(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
+        show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
         return 0
     answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
-    for name, ap in answers.items():
-        print(name, oxford.six_digits(ap))
-    print("mAP", oxford.six_digits(oxford.mean_average_precision(answers)),
-          f"(mean of all {len(answers)} queries, unrounded, in double precision)")
+    lines = [f"{visible(name)} {oxford.six_digits(ap)}" for name, ap in answers.items()]
+    mean_ap = oxford.six_digits(oxford.mean_average_precision(answers))
+    show("\n".join([*lines, f"mAP {mean_ap} (mean of all {len(answers)} queries, unrounded, in "
+                            "double precision)"]))
     return 0

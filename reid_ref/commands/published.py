@@ -4,7 +4,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.common import print_json
+from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.published import Published
@@ -38,18 +39,18 @@ def run(args: argparse.Namespace) -> int:
     if args.key is None:
         rows = find(args.dataset, args.method)
         if args.json:
-            print_json({"published": [asdict(row) for row in rows]})
+            common.print_json({"published": [asdict(row) for row in rows]})
         else:
-            print(as_list(rows))
+            show(as_list(rows))
         return 0
     if args.dataset or args.method:
         raise InputError(f"KEY: {args.key!r} names one figure already; leave out --dataset and "
                          "--method, or the key")
     row = by_key(args.key)
     if args.json:
-        print_json(asdict(row))
+        common.print_json(asdict(row))
     else:
-        print(as_page(row))
+        show(as_page(row))
     return 0
 
 

@@ -5,7 +5,8 @@ import argparse
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.common import print_json, progress_bar
+from reid_ref.commands import common
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.files import ResultFile
@@ -31,7 +32,7 @@ def add(commands: Any) -> None:
                               "or /67.6")
     command.add_argument("--paper", metavar="KEY",
                          help="take the figure from the built-in table: see `reid-ref published`")
-    command.add_argument("--convention", default="all", metavar="NAME[,NAME]",
+    command.add_argument("--convention", action="append", metavar="NAME[,NAME]",
                          help="only these conventions (default: all that need no more than the "
                               "file has and are quick)")
     command.add_argument("--json", action="store_true",
@@ -43,15 +44,14 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.files import read_result
     from reid_ref.published import by_key
     from reid_ref.validate import RANKINGS, paper_figure, parse_figure, validate
-    from reid_ref.validation import InputError, check_choice
+    from reid_ref.validation import InputError
 
     if (args.published is None) == (args.paper is None):
         raise InputError("--published, --paper: expected one of them, got "
                          + ("none" if args.paper is None else "both")
                          + "; write --published 81.1/67.6, or --paper KEY")
-    names = None if args.convention == "all" else args.convention.split(",")
+    names = common.convention_names(args, "all")
     for name in names or ():
-        check_choice(name, "--convention", CONVENTIONS)
         if CONVENTIONS[name].needs_lists:
             raise InputError(f"--convention: {name!r} needs lists of good and junk images, which "
                              "this command does not read; `reid-ref evaluate` does")
@@ -60,14 +60,14 @@ def run(args: argparse.Namespace) -> int:
     data = read_result(*args.files)
     _warn_other_queries(paper, data)
     rankings = len(RANKINGS) if data.distances is None else 1
-    with progress_bar(rankings * len(data.query)) as bar:
+    with common.progress_bar(rankings * len(data.query)) as bar:
         found = validate(data, figure, names,
                          label_minus_1="" if paper is None else paper.label_minus_1,
                          progress=None if bar is None else bar.update)
     if args.json:
-        print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
+        common.print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
     else:
-        print(as_table(found, f"{', '.join(args.files)}: {data.layout}", paper))
+        show(as_table(found, common.source(args, data), paper))
     return 0 if found.reproduced else 1
 
 

@@ -1,0 +1,74 @@
+"""What reaches the terminal: text without control characters, in the words of the command line."""
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+#: Arguments of the library that an option of a command sets; messages begin with their name.
+OPTIONS = {
+    "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
+    "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda"}
+
+#: What a message tells a caller of the library to do, and what a user of the command does.
+WAYS_OUT = {
+    "pass lists=IndexLists(good, junk)": "name the two files: --index-lists GOOD JUNK",
+    "Use reid_ref.matlab.evaluation": "Use `reid-ref evaluate --implementation port`",
+    "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
+
+
+def visible(text: str) -> str:
+    r"""Return `text` with control characters, newlines among them, as one can read them.
+
+    Examples
+    --------
+    >>> print(visible("a\nb\x1b[31m.mat"))
+    a\nb\x1b[31m.mat
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
+                   for one in text)
+
+
+def show(text: str) -> None:
+    """Print the lines of a report; whatever names in it hold, a line stays a line."""
+    with _stdout_named():
+        print("\n".join(map(visible, text.split("\n"))), flush=True)
+
+
+def flush() -> None:
+    """Let what was printed reach its reader, so that an error on the way is known."""
+    with _stdout_named():
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _stdout_named() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def tell(text: str) -> None:
+    """Print one line on stderr."""
+    if sys.stderr is not None:  # or print would take standard output
+        print(visible(f"reid-ref: {text}"), file=sys.stderr)
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with options in the place of arguments.
+
+    Examples
+    --------
+    >>> in_options("convention: unknown 'x'")
+    "--convention: unknown 'x'"
+    """
+    name, colon, rest = message.partition(": ")
+    for said, here in WAYS_OUT.items():
+        rest = rest.replace(said, here)
+    return OPTIONS.get(name, name) + colon + rest

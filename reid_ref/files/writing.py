@@ -1,0 +1,194 @@
+"""Files that are written whole or not at all.
+
+Aim: whatever goes wrong on the way (a full disk, Ctrl-C, wrong input found late), the file that
+was there before is still there, and nothing else is left behind.
+
+Conventions: a new file is written beside the one it replaces, under a name that cannot be
+guessed, with the rights of any newly made file, and renamed at the end. A link is followed: the
+file that it names is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
+written to directly, and so is a file that standard output already goes to.
+
+Contents: `check_target`, before any work; `whole_files`, at its end.
+"""
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from reid_ref.validation import InputError
+
+PathLike = str | os.PathLike[str]
+
+
+def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
+    """Refuse, before any work, a file that could not be written afterwards, or that is read.
+
+    Parameters
+    ----------
+    path : str or path
+    inputs : iterable of str or path
+        Files that are read, and folders whose files are.
+
+    Raises
+    ------
+    InputError
+        A folder, a file in a folder that is not there or that nothing can be written to, a file
+        without the right to write it, or one of the inputs.
+
+    Examples
+    --------
+    >>> check_target(os.curdir)
+    Traceback (most recent call last):
+    reid_ref.validation.InputError: .: expected a file name in a folder that exists, got a folder
+    """
+    name = os.fspath(path)
+    try:
+        there = _status(name)
+        if there is not None and stat.S_ISDIR(there.st_mode):
+            raise InputError(f"{name}: expected a file name in a folder that exists, got a folder")
+        _check_is_no_input(name, there, inputs)
+        if is_direct(name):
+            return
+        part, target = _part_and_target(name)
+        folder = os.path.dirname(target) or os.curdir
+        if not os.path.basename(target) or not os.path.isdir(folder):
+            raise InputError(f"{name}: expected a file name in a folder that exists")
+        try:
+            os.close(_create(part))
+        finally:
+            _remove(part)
+        if there is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be written: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
+    """Open files for writing; they get their names when the block has ended without an error.
+
+    Parameters
+    ----------
+    *paths : str or path
+    mode : {"w", "wb"}
+        Text, which is UTF-8, or bytes.
+
+    Yields
+    ------
+    tuple of files
+        One for each path.
+
+    Raises
+    ------
+    InputError
+        A file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "new.txt")
+    ...     with whole_files(path) as (file,):
+    ...         _ = file.write("whole")
+    ...         before = os.path.exists(path)
+    ...     before, os.listdir(folder)
+    (False, ['new.txt'])
+    """
+    encoding = None if "b" in mode else "utf-8"
+    names = [os.fspath(path) for path in paths]
+    parts: dict[str, str] = {}
+    nothing = "; nothing was written"
+    try:
+        with contextlib.ExitStack() as stack:
+            files = []
+            for name in names:
+                if is_direct(name):
+                    nothing = ""
+                    descriptor = _open_directly(name)
+                else:
+                    part, target = _part_and_target(name)
+                    parts[part] = target
+                    descriptor = _create(part)
+                files.append(stack.enter_context(open(descriptor, mode, encoding=encoding)))
+            yield tuple(files)
+        for part, target in parts.items():
+            os.replace(part, target)
+            nothing = ""
+    except OSError as error:
+        if error.errno is None:  # of something that was read on the way
+            raise
+        raise InputError(f"{', '.join(names)}: cannot be written: {error.strerror}"
+                         f"{nothing}") from None
+    finally:
+        for part in parts:
+            _remove(part)
+
+
+def _status(name: PathLike) -> os.stat_result | None:
+    try:
+        return os.stat(name)
+    except FileNotFoundError:
+        return None
+
+
+def _check_is_no_input(name: str, there: os.stat_result | None,
+                       inputs: Iterable[PathLike]) -> None:
+    if there is None or stat.S_ISCHR(there.st_mode):
+        return
+    for given in inputs:
+        read = [os.fspath(given)]
+        with contextlib.suppress(OSError):
+            read += [os.path.join(given, inside) for inside in os.listdir(given)]
+        for one in read:
+            with contextlib.suppress(OSError):
+                if os.path.samestat(there, os.stat(one)):
+                    raise InputError(f"{name}: expected a file to write, got {one}, which is "
+                                     "read; give another name")
+
+
+def is_direct(path: PathLike) -> bool:
+    """Tell whether a file is written to directly: see the top of this page."""
+    there = _status(path)
+    return there is not None and (not stat.S_ISREG(there.st_mode) or _stream(there) is not None)
+
+
+def _stream(there: os.stat_result) -> int | None:
+    """Return the number of the standard stream that goes to this file, if one does."""
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(number), there):
+                return number
+    return None
+
+
+def _open_directly(name: str) -> int:
+    number = _stream(os.stat(name))
+    if number is not None:  # its own place in the file, so that neither writes over the other
+        return os.dup(number)
+    try:
+        descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(error.errno, "nothing reads from it") from None
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _part_and_target(name: str) -> tuple[str, str]:
+    target = os.path.realpath(name) if os.path.islink(name) else name
+    part = f".reid-ref-{os.urandom(8).hex()}.part"
+    return os.path.join(os.path.dirname(target), part), target
+
+
+def _create(part: str) -> int:
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+
+
+def _remove(part: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(part)

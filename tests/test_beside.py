@@ -107,7 +107,7 @@ def test_the_table_fits_a_terminal(run, multi_query):
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--rerank", "zhong"], "--rerank: unknown 'zhong'; known: matlab"),
     (["--rerank", "--k1", "400"], "k1: expected a whole number from 1 to 392"),
-    (["--rerank", "--lambda", "2"], "lambda_: expected a number from 0 to 1, got 2.0"),
+    (["--rerank", "--lambda", "2"], "--lambda: expected a number from 0 to 1, got 2.0"),
     (["--k2", "3"], "--k1, --k2, --lambda: expected --rerank beside them"),
     (["--rerank", "--multi-query", "x.mat"], "--rerank, --multi-query: expected one of them"),
     (["--rerank", "--convention", "all"], "expected one convention, a table or JSON"),

@@ -28,13 +28,13 @@ def pytest_configure(config):
 
 
 @pytest.fixture(scope="session")
-def octave(pytestconfig):
+def octave(pytestconfig, tmp_path_factory):
     """One Octave session for the run; see `tests.octave` for what happens without Octave."""
     reason = missing()
     if reason and os.environ.get("REID_REF_OCTAVE") == "required":
         pytest.fail(f"REID_REF_OCTAVE=required, but {reason}")
     if reason:
         pytest.skip(reason)
-    session = Octave(scripts_folder(pytestconfig))
+    session = Octave(scripts_folder(pytestconfig), tmp_path_factory.mktemp("empty"))
     yield session
     session.close()

@@ -38,24 +38,27 @@ def missing():
     if executable() is None:
         return "GNU Octave is not on the PATH; install it, e.g. apt-get install octave"
     if importlib.util.find_spec("oct2py") is None:
-        return "oct2py is not installed; install it with pip install 'reid-ref[octave]'"
+        return "oct2py is not installed; install it with pip install oct2py"
     return None
 
 
 class Octave:
-    """An Octave session that sees one folder of scripts."""
+    """An Octave session that sees one folder of scripts; it starts in an empty one."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, empty):
         self.folder = folder
         with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # oct2py's own, while it is imported
             if "OCTAVE_EXECUTABLE" not in os.environ:
                 patch.setenv("OCTAVE_EXECUTABLE", executable())
             from oct2py import Oct2Py
+            # Scripts in the working folder would hide those of the folder asked for.
+            patch.chdir(empty)
+            patch.delenv("OCTAVE_PATH", raising=False)
             self.session = Oct2Py(convert_to_float=False)
-        # Scripts in the working folder would hide those of the folder asked for.
-        self.session.eval("cd(tempdir());", nout=0)
         self.session.addpath(str(folder))
+        for path in folder.glob("*.m"):
+            assert self.session.feval("which", path.stem) == str(path)
         # The original draw_confusion_matrix also draws, by a function of another project.
         self.session.eval("function draw_cm(varargin), end", nout=0)
 

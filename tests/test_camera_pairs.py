@@ -1,4 +1,7 @@
-"""Pairs of cameras: the fast path against the port, live Octave and recorded answers."""
+"""Pairs of cameras: the fast path against the port, live Octave and recorded answers.
+
+Recorded: fixtures/goldens. The real labels of MARS are read where they are: see `tests.shared`.
+"""
 import json
 import subprocess
 import sys
@@ -15,9 +18,9 @@ from reid_ref.camera_pairs import (
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests.cases import market_like, special
 from tests.octave import col
+from tests.shared import shared
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
 MARS = ROOT / "fixtures" / "mars_like.mat"
 NAN = np.nan
 
@@ -129,21 +132,18 @@ def test_script_is_what_is_recorded():
             for name in ("ap_pairwise", "r1_pairwise", "ap_mat", "r1_mat")))
 
 
-@pytest.mark.skipif(not (SHARED / "goldens" / "mars.mat").is_file(),
-                    reason="shared/goldens is not beside the checkout")
 def test_script_is_what_the_originals_answered():
-    golden = loadmat(SHARED / "goldens" / "mars.mat")
+    golden = loadmat(ROOT / "fixtures" / "goldens" / "mars.mat")
     pairs = camera_pairs(golden["dist"].T, Labels(golden["label_query"], golden["cam_query"]),
                          Labels(golden["label_gallery"], golden["cam_gallery"]), "script")
     np.testing.assert_array_equal(pairs.ap, golden["ap_pairwise"])
     np.testing.assert_array_equal(pairs.rank1, golden["r1_pairwise"])
 
 
-@pytest.mark.skipif(not (SHARED / "real" / "mars").is_dir(),
-                    reason="shared/real is not beside the checkout")
 def test_script_on_the_labels_of_mars():
-    tracks = loadmat(SHARED / "real" / "mars" / "tracks_test_info.mat")["track_test_info"]
-    rows = loadmat(SHARED / "real" / "mars" / "query_IDX.mat")["query_IDX"].ravel()[::99] - 1
+    folder = shared("real/mars")
+    tracks = loadmat(folder / "tracks_test_info.mat")["track_test_info"]
+    rows = loadmat(folder / "query_IDX.mat")["query_IDX"].ravel()[::99] - 1
     gallery = Labels(tracks[:, 2], tracks[:, 3])
     query = Labels(gallery.identity[rows], gallery.camera[rows])
     assert (len(query), len(gallery)) == (20, 12180)

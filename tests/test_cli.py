@@ -267,7 +267,7 @@ def assert_one_line_error(done, message):
     (["conventions", "torchried"],
      "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
     (["evaluate", MARKET, "--implementation", "octave", "--matlab-dir", "."],
-     r"evaluation.m and compute_AP.m missing; --matlab-dir \(or REID_REF_MATLAB_DIR\)"),
+     "--matlab-dir: expected the folder of the MATLAB scripts, .* evaluation.m and compute_AP"),
     (["evaluate", MARKET, "--implementation", "slow"], "invalid choice: 'slow'"),
 ])
 def test_wrong_use(arguments, message, tmp_path):

@@ -2,7 +2,8 @@
 
 Recorded: fixtures/peers, see the README there. Live: scikit-learn, pytrec-eval-terrier and
 the rank.py of fastreid (extra `peers`); without them these tests are skipped, with the reason
-in pytest's summary; with ``REID_REF_PEERS=required`` in the environment they are errors.
+in pytest's summary; with ``REID_REF_PEERS=required`` in the environment they are errors. One case
+is a real distance matrix, read where it is: see `tests.shared`.
 """
 import functools
 import importlib.metadata
@@ -22,9 +23,9 @@ from reid_ref.conventions import CONVENTIONS, FUNCTIONS
 from reid_ref.evaluate import evaluate_conventions
 from reid_ref.files import read_result
 from reid_ref.result import IndexLists
+from tests.shared import shared
 
 PEERS = Path(__file__).parents[1] / "fixtures" / "peers"
-CUHK03 = Path(__file__).parents[2] / "shared" / "real" / "cuhk03_np_100q"
 
 EXACT = 0.0
 #: The same doubles added in another order (numpy's pairwise sum over a dense vector, or 0.1 some
@@ -110,7 +111,7 @@ NOT_NUMBERS = {"cmc_ranks", "cmc_length", "cmc_market1501_length", "cmc_allshots
 def read(case):
     """The five arrays of a case."""
     if case == "cuhk03_np_100q":
-        data = read_result(*(CUHK03 / f"{name}.txt" for name in (
+        data = read_result(*(shared("real/cuhk03_np_100q") / f"{name}.txt" for name in (
             "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
         return (data.distances, data.query.identity, data.gallery.identity,
                 data.query.camera, data.gallery.camera)
@@ -150,9 +151,7 @@ def answers():
         for key in recorded(peer):
             case, _, answer = key.partition(" ")
             if answer in compared:
-                yield pytest.param(peer, case, answer, id=f"{peer}-{case}-{answer}", marks=[
-                    pytest.mark.skipif(case == "cuhk03_np_100q" and not CUHK03.is_dir(),
-                                       reason="no folder 'shared' beside the checkout")])
+                yield pytest.param(peer, case, answer, id=f"{peer}-{case}-{answer}")
 
 
 def assert_agrees(theirs, mine, tolerance):

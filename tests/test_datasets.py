@@ -1,4 +1,7 @@
-"""Names, label files, tracklets and counts of the field's data sets."""
+"""Names, label files, tracklets and counts of the field's data sets.
+
+The real label files are read where they are: see `tests.shared`.
+"""
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +19,7 @@ from reid_ref.datasets import (
 from reid_ref.datasets.fingerprints import SetCounts, count
 from reid_ref.files.lists import read_index_lists
 from reid_ref.roles import query_roles
-
-REAL = Path(__file__).parents[2] / "shared" / "real"
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="no folder 'shared' beside the checkout")
+from tests.shared import shared
 
 
 # Names ------------------------------------------------------------------------------------------
@@ -582,16 +583,15 @@ def test_msmt17_has_no_distractors(tmp_path, capsys):
 # Real files -------------------------------------------------------------------------------------
 
 def read_real(name):
-    folder = REAL / name
+    folder = shared(f"real/{name.replace('dukemtmc', 'duke')}")
     if name == "veri776":
         names = [line.split()[0] for line in (folder / "ex.txt").read_text().splitlines()]
         return tuple(labels_of_names([one for one in names if one.startswith(side)], "veri776")
                      for side in ("query-", "test-"))
     files = {"market1501": "market1501_*.csv", "dukemtmc": "dukeMTMC_*.csv", "mars": "*.mat"}
-    return read_labels(*sorted((REAL / name.replace("dukemtmc", "duke")).glob(files[name])))
+    return read_labels(*sorted(folder.glob(files[name])))
 
 
-@needs_real
 @pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri776"])
 def test_real_files_have_the_known_counts(name):
     query, gallery = read_real(name)
@@ -601,18 +601,16 @@ def test_real_files_have_the_known_counts(name):
     assert (found.fingerprint, found.off) == (FINGERPRINTS[name], ())
 
 
-@needs_real
 def test_real_msmt17_counts_its_persons_from_0():
     pytest.importorskip("h5py")
-    query, gallery = read_labels(*(REAL / "msmt17").glob("*.mat"))
+    query, gallery = read_labels(*shared("real/msmt17").glob("*.mat"))
     assert (query.identity.min(), (gallery.identity == 0).sum() > 0) == (0, True)
     assert recognise(query, gallery).sentence == "MSMT17: every count agrees"
     assert count(query, gallery).distractors == 0
 
 
-@needs_real
-def test_the_counts_are_those_of_the_readme():
-    # ../shared/real/README.md
+def test_the_counts_are_those_of_the_sources():
+    # As the sources of the label files give them.
     market, duke, mars, veri = (FINGERPRINTS[name].counts
                                 for name in ("market1501", "dukemtmc", "mars", "veri776"))
     assert (market.query, market.gallery, market.junk, market.distractors, market.good) == (
@@ -622,10 +620,9 @@ def test_the_counts_are_those_of_the_readme():
     assert (veri.query, veri.gallery, veri.good) == (1678, 11579, 107106)
 
 
-@needs_real
 def test_market1501_is_the_same_in_names_and_in_matlab_vectors():
     names = read_real("market1501")
-    folder = REAL / "market1501"
+    folder = shared("real/market1501")
     vectors = read_labels(*(folder / f"{name}.mat"
                             for name in ("testCam", "queryID", "testID", "queryCam")))
     for one, other in zip(names, vectors):
@@ -633,10 +630,10 @@ def test_market1501_is_the_same_in_names_and_in_matlab_vectors():
         np.testing.assert_array_equal(one.camera, other.camera)
 
 
-@needs_real
 def test_mars_without_its_queries_leaves_140_without_a_match():
-    tracks = read_tracks(REAL / "mars" / "tracks_test_info.mat")
-    index = read_indices(REAL / "mars" / "query_IDX.mat")
+    folder = shared("real/mars")
+    tracks = read_tracks(folder / "tracks_test_info.mat")
+    index = read_indices(folder / "query_IDX.mat")
     np.testing.assert_array_equal(tracks.first[1:], tracks.last[:-1] + 1)
     assert tracks.first[0] == 0 and tracks.last[-1] == 681088
     rest = np.setdiff1d(np.arange(len(tracks.labels)), index)
@@ -650,10 +647,10 @@ def test_mars_without_its_queries_leaves_140_without_a_match():
     assert "lacks the 1,980 queries" in off(query, torchreid)
 
 
-@needs_real
 def test_lists_of_veri776_are_the_rule():
     query, gallery = read_real("veri776")
-    lists = read_index_lists(REAL / "veri776" / "gt_index.txt", REAL / "veri776" / "jk_index.txt")
+    folder = shared("real/veri776")
+    lists = read_index_lists(folder / "gt_index.txt", folder / "jk_index.txt")
     roles = query_roles(query, gallery, ("same identity, same camera",))
     assert len(lists.good) == len(query) == 1678
     for k in range(1678):
@@ -663,15 +660,13 @@ def test_lists_of_veri776_are_the_rule():
     assert sum(map(len, lists.good)) == 107106 and sum(map(len, lists.junk)) == 11589
 
 
-@needs_real
 def test_a_part_of_cuhk03_is_recognised_as_a_part(capsys):
-    files = [str(REAL / "cuhk03_np_100q" / f"{name}.txt")
+    files = [str(shared("real/cuhk03_np_100q") / f"{name}.txt")
              for name in ("query_id", "query_cam", "gallery_id", "gallery_cam")]
     assert cli.main(["dataset", *files]) == 1
     assert "looks like CUHK03-NP (detected), but there are 100 queries instead of" in (
         capsys.readouterr().out)
 
 
-@needs_real
 def test_of_a_small_real_set_nothing_is_said():
-    assert recognise(*read_labels(REAL / "sketch_reid" / "pytorch_result.mat")) is None
+    assert recognise(*read_labels(shared("real/sketch_reid") / "pytorch_result.mat")) is None

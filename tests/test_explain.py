@@ -1,4 +1,7 @@
-"""From one convention to another, one choice at a time: exact sums, and lists to recompute by."""
+"""From one convention to another, one choice at a time: exact sums, and lists to recompute by.
+
+A real distance matrix is read where it is: see `tests.shared`.
+"""
 import json
 import re
 import subprocess
@@ -15,9 +18,9 @@ from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.explain import explain, ranked_list
 from reid_ref.files import read_result
 from tests import cases
+from tests.shared import shared
 
 MARKET = str(Path(__file__).parents[1] / "fixtures" / "market_like.mat")
-CUHK = Path(__file__).parents[2] / "shared" / "real" / "cuhk03_np_100q"
 ORDINARY = [name for name in CONVENTIONS if name not in NOT_IN_ALL and name != "mars"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -161,9 +164,8 @@ def test_wrong_use(arguments, message):
     assert re.search(message, done.stderr), done.stderr
 
 
-@pytest.mark.skipif(not CUHK.is_dir(), reason="no folder 'shared' beside the checkout")
 def test_cuhk03_np_to_the_last_digit():
-    data = read_result(*(CUHK / f"{name}.txt" for name in (
+    data = read_result(*(shared("real/cuhk03_np_100q") / f"{name}.txt" for name in (
         "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
     problem = data.distances, data.query, data.gallery
     to_018 = explain(*problem, "matlab", "open-reid-sklearn-0.18")

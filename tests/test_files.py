@@ -1,4 +1,7 @@
-"""Every layout is read, every refusal is one clear `InputError`, damage never gets through."""
+"""Every layout is read, every refusal is one clear `InputError`, damage never gets through.
+
+Recorded results are in fixtures/goldens; real files are read where they are: see `tests.shared`.
+"""
 from __future__ import annotations
 
 import random
@@ -17,8 +20,9 @@ from reid_ref.files import LAYOUTS, SEPARATE, read_result
 from reid_ref.files.layouts import role_of
 from reid_ref.stored import read_rows
 from reid_ref.validation import InputError
+from tests.shared import shared
 
-SHARED = Path(__file__).parents[1].parent / "shared"
+GOLDENS = Path(__file__).parents[1] / "fixtures" / "goldens"
 N_QUERY, N_GALLERY, DIMENSION = 3, 5, 4
 
 _random = np.random.default_rng(7)
@@ -696,25 +700,16 @@ def test_import_is_light():
 # ---- real files -------------------------------------------------------------------------
 
 
-def shared(*names):
-    paths = [SHARED / name for name in names]
-    for path in paths:
-        if not path.exists():
-            pytest.skip(f"real data not here: {path}")
-    return paths
-
-
 def test_real_layumi_result():
-    path, = shared("real/sketch_reid/pytorch_result.mat")
-    result = read_result(path)
+    result = read_result(shared("real/sketch_reid") / "pytorch_result.mat")
     assert result.query_features.shape == (50, 512)
     assert result.gallery_features.shape == (100, 512)
     assert result.query_features.dtype == np.float32
 
 
 def test_real_market_labels(tmp_path):
-    paths = shared(*(f"real/market1501/{name}.mat"
-                     for name in ("queryID", "queryCam", "testID", "testCam")))
+    paths = [shared("real/market1501") / f"{name}.mat"
+             for name in ("queryID", "queryCam", "testID", "testCam")]
     for name, n_images in {"ResNet_50_IDE_test": 19732, "ResNet_50_IDE_query": 3368}.items():
         savemat(tmp_path / f"{name}.mat", {"feat": np.ones((2, n_images), np.float32)})
         paths.append(tmp_path / f"{name}.mat")
@@ -728,9 +723,9 @@ def test_real_market_labels(tmp_path):
 
 
 def test_real_text_distances():
-    folder = "real/cuhk03_np_100q"
-    result = read_result(*shared(f"{folder}/query_gallery_distance.txt", *(
-        f"{folder}/{side}_{what}.txt" for side in ("query", "gallery") for what in ("id", "cam"))))
+    folder = shared("real/cuhk03_np_100q")
+    result = read_result(folder / "query_gallery_distance.txt", *(
+        folder / f"{side}_{what}.txt" for side in ("query", "gallery") for what in ("id", "cam")))
     assert result.distances.shape == (100, 5332)
     assert result.distances[0, 0] == 0.51574
     assert result.query.identity[:8].tolist() == [2, 2, 5, 5, 6, 6, 10, 10]
@@ -739,7 +734,7 @@ def test_real_text_distances():
 @pytest.mark.parametrize("name", ["small", "nan", "inf", "complex", "single_query",
                                   "single_gallery", "single_precision", "mars"])
 def test_recorded_distances(name):
-    path, = shared(f"goldens/{name}.mat")
+    path = GOLDENS / f"{name}.mat"
     result, recorded = read_result(path), loadmat(path)
     np.testing.assert_array_equal(result.distances, recorded["dist"].T)
     np.testing.assert_array_equal(result.gallery.camera, recorded["cam_gallery"][:, 0])
@@ -747,8 +742,7 @@ def test_recorded_distances(name):
 
 
 def test_recorded_features():
-    path, = shared("goldens/market1501_full.mat")
-    result = read_result(path)
+    result = read_result(shared("goldens/market1501_full.mat"))
     assert result.gallery_features.shape == (19732, 48)
     assert result.gallery_features.dtype == np.int8
     assert set(result.extra) == {"query_index", "ap", "CMC", "map", "octave_seconds"}

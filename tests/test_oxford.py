@@ -1,4 +1,7 @@
-"""Oxford's compute_ap: its digits, its files, and what is said where they do not fit."""
+"""Oxford's compute_ap: its digits, its files, and what is said where they do not fit.
+
+The real ranked lists are read where they are: see `tests.shared`.
+"""
 import random
 import re
 from fractions import Fraction
@@ -8,10 +11,9 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, cli, oxford
+from tests.shared import shared
 
-REAL = Path(__file__).parents[2] / "shared" / "real" / "oxford5k"
 RANKED = ("result_orb_top50", "result_orb_top2000", "result_sift_top50_k20_bfcrosscheck")
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="no real/oxford5k in 'shared'")
 
 #: Positives that exist, places of those found, and what compute_ap itself (g++ -O2) has in its
 #: float. Neither double nor single precision throughout gives the last digits of these.
@@ -113,13 +115,13 @@ def test_six_digits(value, text):
     assert oxford.six_digits(value) == text
 
 
-@needs_real
 @pytest.mark.parametrize("name", RANKED)
 def test_every_ap_that_compute_ap_printed(name, run):
-    lines = (REAL / "ranked" / name / "AP.txt").read_text().splitlines()
+    folder = shared("real/oxford5k")
+    lines = (folder / "ranked" / name / "AP.txt").read_text().splitlines()
     printed = [(Path(query).name, ap) for query, ap in map(str.split, lines[:55])]
     assert len(dict(printed)) == 55
-    status, stdout, stderr = run(REAL / "ground_truth", REAL / "ranked" / name)
+    status, stdout, stderr = run(folder / "ground_truth", folder / "ranked" / name)
     *rows, total = stdout.splitlines()
     assert (status, stderr) == (0, "")
     assert [tuple(row.split()) for row in rows] == printed
@@ -128,8 +130,8 @@ def test_every_ap_that_compute_ap_printed(name, run):
     # Each printed AP is off by at most half a unit of its sixth digit.
     np.testing.assert_allclose(float(total.split()[1]), mean, rtol=1e-5, atol=0)
     query, ap = printed[17]
-    ranked_list = REAL / "ranked" / name / f"{query}_top.txt"
-    assert run(REAL / "ground_truth" / query, ranked_list) == (0, f"{ap}\n", "")
+    ranked_list = folder / "ranked" / name / f"{query}_top.txt"
+    assert run(folder / "ground_truth" / query, ranked_list) == (0, f"{ap}\n", "")
 
 
 def test_one_query(tmp_path, run):

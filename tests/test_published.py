@@ -1,18 +1,20 @@
-"""The built-in table: what it must hold, and what a user sees of it."""
+"""The built-in table: what it must hold, and what a user sees of it.
+
+The collected figures that it was made from are read where they are: see `tests.shared`.
+"""
 import csv
 import json
 import re
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from reid_ref import InputError, cli
 from reid_ref.published import Published, by_key, find, load
+from tests.shared import shared
 
-SHARED = Path(__file__).parents[2] / "shared" / "published"
 RANKS = ("rank1", "rank5", "rank10", "rank20")
 QUERIES = {"Market-1501": 3368, "DukeMTMC-reID": 2228, "CUHK03-NP": 1400, "MSMT17": 11659,
            "VeRi-776": 1678, "MARS": 1980, "SketchReID": 50}
@@ -125,14 +127,13 @@ def test_a_mean_over_draws_is_said_to_be_one():
         assert ("not bound to k/N" in row.note) == drawn, row
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no folder 'shared' beside the checkout")
 def test_nothing_was_changed_or_lost():
     columns = ("dataset", "split", "rerank", *RANKS, "mAP", "mINP", "source_repo",
                "source_commit")
 
     def rows(source):
         return Counter(tuple(row[name] for name in columns) for row in source)
-    with open(SHARED / "published.csv", encoding="utf-8", newline="") as file:
+    with open(shared("published/published.csv"), encoding="utf-8", newline="") as file:
         theirs = rows(csv.DictReader(file))
     ours = rows(vars(row) for row in load())
     assert theirs.total() == 432

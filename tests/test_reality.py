@@ -1,4 +1,7 @@
-"""Real files and the original scripts' own answers, where `../shared` is present."""
+"""The fast path against the original scripts' own answers, and on real files.
+
+The answers are in fixtures/goldens; the real files are read where they are: see `tests.shared`.
+"""
 from pathlib import Path
 
 import numpy as np
@@ -8,18 +11,16 @@ import scipy.io
 import reid_ref
 from reid_ref import Labels
 from reid_ref.files import read_result
+from tests.shared import shared
 
-SHARED = Path(__file__).parents[2] / "shared"
-GOLDENS = sorted(path for path in (SHARED / "goldens").glob("*.mat")
-                 if not path.stem.startswith(("rerank", "market1501_full")))
+FOLDER = Path(__file__).parents[1] / "fixtures" / "goldens"
+GOLDENS = sorted(path for path in FOLDER.glob("*.mat") if not path.stem.startswith("rerank"))
 
-needs_shared = pytest.mark.skipif(
-    not SHARED.is_dir(), reason="no folder 'shared' beside the checkout")
-pytestmark = [needs_shared, pytest.mark.filterwarnings("ignore::UserWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 def test_the_goldens_are_there():
-    assert len(GOLDENS) >= 22
+    assert len(GOLDENS) == 22
 
 
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
@@ -44,7 +45,7 @@ def test_golden(path):
 
 
 def test_all_of_market1501():
-    recorded = scipy.io.loadmat(SHARED / "goldens" / "market1501_full.mat")
+    recorded = scipy.io.loadmat(shared("goldens/market1501_full.mat"))
     query = Labels(recorded["query_label"], recorded["query_cam"])
     gallery = Labels(recorded["gallery_label"], recorded["gallery_cam"])
     features = recorded["query_f"], recorded["gallery_f"]
@@ -59,20 +60,20 @@ def test_all_of_market1501():
 
 
 def test_sketch_reid():
-    data = read_result(SHARED / "real" / "sketch_reid" / "pytorch_result.mat")
+    data = read_result(shared("real/sketch_reid") / "pytorch_result.mat")
     result = reid_ref.evaluate(
         data.query_features, data.gallery_features, data.query, data.gallery)
     np.testing.assert_array_equal(result.cmc[[0, 4, 9]], [0.14, 0.36, 0.48])
     assert f"{result.mean_ap:.12f}" == "0.177999718544"
     assert f"{result.mean_inp:.6f}" == "0.187561"
-    log = (SHARED / "real" / "sketch_reid" / "logged.txt").read_text()
+    log = (shared("real/sketch_reid") / "logged.txt").read_text()
     assert log.split() == [f"Rank@1:{result.cmc[0]:.6f}", f"Rank@5:{result.cmc[4]:.6f}",
                            f"Rank@10:{result.cmc[9]:.6f}", f"mAP:{result.mean_ap:.6f}"]
 
 
 def test_sketch_reid_by_the_rule_of_torchreid():
     # As its evaluator printed it; mINP by the same ranks.
-    data = read_result(SHARED / "real" / "sketch_reid" / "pytorch_result.mat")
+    data = read_result(shared("real/sketch_reid") / "pytorch_result.mat")
     for name in ("torchreid", "fast-reid", "reid-survey"):
         result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
                                    data.gallery, convention=name)
@@ -80,7 +81,7 @@ def test_sketch_reid_by_the_rule_of_torchreid():
 
 
 def test_cuhk03_np():
-    folder = SHARED / "real" / "cuhk03_np_100q"
+    folder = shared("real/cuhk03_np_100q")
     data = read_result(*(folder / f"{name}.txt" for name in (
         "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
     result = reid_ref.evaluate_distances(data.distances, data.query, data.gallery)
@@ -89,3 +90,14 @@ def test_cuhk03_np():
     logged = np.loadtxt(folder / "logged_matlab_CMC.txt")
     np.testing.assert_array_equal(result.cmc[:len(logged)].round(2), logged)
     assert len(logged) == 100
+
+
+def test_absent_files_are_skipped_aloud_or_required(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.shared.SHARED", tmp_path)
+    monkeypatch.delenv("REID_REF_SHARED", raising=False)
+    said = f"{tmp_path}/real/mars is not there; it is from liangzheng06/MARS-evaluation"
+    with pytest.raises(pytest.skip.Exception, match=said):
+        shared("real/mars")
+    monkeypatch.setenv("REID_REF_SHARED", "required")
+    with pytest.raises(pytest.fail.Exception, match=f"^REID_REF_SHARED=required, but {said}"):
+        shared("real/mars")

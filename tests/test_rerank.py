@@ -1,4 +1,7 @@
-"""Re-ranking against the originals' recorded answers, the port, and the other codes."""
+"""Re-ranking against the originals' recorded answers, the port, and the other codes.
+
+Recorded: fixtures/goldens by MATLAB's scripts, fixtures/peers/rerank by the other codes.
+"""
 import importlib.metadata
 import importlib.util
 import json
@@ -16,13 +19,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.io import loadmat
 
-from reid_ref import InputError, Labels, evaluate_distances, matlab
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
 from reid_ref.rerank import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from reid_ref.reranking import neighbours
 from tests import cases
 
 ROOT = Path(__file__).resolve().parents[1]
-GOLDENS = ROOT.parent / "shared" / "goldens"
+GOLDENS = ROOT / "fixtures" / "goldens"
 GOLDEN_NAMES = sorted(path.stem for path in GOLDENS.glob("rerank_*.mat"))
 RECORDED = ROOT / "fixtures" / "peers" / "rerank"
 ANSWERS = json.loads((RECORDED / "answers.json").read_text())
@@ -61,9 +64,11 @@ def assert_same_order(ours, theirs, tolerance):
 
 # Against MATLAB
 
-@pytest.mark.skipif(not GOLDEN_NAMES, reason="shared/goldens, recorded answers of the originals, "
-                                             "is not beside the checkout")
-@pytest.mark.parametrize("name", GOLDEN_NAMES or ["none"])
+def test_the_goldens_are_there():
+    assert len(GOLDEN_NAMES) == 4
+
+
+@pytest.mark.parametrize("name", GOLDEN_NAMES)
 def test_goldens(name, tiles):
     golden = loadmat(GOLDENS / f"{name}.mat")
     found = fast(golden["feat"].T, *(golden[key].item() for key in
@@ -271,8 +276,10 @@ def test_evaluated_and_signed_in_one_call(variant):
             rerank(features[0], features[1][kept], 7, 3, .5, variant), query, labels, name)
         assert result.mean_ap == expected.mean_ap
         np.testing.assert_array_equal(result.cmc, expected.cmc)
+        n_query, n_gallery = (CONVENTIONS[name].loaded(one.identity).sum()
+                              for one in (query, labels))
         assert (f"|rerank:{variant}|k1:7|k2:3|lambda:0.5|normalize:yes|features:float64|"
-                f"queries:12|gallery:{kept.sum()}|") in result.signature
+                f"queries:{n_query}|gallery:{n_gallery}|") in result.signature
 
 
 def test_whatever_changes_re_ranked_numbers_is_signed():

@@ -43,8 +43,14 @@ def test_lists_together():
     lists = IndexLists(good, junk)
     names = ["matlab", "veri", "torchreid", "oxford"]
     results = reid_ref.evaluate_conventions(distances, query, gallery, names, lists=lists)
-    same(results["veri"], reid_ref.evaluate_distances(
-        distances, query, gallery, "veri", lists=lists))
+    assert list(results) == names
+    for name in names:
+        same(results[name], reid_ref.evaluate_distances(
+            distances, query, gallery, name, lists=lists))
+    for name in ("matlab", "torchreid"):  # which take no lists
+        alone = reid_ref.evaluate_distances(distances, query, gallery, name)
+        np.testing.assert_array_equal(results[name].per_query.ap, alone.per_query.ap)
+        np.testing.assert_array_equal(results[name].cmc, alone.cmc)
     # By hand: junk is passed over, recall is over the list, its junk included.
     order = np.argsort(distances[0])
     kept = order[~np.isin(order, junk[0])]

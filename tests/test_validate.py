@@ -1,6 +1,7 @@
 """A published figure against a file: reading it, matching it, and the bounds on what can be.
 
 The bounds are compared with every ranking of small sets, by AP rules written anew in fractions.
+A real result file is read where it is: see `tests.shared`.
 """
 import json
 import re
@@ -20,13 +21,10 @@ from reid_ref.published import by_key
 from reid_ref.validate import (
     RULES, Figure, agreement, good_and_kept, hit_counts, map_bounds, parse_figure, validate)
 from tests.cases import market_like
+from tests.shared import shared
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MARKET = str(FIXTURES / "market_like.mat")
-SHARED = Path(__file__).parents[2] / "shared"
-SKETCH = str(SHARED / "real" / "sketch_reid" / "pytorch_result.mat")
-needs_shared = pytest.mark.skipif(
-    not SHARED.is_dir(), reason="no folder 'shared' beside the checkout")
 unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:UserWarning")
 
 
@@ -489,12 +487,16 @@ def test_wrong_use(run, arguments, message):
     assert err.startswith("reid-ref: error: ") and err.count("\n") == 1 and message in err
 
 
-@needs_shared
+@pytest.fixture
+def sketch():
+    return str(shared("real/sketch_reid") / "pytorch_result.mat")
+
+
 @pytest.mark.parametrize("option", [
     ("--published", "14.0/17.8"), ("--published", "14/"), ("--published", "/17.79997"),
     ("--paper", "sketchreid/log-of-gralach-beneran56-12")])
-def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(run, option):
-    status, out, err = run(SKETCH, *option, "--json")
+def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(run, sketch, option):
+    status, out, err = run(sketch, *option, "--json")
     assert (status, err) == (0, "")
     ways = [way for one in json.loads(out)["candidates"] if one["match"] == "rounded"
             for way in ways_of(one)]
@@ -503,9 +505,8 @@ def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(run, option):
         assert ("normalised", "torchreid") not in ways
 
 
-@needs_shared
-def test_a_real_log_read_as_step_ap_is_another_evaluator(run):
-    answer = json.loads(run(SKETCH, "--published", "14.0/21.7", "--json")[1])
+def test_a_real_log_read_as_step_ap_is_another_evaluator(run, sketch):
+    answer = json.loads(run(sketch, "--published", "14.0/21.7", "--json")[1])
     ways = [way for one in answer["candidates"] if one["match"] == "rounded"
             for way in ways_of(one)]
     assert ("normalised", "torchreid") in ways and ("normalised", "matlab") not in ways

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from reid_ref.commands.terminal import show
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.result import Doubles, IndexLists, Result
+    from reid_ref.result import Doubles, IndexLists, Labels, Result
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
 FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -229,7 +230,6 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
                       asked: list[Convention]) -> int:
     from reid_ref import report
     from reid_ref.evaluate import evaluate_distances
-    from reid_ref.scripts import run_octave, run_port
     from reid_ref.validation import InputError
 
     if args.per_query is not None or args.ties or args.format not in ("table", "json"):
@@ -241,12 +241,11 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
     if args.implementation == "all":
         fast = evaluate_distances(*labels, convention)
         answers["fast"] = fast.mean_ap, fast.cmc
-    if args.implementation in ("port", "all"):
-        port = run_port(*labels, convention)
-        answers["port"] = port.mean_ap, port.cmc
-    if args.implementation in ("octave", "all"):
-        octave = run_octave(*labels, convention, args.matlab_dir)
-        answers["octave"] = octave.mean_ap, octave.cmc
+    try:
+        answers.update(_script_answers(args, labels, convention))
+    except InputError as error:
+        message = str(error).replace("matlab_dir:", "--matlab-dir:", 1)
+        raise InputError(f"--implementation {args.implementation}: {message}") from None
     difference = report.largest_difference(answers)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, "implementations": {
@@ -255,6 +254,18 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
     else:
         show(report.side_by_side(answers, difference))
     return 0 if difference == 0 else 1
+
+
+def _script_answers(args: argparse.Namespace, labels: tuple[Any, Labels, Labels],
+                    convention: Convention) -> Iterator[tuple[str, tuple[float, Doubles]]]:
+    from reid_ref.scripts import run_octave, run_port
+
+    if args.implementation in ("port", "all"):
+        port = run_port(*labels, convention)
+        yield "port", (port.mean_ap, port.cmc)
+    if args.implementation in ("octave", "all"):
+        octave = run_octave(*labels, convention, args.matlab_dir)
+        yield "octave", (octave.mean_ap, octave.cmc)
 
 
 def _sizes(data: ResultFile) -> str:

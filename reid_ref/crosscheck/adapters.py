@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.crosscheck.foreign import MAX_RANK, Answer, Arrays, Evaluator, guarded
+from reid_ref.crosscheck.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
 from reid_ref.result import Doubles
 from reid_ref.validation import InputError
 
@@ -68,18 +68,17 @@ def load_adapter(name: str) -> Evaluator:
     try:
         version = metadata.version(adapter.package)
     except metadata.PackageNotFoundError:
-        raise InputError(f"--evaluator {name}: {adapter.package} is not installed; "
+        raise InputError(f"evaluator {name}: {adapter.package} is not installed; "
                          f"{adapter.install}") from None
-    loaded: list[Callable[[Arrays], Any]] = []
-    with guarded() as caught:
-        loaded.append(adapter.load())
-    if not loaded:
-        raise InputError(f"--evaluator {name}: {adapter.package} {version} cannot be imported: "
-                         f"{caught.failure}; {adapter.install}")
+    try:
+        call = adapter.load()
+    except BaseException as error:
+        raise InputError(f"evaluator {name}: {adapter.package} {version} cannot be imported: "
+                         f"{describe(error)}; {adapter.install}") from None
     expected = adapter.expected
     if name == "scikit-learn" and version.startswith("0.18"):
         expected = "open-reid-sklearn-0.18"
-    return Evaluator(name, loaded[0], adapter.fed, version, expected, adapter.computes)
+    return Evaluator(About(name, adapter.fed, version, expected, adapter.computes), call)
 
 
 def _load_rank(package: str, places: tuple[str, ...]) -> Callable[[Arrays], Any]:

@@ -270,13 +270,13 @@ def test_a_query_counted_otherwise_in_the_mean_is_told():
 
 
 def test_a_curve_of_another_kind_is_told():
-    def shifted(*arguments):
+    def halved(*arguments):
         cmc, mean_ap = made()(*arguments)
-        return np.append(cmc[1:], 1.0), mean_ap
-    found = crosscheck(shifted, *data())
+        return cmc / 2, mean_ap
+    found = crosscheck(halved, *data())
     assert found.verdict == "different" and found.match.agreement["ap"].agrees
-    assert any(text.startswith(f"CMC differs from {found.match.name} first at Rank-")
-               for text in found.remarks)
+    assert any(text.startswith(f"CMC differs from {found.match.name} first at Rank-1: ")
+               and "; it is that of" not in text for text in found.remarks)
 
     def over_all(distmat, q_pids, g_pids, q_camids, g_camids):
         mean_ap = made()(distmat, q_pids, g_pids, q_camids, g_camids)[1]
@@ -286,6 +286,96 @@ def test_a_curve_of_another_kind_is_told():
     assert (found.verdict == "different") == (not found.match.agrees)
     assert found.follows == "triplet-reid" or any(
         "it is that of" in text for text in found.remarks)
+
+
+@pytest.mark.parametrize(("ranks_late", "words"), [
+    (1, "one rank late: what it calls Rank-2 is Rank-1"),
+    (-1, "one rank early: what it calls Rank-1 is Rank-2"),
+])
+@pytest.mark.parametrize("unmatched", [True, False])
+def test_a_curve_one_rank_off_is_told(ranks_late, words, unmatched):
+    def shifted(*arguments):
+        cmc, mean_ap = made()(*arguments)
+        return np.append(0.0, cmc[:-1]) if ranks_late == 1 else cmc[1:], mean_ap
+    found = crosscheck(shifted, *data(unmatched=unmatched))
+    assert found.verdict == "different"
+    text, = found.remarks
+    assert text.endswith(f"; it is that of {found.match.name} {words}")
+    assert text.startswith("CMC differs from torchreid first at Rank-")
+
+
+def nearly_matlab(wrong):
+    """matlab, but for the AP of some queries."""
+    def evaluator(distances, query, gallery):
+        result = reid_ref.evaluate_distances(distances, query, gallery)
+        ap = result.per_query.ap.copy()
+        ap[wrong] *= 0.75
+        return SimpleNamespace(mean_ap=float(ap.mean()), cmc=result.cmc,
+                               per_query=SimpleNamespace(ap=ap))
+    return evaluator
+
+
+def test_what_agrees_on_nearly_all_queries_is_the_closest():
+    found = crosscheck(nearly_matlab([7, 19, 33]), *data(n_query=45, unmatched=False))
+    assert (found.verdict, found.match.name) == ("different", "matlab")
+    assert found.match.equal.sum() == 42
+    assert found.match.differing.tolist() == [7, 19, 33]
+    assert found.first_difference.query == 7
+    report = as_text(found)
+    assert "42 of 45 APs agree with matlab" in report and "differing   7, 19, 33\n" in report
+    assert as_json(found)["queries"] == {"compared": 45, "equal": 42, "differing": [7, 19, 33]}
+
+
+def test_many_differing_queries_are_counted():
+    wrong = list(range(3, 45, 2))
+    found = crosscheck(nearly_matlab(wrong), *data(n_query=45, unmatched=False))
+    assert found.match.name == "matlab"
+    assert "differing   3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more\n" in as_text(found)
+
+
+@pytest.mark.parametrize("rule", [step, trapezoid])
+@pytest.mark.parametrize("unmatched", [True, False])
+def test_recall_capped_at_ten_stays_with_its_convention(rule, unmatched):
+    """Queries with up to ten good images agree with one convention, the others with none."""
+    def capped(hits, n):
+        places = np.flatnonzero(hits)
+        return rule(hits[:places[9] + 1], 10) if n > 10 else rule(hits, n)
+    distances, query, gallery = data(n_query=45, unmatched=unmatched)
+    found = crosscheck(made(capped, ignore_label=True, unmatched=0), distances, query, gallery)
+    good = np.array([np.sum((gallery.identity == i) & (gallery.camera != c))
+                     for i, c in zip(query.identity, query.camera)])
+    assert 0 < np.sum(good > 10) < 45 and found.verdict == "different"
+    assert found.match.differing.tolist() == np.flatnonzero(good > 10).tolist()
+    expected = {"matlab"} if rule is trapezoid else {"light-reid"}
+    assert found.match.name in expected | (set() if unmatched else {"triplet-reid"})
+
+
+def test_a_partial_explanation_is_no_fact():
+    """Ten of the first twelve queries take similarities, two are wrong in no known way."""
+    def mixed(distances, query, gallery):
+        other = made(sign=-1)(distances, query.identity, gallery.identity, query.camera,
+                              gallery.camera)
+        aps = [made(sign=-1)(distances[k:k + 1], query.identity[k:k + 1], gallery.identity,
+                             query.camera[k:k + 1], gallery.camera)[1]
+               for k in range(len(query))]
+        aps[4] *= 0.75
+        aps[9] *= 0.75
+        return SimpleNamespace(mean_ap=float(np.mean(aps)), cmc=other[0],
+                               per_query=SimpleNamespace(ap=np.array(aps)))
+    found = crosscheck(mixed, *data(unmatched=False))
+    assert found.first_difference.why == (
+        "not explained as a whole; one cause would explain 10 of the 12 differing queries looked "
+        "at: larger values come first: distances are taken for similarities")
+    assert found.defects == {} or "similarities" not in found.defects
+    report = " ".join(as_text(found).split())
+    assert "would explain 10 of the 12" in report
+
+
+def test_a_label_that_counts_is_named_beside_a_query_without_a_match():
+    for unmatched in (True, False):
+        found = crosscheck(made(trapezoid, unmatched=0), *data(unmatched=unmatched))
+        assert found.match.level("ap") < 3
+        assert "label-counted" in found.defects, unmatched
 
 
 def test_a_good_query_that_it_drops_is_told():
@@ -503,6 +593,22 @@ def test_nonsense_is_different_even_where_the_rest_is_equal():
         return np.append(cmc, 0.0), mean_ap
     found = crosscheck(falling, *data())
     assert found.verdict == "different" and found.match.agreement["ap"].agrees
+
+
+@pytest.mark.parametrize(("above", "fine"), [
+    (2.0**-52, True), (5 * 2.0**-52, True), (2.0**-23, True), (1e-5, False), (0.01, False)])
+def test_rounding_above_one_is_no_nonsense(above, fine):
+    """One query, its only good image first: AP 1, as sums of doubles or floats may miss it."""
+    distances = np.array([[.1, .2, .3], [.2, .1, .3]])
+    query, gallery = Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2])
+
+    def rounds(distances, query, gallery):
+        one = np.full(len(query), 1 + above)
+        return SimpleNamespace(mean_ap=1 + above, cmc=np.full(3, 1 + above), mean_inp=1 + above,
+                               per_query=SimpleNamespace(ap=one))
+    found = crosscheck(rounds, distances, query, gallery)
+    assert (found.verdict == "equal") == fine, as_text(found)
+    assert len(found.problems) == (0 if fine else 4)
 
 
 def test_too_few_ap_are_asked_for_again():

@@ -283,8 +283,9 @@ def _one_by_one(child: Child, n_query: int, whole: Outcome, refused: dict[int, s
         if progress is not None:
             progress(1)
         if single.hung:
-            refused[k] += "; the queries after it were not asked"
-            break
+            refused.clear()
+            refused[k] = f"query {k} alone: {single.failure}"
+            return None
         if whole.failure and k == 4 and len(refused) == 5:
             break  # it fails on everything
     return None if np.isnan(ap).all() else ap
@@ -327,7 +328,8 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match], reason: Rea
         remarks.append("it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP"))
     elif silent:
-        remarks.append(f"asked alone, {len(silent)} queries with a good image fail, first query "
+        count = "1 query" if len(silent) == 1 else f"{len(silent)} queries"
+        remarks.append(f"asked alone, it fails on {count} with a good image, first on query "
                        f"{silent[0]}: {refused[silent[0]]}")
     if answer.mean_ap is not None and best.level("ap") < 3 and best.level("mAP") == 3:
         remarks.append(_mean_remark(answer, best))

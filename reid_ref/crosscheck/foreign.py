@@ -28,6 +28,8 @@ from reid_ref.validation import InputError, Integers
 MAX_RANK = 50
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
 ROUNDING = 2.0**-20
+#: No vector of an answer is longer.
+_LONGEST = 10**7
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Arrays:
 
     def copy(self) -> Arrays:
         """Return arrays that share no memory with these and can be written on."""
-        return Arrays(*(np.array(array) for array in self.five()))
+        return Arrays(*(array.copy() for array in self.five()))
 
     def rows(self, which: Any) -> Arrays:
         """Return some of the queries: a slice, or their numbers."""
@@ -276,6 +278,8 @@ def _vector(value: Any, name: str) -> Doubles:
     array = np.asarray(value)
     if array.ndim != 1 or array.dtype.kind not in "fiub":
         raise Nonsense(f"its {name} is {_short(value)}; expected a vector of numbers")
+    if len(array) > _LONGEST:
+        raise Nonsense(f"its {name} has {len(array):,} entries; expected at most one an image")
     return array.astype(np.float64)
 
 
@@ -325,7 +329,7 @@ def describe(error: BaseException) -> str:
     ours = str(Path(__file__).parent)
     where = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen"))]
     place = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
-    name = type.__getattribute__(type(error), "__name__")
+    name = text_of(type.__getattribute__(type(error), "__name__"))
     return f"{name}{': ' if message else ''}{message}{place}"
 
 

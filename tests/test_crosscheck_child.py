@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +97,12 @@ def test_every_faulty_evaluator_is_run():
     assert functions == set(SENTENCES)
 
 
+def children():
+    """The processes that this one has started and not yet seen end."""
+    return {child for task in Path("/proc/self/task").iterdir()
+            for child in (task / "children").read_text().split()}
+
+
 def cases():
     """Each as a function in a fork, and some by name in a fresh interpreter as well.
 
@@ -113,6 +120,7 @@ def test_faulty(name, by_name, capfd):
     verdict, sentence = SENTENCES[name]
     arrays = data()
     before = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(0o22)
+    processes = children()
     filters, handler = list(warnings.filters), signal.getsignal(signal.SIGINT)
     evaluator = f"tests.faulty:{name}" if by_name else getattr(faulty, name)
     found = crosscheck(evaluator, *arrays, timeout=SHORT if LATE in sentence else 60)
@@ -128,8 +136,7 @@ def test_faulty(name, by_name, capfd):
         for part in ("identity", "camera"):
             np.testing.assert_array_equal(getattr(ours, part, ours), getattr(fresh, part, fresh))
     assert capfd.readouterr() == ("", "")
-    with pytest.raises(ChildProcessError):  # none is left behind
-        os.waitpid(-1, os.WNOHANG)
+    assert children() == processes
 
 
 # ------------------------------------------------------------------ by name, from files
@@ -157,6 +164,17 @@ def sleeps(*arguments):
     with open("calls.txt", "a") as file:
         print(os.getpid(), file=file)
     while True:
+        pass
+"""
+
+
+FORGES = """
+import json, os, struct
+data = json.dumps({"answer": None, "failure": "", "warned": [], "wrote_on_input": 0}).encode()
+for descriptor in range(3, 50):
+    try:
+        os.write(descriptor, struct.pack("<q", len(data)) + data)
+    except OSError:
         pass
 """
 
@@ -192,10 +210,12 @@ def test_a_function_of_a_file(folder):
     ("bad.py:f", "bad.py:f cannot be imported: SyntaxError: "),
     ("leaves.py:f", "cannot be imported: its process ended with exit code 3 before it answered"),
     ("hangs.py:f", "cannot be imported: it gave no answer within 1 seconds and was stopped"),
+    ("forges.py:f", "forges.py:f cannot be imported: it wrote something else into the pipe"),
     ("d.npz:f", "cannot be imported: ModuleNotFoundError: No module named 'd'"),
 ])
 def test_what_cannot_be_imported(folder, spec, message):
     (folder / "bad.py").write_text("def f(:\n")
+    (folder / "forges.py").write_text(FORGES)
     (folder / "leaves.py").write_text("import os\nos._exit(3)\n")
     (folder / "hangs.py").write_text("while True: pass\n")
     done = run_command(folder, "--evaluator", spec, "--timeout", "1")

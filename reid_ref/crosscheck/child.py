@@ -110,12 +110,13 @@ class Child:
         """
         try:
             message = self._start()
-        except Ended as ended:
+            if message["failure"]:
+                raise InputError(message["failure"])
+            return About(**message["about"]), self._outcome(message)
+        except (Ended, KeyError, TypeError) as error:
+            how = error if isinstance(error, Ended) else _NOT_OURS
             raise InputError(f"evaluator: {text_of(self._evaluator)} cannot be imported: "
-                             f"{ended}") from None
-        if message["failure"]:
-            raise InputError(message["failure"])
-        return About(**message["about"]), self._outcome(message)
+                             f"{how}") from None
 
     def ask(self, query: int = -1, seed: int = 0) -> Outcome:
         """Call the evaluator on all queries, or on one of them alone."""

@@ -480,6 +480,9 @@ def _with_loader(evaluator: Convention) -> Convention:
 #: labelled -1, which its loader never passes on.
 FUNCTIONS = {name: f"{name}-function" for name in _LOADERS}
 
+#: The other way round: the toolbox of each bare function.
+TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
+
 CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention in (
     *(_with_loader(one) for one in _EVALUATORS),
     *(one.replace(name=FUNCTIONS[one.name]) for one in _EVALUATORS if one.name in FUNCTIONS))}

@@ -1,15 +1,13 @@
 """Each convention against its evaluator's own code: recorded answers, and live where PyPI has it.
 
 Recorded: fixtures/peers, see the README there. Live: scikit-learn, pytrec-eval-terrier and
-the rank.py of fastreid (extra `peers`); without them these tests are skipped, with the reason
-in pytest's summary; with ``REID_REF_PEERS=required`` in the environment they are errors. One case
-is a real distance matrix, read where it is: see `tests.shared`.
+the rank.py of fastreid (extra `peers`); see `tests.installed` for what happens without them. One
+case is a real distance matrix, read where it is: see `tests.shared`.
 """
 import functools
 import importlib.metadata
 import importlib.util
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -23,6 +21,7 @@ from reid_ref.conventions import CONVENTIONS, FUNCTIONS
 from reid_ref.evaluate import evaluate_conventions
 from reid_ref.files import read_result
 from reid_ref.result import IndexLists
+from tests.installed import version_of
 from tests.shared import shared
 
 PEERS = Path(__file__).parents[1] / "fixtures" / "peers"
@@ -283,17 +282,6 @@ def test_draws_do_not_depend_on_what_else_is_asked_for():
 
 # Live.
 
-def needs(package):
-    """Return the version of an installed package; here is decided what happens without it."""
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        reason = f"{package} is not installed; install it with pip install {package}"
-    if os.environ.get("REID_REF_PEERS") == "required":
-        pytest.fail(f"REID_REF_PEERS=required, but {reason}")
-    pytest.skip(reason)
-
-
 LIVE = sorted(path.stem for path in PEERS.glob("*.npz")) + ["tied pairs"]
 
 
@@ -316,7 +304,7 @@ def evaluate_live(case, *conventions):
 
 @pytest.mark.parametrize("case", LIVE)
 def test_scikit_learn(case):
-    needs("scikit-learn")
+    version_of("scikit-learn")
     from sklearn.metrics import average_precision_score
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
     result, = evaluate_live(case, "open-reid-function")
@@ -336,7 +324,7 @@ def test_scikit_learn(case):
 @pytest.mark.parametrize("case", LIVE)
 def test_trec_eval(case):
     """`trec_eval -J`: its qrels hold every image, junk as -1."""
-    needs("pytrec-eval-terrier")
+    version_of("pytrec-eval-terrier")
     import pytrec_eval
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
     n_gallery = len(g_pids)
@@ -380,7 +368,7 @@ def fastreid_rank():
 @pytest.mark.parametrize("case", LIVE)
 def test_fastreid(case):
     """Query by query, in this machine's order of ties."""
-    needs("fastreid")
+    version_of("fastreid")
     evaluate_rank = fastreid_rank().evaluate_rank
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
     result, = evaluate_live(case, CONVENTIONS["fast-reid-function"].replace(ties="numpy"))
@@ -404,7 +392,7 @@ def test_fastreid(case):
 
 @pytest.mark.parametrize("case", ["market64", "market32", "clean", "cuhk", "ties32", "ties64"])
 def test_fastreid_as_a_whole(case):
-    needs("fastreid")
+    version_of("fastreid")
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
     cmc, ap, inp = fastreid_rank().evaluate_rank(
         distances, q_pids, g_pids, q_camids, g_camids, max_rank=50, use_cython=False)

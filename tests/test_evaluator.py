@@ -1,4 +1,5 @@
 """Batches, tensors and states of several processes: the doubles of `evaluate` on whole arrays."""
+import importlib
 import multiprocessing
 import pickle
 import subprocess
@@ -12,6 +13,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.evaluator import Evaluator
 from reid_ref.validation import as_array
+from tests.installed import version_of
 
 N_QUERY, N_GALLERY = 24, 131
 
@@ -335,7 +337,8 @@ def test_labels_on_an_accelerator():
 
 def test_numbers_that_an_extension_of_numpy_knows():
     """As ml_dtypes (jax) does it: an array whose dtype, bfloat16, numpy can only convert."""
-    ml_dtypes = pytest.importorskip("ml_dtypes")
+    version_of("ml_dtypes")
+    ml_dtypes = importlib.import_module("ml_dtypes")
     array = as_array(np.array([1.5, 2.0], ml_dtypes.bfloat16), "features")
     assert array.dtype == np.float32 and array.tolist() == [1.5, 2.0]
 
@@ -357,7 +360,8 @@ print(Evaluator.from_states([evaluator.state()]).compute().mean_ap, "torch" in s
 
 @pytest.fixture(scope="module")
 def torch():
-    return pytest.importorskip("torch", reason="torch is not installed: real tensors untried")
+    version_of("torch")
+    return importlib.import_module("torch")
 
 
 @pytest.fixture

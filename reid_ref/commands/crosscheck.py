@@ -22,14 +22,16 @@ def add(commands: Any) -> None:
     command.add_argument("files", nargs="+", metavar="FILE", help="as for evaluate")
     command.add_argument(
         "--evaluator", required=True, metavar="SPEC",
-        help="your module:function, called as torchreid's (distmat, q_pids, g_pids, q_camids, "
-             "g_camids, max_rank) or as (distances, query, gallery), which returns (cmc, mAP); "
-             "or fastreid, torchreid, scikit-learn, pytrec-eval-terrier, torchmetrics, "
-             "pytorch-metric-learning, open-metric-learning, if installed")
+        help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
+             "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
+             "returns (cmc, mAP); or fastreid, torchreid, scikit-learn, pytrec-eval-terrier, "
+             "torchmetrics, pytorch-metric-learning, open-metric-learning, if installed")
     command.add_argument("--metric", default="euclidean", metavar="NAME",
                          help="how near two features are: euclidean (default), cosine or dot")
     command.add_argument("--no-normalize", dest="normalize", action="store_false",
                          help="do not divide features by their 2-norm")
+    command.add_argument("--timeout", type=float, default=600, metavar="SECONDS",
+                         help="how long importing it, or any one call, may take (default 600)")
     command.add_argument("--json", action="store_true", help="print JSON instead of the report")
 
 
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     data = read_result(*args.files)
     with common.progress_bar(len(data.query)) as bar:
         check = crosscheck(args.evaluator, _distances(args, data), data.query, data.gallery,
-                           progress=None if bar is None else bar.update)
+                           timeout=args.timeout, progress=None if bar is None else bar.update)
     if args.json:
         common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:

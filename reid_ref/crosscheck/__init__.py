@@ -1,8 +1,9 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not.
 
 Contents: `crosscheck`, the one entry; `CrossCheck`, what it found; `text`, the report and JSON;
-`adapters`, the evaluators of PyPI; `foreign`, calling code that is not ours; `matching`, which
-convention; `reasons`, why a query differs; `defects`, known defects.
+`adapters`, the evaluators of PyPI; `foreign`, code that is not ours and what it answers; `child`,
+the process that runs it; `matching`, which convention; `reasons`, why a query differs; `defects`,
+known defects.
 
 Distance: smaller is nearer.
 """
@@ -14,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.crosscheck.adapters import ADAPTERS, load_adapter
+from reid_ref.crosscheck.adapters import ADAPTERS
+from reid_ref.crosscheck.child import Child, Outcome
 from reid_ref.crosscheck.defects import Evidence, recognise
-from reid_ref.crosscheck.foreign import (
-    Answer, Arrays, Evaluator, Outcome, ask, from_function, load_function, problems)
+from reid_ref.crosscheck.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.crosscheck.matching import Match, best_matches, same_ranks
 from reid_ref.crosscheck.reasons import Reason, explain
 from reid_ref.result import Doubles, Labels, Result
-from reid_ref.validation import check_choice, check_distances, check_real_distances
+from reid_ref.stored import read_rows
+from reid_ref.validation import (
+    InputError, check_choice, check_distances, check_real_distances)
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]
 
@@ -114,23 +117,30 @@ class CrossCheck:
 
 
 def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Labels,
-               gallery: Labels, *, progress: Progress | None = None) -> CrossCheck:
+               gallery: Labels, *, timeout: float = 600,
+               progress: Progress | None = None) -> CrossCheck:
     """Run another evaluator on the same arrays and compare, query by query.
 
-    It gets copies, runs in this process, and is called once on everything and, unless it tells
-    the AP of each query, once on each query alone (with a warning filter, output and random
-    seed of its own). Whatever it raises, prints or returns is reported, never passed on.
+    It runs in a process of its own, on copies, and is called once on everything and, unless it
+    tells the AP of each query, once on each query alone. Whatever it raises, prints or returns is
+    reported; a crash, an exit or a hang is, too. It has your rights: do not run what you do not
+    trust.
+
+    A name is imported in a fresh interpreter. A function object runs in a fork of this process:
+    CUDA that is in use here does not work there, and torch there has one thread.
 
     Parameters
     ----------
     evaluator : str or callable
-        A key of `ADAPTERS`; or "module:function", or the function itself, with torchreid's
-        signature (distmat, q_pids, g_pids, q_camids, g_camids, max_rank) or ours (distances,
-        query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc, all_AP, all_INP) or
-        a `Result`.
+        A key of `ADAPTERS`; or "module:function", "file.py:function" or the function itself,
+        with torchreid's signature (distmat, q_pids, g_pids, q_camids, g_camids, max_rank) or
+        ours (distances, query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc,
+        all_AP, all_INP) or a `Result`.
     distances : array_like, shape (n_query, n_gallery)
         Smaller is nearer.
     query, gallery : Labels
+    timeout : float
+        Seconds that importing it, or any one call, may take.
     progress : callable, optional
         Called with 1 after each query.
 
@@ -156,25 +166,26 @@ def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Label
     >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> found = crosscheck(theirs, np.array([[.1, .2, .3], [.1, .2, .3]]), query, gallery)
     >>> found.verdict, found.follows, found.match.agreement["ap"].level
-    ('equal', 'torchreid', 'bit')
+    ('equal', 'torchreid-function', 'bit')
     """
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
-    arrays = Arrays(distances, query, gallery)
-    return _compare(_find(evaluator), arrays, progress)
+    if isinstance(evaluator, str):
+        if ":" in evaluator:
+            check_spec(evaluator)
+        else:
+            check_choice(evaluator, "evaluator (or module:function, file.py:function)", ADAPTERS)
+    if not timeout > 0:
+        raise InputError(f"timeout: expected seconds above 0, got {timeout!r}")
+    arrays = Arrays(read_rows(distances), query.identity, gallery.identity, query.camera,
+                    gallery.camera)
+    with Child(evaluator, arrays, timeout) as child:
+        return _compare(child, arrays, progress)
 
 
-def _find(evaluator: str | Callable[..., Any]) -> Evaluator:
-    if not isinstance(evaluator, str):
-        return from_function(evaluator, getattr(evaluator, "__name__", "the evaluator"))
-    if ":" in evaluator:
-        return load_function(evaluator)
-    check_choice(evaluator, "--evaluator (or module:function)", ADAPTERS)
-    return load_adapter(evaluator)
-
-
-def _compare(evaluator: Evaluator, arrays: Arrays, progress: Progress | None) -> CrossCheck:
-    outcome = ask(evaluator, arrays)
+def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCheck:
+    evaluator, loading = child.load()
+    outcome = child.ask()
     answer = outcome.answer or Answer()
     refused: dict[int, str] = {}
     if answer.ap is not None and len(answer.ap) != len(arrays.query):
@@ -182,7 +193,7 @@ def _compare(evaluator: Evaluator, arrays: Arrays, progress: Progress | None) ->
                        "queries were asked one at a time")
         answer = _with_ap(answer, None)
     if answer.ap is None:
-        ap = _one_by_one(evaluator, arrays, outcome, refused, progress)
+        ap = _one_by_one(child, len(arrays.query), outcome, refused, progress)
         answer = _with_ap(answer, ap)
     elif progress is not None:
         progress(len(arrays.query))
@@ -201,8 +212,8 @@ def _compare(evaluator: Evaluator, arrays: Arrays, progress: Progress | None) ->
         best = matches[0]
     again = None
     if verdict == "different" or (best is not None and "draws" in best.name):
-        again = ask(evaluator, arrays, seed=1)
-    evidence = Evidence(arrays, evaluator, outcome, answer.ap, best, reason, again)
+        again = child.ask(seed=1)
+    evidence = Evidence(arrays, outcome, answer.ap, best, reason, again)
     also = () if best is None else tuple(
         m.name for m in matches[1:] if m.agrees and "[" not in m.name
         and m.worst <= max(best.worst, 1))
@@ -215,15 +226,16 @@ def _compare(evaluator: Evaluator, arrays: Arrays, progress: Progress | None) ->
         first_difference=_first_difference(answer, best, reason, refused),
         remarks=tuple(_remarks(outcome, answer, matches, reason, refused)),
         defects=recognise(evidence), problems=tuple(wrong), failure=outcome.failure,
-        printed=_joined(evaluator.outcome.printed, outcome.printed),
-        warned=tuple(dict.fromkeys(evaluator.outcome.warned + outcome.warned)))
+        printed=_joined(loading.printed, outcome.printed),
+        warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
 
 
 def _explain(arrays: Arrays, answer: Answer,
              matches: list[Match]) -> tuple[list[Match], Reason | None]:
-    """Explain the difference from the closest convention from which it can be explained.
+    """Explain the difference from one of the closest conventions.
 
-    One choice explains better than two. Returns the matches with that convention in front.
+    One choice explains better than two. Returns the matches with that convention in front; it
+    agrees on as many queries as any.
     """
     silent = np.isnan(answer.ap) if answer.ap is not None else np.zeros(0, dtype=bool)
     if not (matches[0].compared & ~matches[0].equal & ~silent).any():
@@ -231,6 +243,8 @@ def _explain(arrays: Arrays, answer: Answer,
     found: list[tuple[float, int, int, Match, Reason]] = []
     seen: list[Doubles] = []
     for match in matches:
+        if match.equal.sum() < matches[0].equal.sum():
+            continue
         ours = match.result.per_query.ap
         if answer.ap is None or any(np.allclose(ours, other, rtol=0, atol=1e-7, equal_nan=True)
                                     for other in seen):
@@ -256,18 +270,22 @@ def _joined(*texts: str) -> str:
     return "\n".join(text.strip() for text in texts if text.strip())
 
 
-def _one_by_one(evaluator: Evaluator, arrays: Arrays, whole: Outcome, refused: dict[int, str],
+def _one_by_one(child: Child, n_query: int, whole: Outcome, refused: dict[int, str],
                 progress: Progress | None) -> Doubles | None:
     """Return the AP of each query asked alone; NaN where it fails, None where it always does."""
-    ap = np.full(len(arrays.query), np.nan)
-    for k in range(len(arrays.query)):
-        single = ask(evaluator, arrays.one(k))
+    ap = np.full(n_query, np.nan)
+    for k in range(0 if whole.hung else n_query):
+        single = child.ask(k)
         if single.answer is None or single.answer.mean_ap is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
             ap[k] = single.answer.mean_ap
         if progress is not None:
             progress(1)
+        if single.hung:
+            refused.clear()
+            refused[k] = f"query {k} alone: {single.failure}"
+            return None
         if whole.failure and k == 4 and len(refused) == 5:
             break  # it fails on everything
     return None if np.isnan(ap).all() else ap
@@ -277,7 +295,7 @@ def _first_difference(answer: Answer, best: Match | None, reason: Reason | None,
                       refused: dict[int, str]) -> FirstDifference | None:
     if best is None or answer.ap is None:
         return None
-    differ = np.flatnonzero(best.compared & ~best.equal)
+    differ = best.differing
     if not differ.size:
         return None
     k = int(differ[0])
@@ -290,8 +308,7 @@ def _first_difference(answer: Answer, best: Match | None, reason: Reason | None,
     if reason is None:
         why = "not explained by one or two of the choices known here"
     else:
-        why = (f"{reason.words} (explains {reason.explained} of the {reason.looked_at} differing "
-               "queries looked at)")
+        why = str(reason)
     return FirstDifference(k, float(answer.ap[k]), float(best.result.per_query.ap[k]), why)
 
 
@@ -311,7 +328,8 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match], reason: Rea
         remarks.append("it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP"))
     elif silent:
-        remarks.append(f"asked alone, {len(silent)} queries with a good image fail, first query "
+        count = "1 query" if len(silent) == 1 else f"{len(silent)} queries"
+        remarks.append(f"asked alone, it fails on {count} with a good image, first on query "
                        f"{silent[0]}: {refused[silent[0]]}")
     if answer.mean_ap is not None and best.level("ap") < 3 and best.level("mAP") == 3:
         remarks.append(_mean_remark(answer, best))
@@ -344,4 +362,12 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
             f"{float(ours[k])!r}")
     like = [m.name for m in matches if m.level("cmc") < 3
             and len(same_ranks(answer, m.result)[0]) == len(theirs)]
-    return f"{text}; it is that of {', '.join(like[:3])}" if like else text
+    if like:
+        return f"{text}; it is that of {', '.join(like[:3])}"
+    for match in matches:
+        for late, words in ((1, "one rank late: what it calls Rank-2 is Rank-1"),
+                            (-1, "one rank early: what it calls Rank-1 is Rank-2")):
+            theirs, ours = same_ranks(answer, match.result, late)
+            if len(ours) and (np.abs(theirs - ours) <= 2.0**-20).all():
+                return f"{text}; it is that of {match.name} {words}"
+    return text

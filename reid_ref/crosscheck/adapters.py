@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.crosscheck.foreign import MAX_RANK, Answer, Arrays, Evaluator, guarded
+from reid_ref.crosscheck.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
 from reid_ref.result import Doubles
 from reid_ref.validation import InputError
 
@@ -68,18 +68,17 @@ def load_adapter(name: str) -> Evaluator:
     try:
         version = metadata.version(adapter.package)
     except metadata.PackageNotFoundError:
-        raise InputError(f"--evaluator {name}: {adapter.package} is not installed; "
+        raise InputError(f"evaluator {name}: {adapter.package} is not installed; "
                          f"{adapter.install}") from None
-    loaded: list[Callable[[Arrays], Any]] = []
-    with guarded() as caught:
-        loaded.append(adapter.load())
-    if not loaded:
-        raise InputError(f"--evaluator {name}: {adapter.package} {version} cannot be imported: "
-                         f"{caught.failure}; {adapter.install}")
+    try:
+        call = adapter.load()
+    except BaseException as error:
+        raise InputError(f"evaluator {name}: {adapter.package} {version} cannot be imported: "
+                         f"{describe(error)}; {adapter.install}") from None
     expected = adapter.expected
     if name == "scikit-learn" and version.startswith("0.18"):
-        expected = "open-reid-sklearn-0.18"
-    return Evaluator(name, loaded[0], adapter.fed, version, expected, adapter.computes)
+        expected = "open-reid-sklearn-0.18-function"
+    return Evaluator(About(name, adapter.fed, version, expected, adapter.computes), call)
 
 
 def _load_rank(package: str, places: tuple[str, ...]) -> Callable[[Arrays], Any]:
@@ -244,18 +243,18 @@ ADAPTERS: dict[str, Adapter] = {
     "fastreid": Adapter(
         "fastreid", "pip install --no-deps fastreid",
         "evaluate_rank of its evaluation/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "fast-reid",
+        _AS_THEY_ARE, "fast-reid-function",
         lambda: _load_rank("fastreid", ("evaluation/rank.py",))),
     "torchreid": Adapter(
         "torchreid", "pip install --no-deps torchreid",
         "evaluate_rank of its metrics/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "torchreid",
+        _AS_THEY_ARE, "torchreid-function",
         lambda: _load_rank("torchreid", ("metrics/rank.py", "reid/metrics/rank.py"))),
     "scikit-learn": Adapter(
         "scikit-learn", "pip install scikit-learn",
         "average_precision_score of each query; mAP is the mean over queries with a good image",
         "score = -distance; the query's identity on its own camera left out, label -1 left in, "
-        "as open-reid feeds it", "open-reid", _load_sklearn),
+        "as open-reid feeds it", "open-reid-function", _load_sklearn),
     "pytrec-eval-terrier": Adapter(
         "pytrec-eval-terrier", "pip install pytrec-eval-terrier",
         "map and success_k of trec_eval -J; queries without a good image count as 0, as with -c",
@@ -271,7 +270,7 @@ ADAPTERS: dict[str, Adapter] = {
         "pytorch-metric-learning", "pip install pytorch-metric-learning",
         "mean_average_precision and precision_at_1 of AccuracyCalculator, one query at a time",
         "the query's identity on its own camera left out, label -1 left in; ranked by a stable "
-        "sort instead of its faiss search", "torchreid", _load_metric_learning),
+        "sort instead of its faiss search", "torchreid-function", _load_metric_learning),
     "open-metric-learning": Adapter(
         "open-metric-learning", "pip install open-metric-learning",
         "map and cmc of calc_retrieval_metrics over the whole list",

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.crosscheck.foreign import MAX_RANK, Arrays, Evaluator, Outcome
+from reid_ref.crosscheck.child import Outcome
+from reid_ref.crosscheck.foreign import MAX_RANK, Arrays
 from reid_ref.crosscheck.matching import Match
 from reid_ref.crosscheck.reasons import Reason
 from reid_ref.result import Doubles
@@ -35,7 +36,6 @@ class Evidence:
     """
 
     arrays: Arrays
-    evaluator: Evaluator
     outcome: Outcome
     ap: Doubles | None
     match: Match | None
@@ -63,8 +63,8 @@ class Evidence:
                    for i, c in zip(query.identity, query.camera))
 
     def has_reason(self, name: str, *values: str) -> bool:
-        """Whether this choice is among those that explain the difference."""
-        return self.reason is not None and any(
+        """Whether this choice is among those that explain the difference, all of it."""
+        return self.reason is not None and self.reason.full and any(
             choice == name and value in values for choice, value in self.reason.choices)
 
 
@@ -229,6 +229,9 @@ def _percent(e: Evidence) -> str | None:
     answer = e.outcome.answer
     if answer is None or answer.mean_ap is None or not 1 < answer.mean_ap <= 100:
         return None
+    near = e.match is not None and abs(answer.mean_ap / 100 - e.match.result.mean_ap) < 0.02
+    if not near and not (len(e.cmc) and 1 < e.cmc.max() <= 100):
+        return None
     return f"its mAP is {answer.mean_ap!r}; divide its numbers by 100 and check again"
 
 
@@ -248,7 +251,7 @@ def _similarities(e: Evidence) -> str | None:
 
 def _label_counted(e: Evidence) -> str | None:
     n = int(np.count_nonzero(e.arrays.gallery.identity == -1))
-    follows = e.match is not None and e.match.agrees and (
+    follows = e.match is not None and "ap" in e.match.agreement and e.match.level("ap") < 3 and (
         "label -1" not in CONVENTIONS[e.match.name.split("[")[0]].ignored)
     if n and (follows or e.has_reason("label", "-1 wrong")):
         return f"{n} gallery images are labelled -1; remove them first to have them ignored"

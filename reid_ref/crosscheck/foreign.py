@@ -1,24 +1,20 @@
-"""Calling code that is not ours: whatever it does becomes an `Outcome`, never our crash.
+"""Code that is not ours: finding it, knowing how to call it, reading what it answers.
 
-It gets copies of the arrays. What it prints (in Python or in C) and warns is kept for the
-report; what it raises, `SystemExit` included, becomes a message; numpy's random state, error
-state and the import path are put back afterwards. Only Ctrl-C passes through. It runs in this
-process: a crash in C takes us along (`os._exit` does not, it becomes `SystemExit`).
+All of this but `Arrays`, `Answer` and `problems` runs in the evaluator's own process
+(`reid_ref.crosscheck.child`), since importing such code runs it, and so may reading what it
+returned.
 """
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import importlib
+import importlib.util
 import inspect
-import io
 import os
 import sys
-import tempfile
 import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,36 +24,43 @@ import numpy.typing as npt
 from reid_ref.result import Doubles, Labels
 from reid_ref.validation import InputError, Integers
 
-#: How much of what an evaluator prints or says is kept.
-KEPT_TEXT = 2000
 #: The length of CMC that ReID code asks of torchreid's signature.
 MAX_RANK = 50
+#: How far above 1, or below 0, rounding may take a number: a few sums in float32.
+ROUNDING = 2.0**-20
+#: No vector of an answer is longer.
+_LONGEST = 10**7
 
 
 @dataclass(frozen=True)
 class Arrays:
-    """What an evaluator is fed: distances (queries x gallery) and the labels of both sides."""
+    """What an evaluator is fed, in torchreid's order: distances (queries x gallery) and labels."""
 
     distances: npt.NDArray[Any]
-    query: Labels
-    gallery: Labels
+    q_pids: Integers
+    g_pids: Integers
+    q_camids: Integers
+    g_camids: Integers
+
+    @cached_property
+    def query(self) -> Labels:
+        return Labels(self.q_pids, self.q_camids)
+
+    @cached_property
+    def gallery(self) -> Labels:
+        return Labels(self.g_pids, self.g_camids)
+
+    def five(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.distances, self.q_pids, self.g_pids, self.q_camids, self.g_camids
 
     def copy(self) -> Arrays:
-        """Return arrays that share no memory with these."""
-        return Arrays(self.distances.copy(), _copy(self.query), _copy(self.gallery))
+        """Return arrays that share no memory with these and can be written on."""
+        return Arrays(*(array.copy() for array in self.five()))
 
-    def one(self, k: int) -> Arrays:
-        """Return query k alone."""
-        query = Labels(self.query.identity[k:k + 1], self.query.camera[k:k + 1])
-        return Arrays(self.distances[k:k + 1], query, self.gallery)
-
-    def five(self) -> tuple[Any, ...]:
-        """Return distmat, q_pids, g_pids, q_camids, g_camids: torchreid's order.
-
-        Labels are copied: theirs cannot be written to, which some evaluators need.
-        """
-        return (self.distances, self.query.identity.copy(), self.gallery.identity.copy(),
-                self.query.camera.copy(), self.gallery.camera.copy())
+    def rows(self, which: Any) -> Arrays:
+        """Return some of the queries: a slice, or their numbers."""
+        return Arrays(self.distances[which], self.q_pids[which], self.g_pids,
+                      self.q_camids[which], self.g_camids)
 
 
 @dataclass(frozen=True)
@@ -81,72 +84,80 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """An answer or a failure, with what was printed and warned on the way."""
+class About:
+    """What a report says of an evaluator before it has run; see `CrossCheck` for the words."""
 
-    answer: Answer | None
-    failure: str = ""
-    printed: str = ""
-    warned: tuple[str, ...] = ()
-    wrote_on_input: bool = False
-    #: The answer itself was of no use; otherwise a failure is an exception.
-    nonsense: bool = False
+    name: str
+    fed: str
+    version: str = ""
+    expected: str | None = None
+    computes: str = ""
 
 
 @dataclass(frozen=True)
 class Evaluator:
     """Another evaluator: `call` takes `Arrays`, which it may spoil, and returns what it likes."""
 
-    name: str
+    about: About
     call: Callable[[Arrays], Any]
-    fed: str
-    version: str = ""
-    expected: str | None = None
-    computes: str = ""
-    folder: str | None = None
-    outcome: Outcome = field(default_factory=lambda: Outcome(None))
 
 
 class Nonsense(Exception):
     """An answer that is not one."""
 
 
-def ask(evaluator: Evaluator, arrays: Arrays, seed: int = 0) -> Outcome:
-    """Call the evaluator on copies of the arrays and read its answer."""
-    copies = arrays.copy()
-    with guarded(evaluator.folder, seed) as caught:
-        caught.answer = read_answer(evaluator.call(copies))
-    wrote = not all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-                    for a, b in zip(arrays.five(), copies.five()))
-    return Outcome(caught.answer, caught.failure, caught.printed, caught.warned, wrote,
-                   caught.nonsense)
-
-
-def load_function(spec: str, folder: str | None = None) -> Evaluator:
-    """Return the evaluator `module:function`, importable from `folder` too.
+def load_function(spec: str) -> Evaluator:
+    """Return the evaluator `module:function` or `file.py:function`, from the current folder too.
 
     Raises
     ------
     InputError
         It cannot be imported (with the import's own message), or cannot be called.
     """
-    module, _, name = spec.partition(":")
-    if not (module and name):
-        raise InputError(f"--evaluator: expected module:function, got {spec!r}")
-    folder = os.getcwd() if folder is None else folder
-    found: list[Any] = []
-    with guarded(folder, 0) as caught:
-        target: Any = importlib.import_module(module)
+    module, _, name = spec.rpartition(":")
+    try:
+        target = _import_file(Path(module)) if module.endswith(".py") else _import_module(module)
         for part in name.split("."):
             target = getattr(target, part)
-        found.append(target)
-    if not found:
-        raise InputError(f"--evaluator: {spec} cannot be imported: {caught.failure}")
-    outcome = Outcome(None, "", caught.printed, caught.warned)
-    return from_function(found[0], spec, folder=folder, outcome=outcome)
+    except BaseException as error:
+        raise InputError(f"evaluator: {spec} cannot be imported: {describe(error)}") from None
+    return from_function(target, spec)
 
 
-def from_function(function: Any, name: str, **more: Any) -> Evaluator:
+def _import_module(name: str) -> Any:
+    sys.path.insert(0, os.getcwd())
+    return importlib.import_module(name)
+
+
+def _import_file(file: Path) -> Any:
+    """Run a file as a module of its own name, so that no other module is taken for it."""
+    sys.path.insert(0, str(file.absolute().parent))
+    spec = importlib.util.spec_from_file_location("reid_ref_evaluator", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for it there
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_spec(spec: str) -> None:
+    """Refuse what is neither module:function nor file.py:function, or a file that is not there.
+
+    Raises
+    ------
+    InputError
+    """
+    module, _, name = spec.rpartition(":")
+    if not (module and name):
+        raise InputError(
+            f"evaluator: expected module:function or file.py:function, got {spec!r}")
+    if module.endswith(".py") and not Path(module).is_file():
+        raise InputError(f"evaluator: {module}: expected a Python file, found none; "
+                         f"the current folder is {os.getcwd()}")
+
+
+def from_function(function: Any, name: str) -> Evaluator:
     """Return the evaluator of a function with torchreid's signature or ours.
 
     Raises
@@ -155,7 +166,7 @@ def from_function(function: Any, name: str, **more: Any) -> Evaluator:
         Not callable, or of another signature.
     """
     if not callable(function):
-        raise InputError(f"--evaluator: {name}: expected a function, got "
+        raise InputError(f"evaluator: {name}: expected a function, got "
                          f"{type(function).__name__}")
     ours = "called as (distances, query, gallery), our signature"
     theirs = "called as (distmat, q_pids, g_pids, q_camids, g_camids{}), torchreid's signature"
@@ -165,17 +176,17 @@ def from_function(function: Any, name: str, **more: Any) -> Evaluator:
     except (ValueError, TypeError):  # built-in functions may have none
         parameters = [inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL)]
     if _is_ours(parameters, name):
-        return Evaluator(
-            name, lambda a: function(a.distances, a.query, a.gallery), ours + labels, **more)
+        return Evaluator(About(name, ours + labels),
+                         lambda a: function(a.distances, a.query, a.gallery))
     named = [p for p in parameters if p.name == "max_rank"]
     if named and named[0].kind is not inspect.Parameter.POSITIONAL_ONLY:
-        return Evaluator(name, lambda a: function(*a.five(), max_rank=MAX_RANK),
-                         theirs.format(f", max_rank={MAX_RANK}") + labels, **more)
+        return Evaluator(About(name, theirs.format(f", max_rank={MAX_RANK}") + labels),
+                         lambda a: function(*a.five(), max_rank=MAX_RANK))
     required = [p for p in parameters if _positional(p) and p.default is p.empty]
     if len(required) == 6 or parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
-        return Evaluator(name, lambda a: function(*a.five(), MAX_RANK),
-                         theirs.format(f", {MAX_RANK}") + labels, **more)
-    return Evaluator(name, lambda a: function(*a.five()), theirs.format("") + labels, **more)
+        return Evaluator(About(name, theirs.format(f", {MAX_RANK}") + labels),
+                         lambda a: function(*a.five(), MAX_RANK))
+    return Evaluator(About(name, theirs.format("") + labels), lambda a: function(*a.five()))
 
 
 def _is_ours(parameters: list[inspect.Parameter], name: str) -> bool:
@@ -185,7 +196,7 @@ def _is_ours(parameters: list[inspect.Parameter], name: str) -> bool:
     keywords = [p.name for p in parameters
                 if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is p.empty]
     if keywords not in ([], ["max_rank"]):
-        raise InputError(f"--evaluator: {name}: cannot be called without its keyword arguments "
+        raise InputError(f"evaluator: {name}: cannot be called without its keyword arguments "
                          f"{', '.join(keywords)}; wrap it in a function that gives them")
     if len(places) >= 3 and len(required) <= 3 and (
             [p.name for p in places[1:3]] == ["query", "gallery"] or (
@@ -193,7 +204,7 @@ def _is_ours(parameters: list[inspect.Parameter], name: str) -> bool:
         return True
     if len(required) > 6 or (len(places) < 5 and not rest):
         raise InputError(
-            f"--evaluator: {name}: expected a function of (distmat, q_pids, g_pids, q_camids, "
+            f"evaluator: {name}: expected a function of (distmat, q_pids, g_pids, q_camids, "
             f"g_camids, max_rank) or of (distances, query, gallery), got one of "
             f"({', '.join(map(str, parameters))})")
     return False
@@ -267,6 +278,8 @@ def _vector(value: Any, name: str) -> Doubles:
     array = np.asarray(value)
     if array.ndim != 1 or array.dtype.kind not in "fiub":
         raise Nonsense(f"its {name} is {_short(value)}; expected a vector of numbers")
+    if len(array) > _LONGEST:
+        raise Nonsense(f"its {name} has {len(array):,} entries; expected at most one an image")
     return array.astype(np.float64)
 
 
@@ -274,27 +287,29 @@ def problems(answer: Answer, n_gallery: int) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
     found = []
     for name, number in (("mAP", answer.mean_ap), ("mINP", answer.mean_inp)):
-        if number is not None and not 0 <= number <= 1:  # NaN as well
+        if number is not None and not -ROUNDING <= number <= 1 + ROUNDING:  # NaN as well
             found.append(f"its {name} is {number!r}; expected a number from 0 to 1")
     if answer.ap is not None:
-        outside = np.flatnonzero((answer.ap < 0) | (answer.ap > 1))
+        outside = np.flatnonzero(_outside(answer.ap))
         if outside.size:
             found.append(f"its AP of query {outside[0]} is {float(answer.ap[outside[0]])!r}; "
                          "expected a number from 0 to 1")
-    cmc = answer.cmc
-    if cmc is None:
-        return found
+    return found if answer.cmc is None else found + _cmc_problems(answer.cmc, n_gallery)
+
+
+def _cmc_problems(cmc: Doubles, n_gallery: int) -> list[str]:
     if not len(cmc):
-        return [*found, "its CMC is empty"]
+        return ["its CMC is empty"]
+    found = []
     if len(cmc) > n_gallery:
         found.append(f"its CMC has {len(cmc)} entries; the gallery has {n_gallery} images")
     if not np.isfinite(cmc).all():
         return [*found, f"its CMC is {cmc[~np.isfinite(cmc)][0]} at Rank-"
                         f"{int(np.argmin(np.isfinite(cmc))) + 1}"]
-    if cmc.min() < 0 or cmc.max() > 1:
-        worst = cmc.max() if cmc.max() > 1 else cmc.min()
+    if _outside(cmc).any():
+        worst = cmc.max() if cmc.max() > 1 + ROUNDING else cmc.min()
         found.append(f"its CMC reaches {float(worst)!r}; expected numbers from 0 to 1")
-    falls = np.flatnonzero(np.diff(cmc) < 0)
+    falls = np.flatnonzero(np.diff(cmc) < -ROUNDING)
     if falls.size:
         k = int(falls[0])
         found.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{k + 1} to "
@@ -302,114 +317,34 @@ def problems(answer: Answer, n_gallery: int) -> list[str]:
     return found
 
 
-@dataclass
-class Caught:
-    """What happened in a guarded block."""
-
-    answer: Answer | None = None
-    failure: str = ""
-    printed: str = ""
-    warned: tuple[str, ...] = ()
-    nonsense: bool = False
-
-
-@contextlib.contextmanager
-def guarded(folder: str | None = None, seed: int = 0) -> Iterator[Caught]:
-    """Run foreign code: whatever it raises, prints or warns ends in what this yields."""
-    caught = Caught()
-    state, path, here = np.random.get_state(), list(sys.path), os.getcwd()
-    if folder is not None:
-        sys.path.insert(0, folder)
-    np.random.seed(seed)
-    try:
-        with warnings.catch_warnings(record=True) as warned, np.errstate(all="warn"), \
-                _capture() as text, _exit_raises():
-            warnings.simplefilter("always")
-            try:
-                yield caught
-            except KeyboardInterrupt:
-                raise
-            except Nonsense as nonsense:
-                caught.failure, caught.nonsense = str(nonsense), True
-            except BaseException as error:  # SystemExit and GeneratorExit are answers, too
-                caught.failure = describe(error)
-    finally:
-        np.random.set_state(state)
-        sys.path[:] = path
-        os.chdir(here)
-    caught.printed = "".join(text)
-    caught.warned = tuple(dict.fromkeys(
-        f"{w.category.__name__}: {shorten(str(w.message))}" for w in warned))
-
-
-@contextlib.contextmanager
-def _exit_raises() -> Iterator[None]:
-    """Let `os._exit`, which would end us without a word, raise `SystemExit`."""
-    kept = os._exit
-    setattr(os, "_exit", sys.exit)
-    try:
-        yield
-    finally:
-        setattr(os, "_exit", kept)
-
-
-@contextlib.contextmanager
-def _capture() -> Iterator[list[str]]:
-    """Keep what is written to stdout and stderr, by Python and below it, off the terminal."""
-    text: list[str] = []
-    stream = io.StringIO()
-    with contextlib.ExitStack() as stack:
-        stack.callback(lambda: text.insert(0, stream.getvalue()[:KEPT_TEXT]))
-        if hasattr(os, "dup2"):
-            with contextlib.suppress(OSError):  # no such descriptors, as in some services
-                _redirect_descriptors(stack, text)
-        stack.enter_context(contextlib.redirect_stdout(stream))
-        stack.enter_context(contextlib.redirect_stderr(stream))
-        yield text
-
-
-def _redirect_descriptors(stack: contextlib.ExitStack, text: list[str]) -> None:
-    saved = [os.dup(1), os.dup(2)]
-    for descriptor in saved:
-        stack.callback(os.close, descriptor)
-    file = stack.enter_context(tempfile.TemporaryFile())
-
-    def restore() -> None:
-        _flush_c()
-        for target, descriptor in zip((1, 2), saved):
-            os.dup2(descriptor, target)
-        file.seek(0)
-        text.append(file.read(KEPT_TEXT).decode("utf-8", "replace"))
-    for python_stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):
-            python_stream.flush()
-    _flush_c()
-    stack.callback(restore)
-    for target in (1, 2):
-        os.dup2(file.fileno(), target)
-
-
-def _flush_c() -> None:
-    with contextlib.suppress(Exception):
-        ctypes.CDLL(None).fflush(None)
+def _outside(values: Doubles) -> npt.NDArray[np.bool_]:
+    outside: npt.NDArray[np.bool_] = (values < -ROUNDING) | (values > 1 + ROUNDING)
+    return outside
 
 
 def describe(error: BaseException) -> str:
     """Return an exception as one line: its type, its own message, where it was raised."""
-    try:
-        message = shorten(str(error))
-    except Exception:
-        message = "(its message cannot be read)"
+    message = text_of(error)
     frames = traceback.extract_tb(error.__traceback__)
     ours = str(Path(__file__).parent)
     where = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen"))]
     place = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
-    return f"{type(error).__name__}{': ' if message else ''}{message}{place}"
+    name = text_of(type.__getattribute__(type(error), "__name__"))
+    return f"{name}{': ' if message else ''}{message}{place}"
+
+
+def text_of(value: Any) -> str:
+    """Return foreign text as one line, though its __str__ may fail."""
+    try:
+        return shorten(str(value))
+    except BaseException:
+        return "(its message cannot be read)"
 
 
 def shorten(text: str, length: int = 300) -> str:
-    """Return text as one line of at most `length` characters."""
-    line = " ".join(text.split())
+    """Return text as one printable line of at most `length` characters."""
+    line = " ".join(text[:20 * length].split())
+    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     return line if len(line) <= length else line[:length - 4] + " ..."
 
 
@@ -423,7 +358,3 @@ def _short(value: Any) -> str:
     except Exception:
         text = "something that cannot be printed"
     return f"{text} ({type(value).__name__})"
-
-
-def _copy(labels: Labels) -> Labels:
-    return Labels(labels.identity.copy(), labels.camera.copy())

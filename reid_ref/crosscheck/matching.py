@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
 from reid_ref.crosscheck.foreign import Answer, Arrays
 from reid_ref.evaluate import evaluate_conventions
-from reid_ref.result import Doubles, Labels, Result
+from reid_ref.result import Doubles, Result
 from reid_ref.validation import Integers
 
 #: How near two numbers are, nearest first, with the reason why that still counts as equal.
@@ -23,8 +23,6 @@ LEVELS = {
 }
 #: Relative rounding error of one operation at each level.
 _UNIT = {"bit": 0.0, "double": 2.0**-53, "float32": 2.0**-24}
-#: Conventions that need what arrays do not hold.
-_NEED_LISTS = ("veri", "oxford")
 #: Queries on which conventions are screened where there are more than twice as many, and how
 #: many conventions are kept where all are refuted.
 _SCREEN, _NEAREST = 100, 4
@@ -59,6 +57,10 @@ class Match:
         Queries of which both have an AP, or should have; those that agree.
     tolerance : float64, shape (n_query,)
         What rounding in float32 may cost the AP of a query.
+    mean_away : float
+        How far their mAP is from that of this convention or, where every AP is known, from the
+        mean of their own APs, with queries without a good image counted as it counts them. In
+        steps of 1e-6: less tells nothing.
     """
 
     name: str
@@ -67,10 +69,16 @@ class Match:
     compared: npt.NDArray[np.bool_]
     equal: npt.NDArray[np.bool_]
     tolerance: Doubles
+    mean_away: float
 
     @property
     def agrees(self) -> bool:
         return bool(self.agreement) and all(a.agrees for a in self.agreement.values())
+
+    @property
+    def differing(self) -> npt.NDArray[np.intp]:
+        """The queries that do not agree."""
+        return np.flatnonzero(self.compared & ~self.equal)
 
     @property
     def worst(self) -> int:
@@ -89,7 +97,8 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) ->
     Other orders of ties, and the slow conventions, are tried only where
     no quick and named convention gives the same numbers.
     """
-    quick = [c for name, c in CONVENTIONS.items() if name not in NOT_IN_ALL]
+    evaluators = [c for c in CONVENTIONS.values() if c.loads == "all images"]
+    quick = [c for c in evaluators if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
     matches = _match_all(answer, arrays, _screened(answer, arrays, quick, expected))
     if not any(_exact(m) and m.name == (expected or m.name) for m in matches):
         ties = [c.replace(ties=ties) for c in quick for ties in _OTHER_TIES
@@ -97,8 +106,7 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) ->
         matches += _match_all(answer, arrays, _screened(answer, arrays, ties, expected))
     best = _ordered(matches, expected)
     if best[0].level("ap") < 3 and best[0].level("cmc") == 3:
-        slow = [c for name, c in CONVENTIONS.items()
-                if name in NOT_IN_ALL and name not in _NEED_LISTS]
+        slow = [c for c in evaluators if c not in quick and not c.needs_lists]
         best = _ordered(matches + _match_all(answer, arrays, slow), expected)
     return best
 
@@ -112,10 +120,8 @@ def _screened(answer: Answer, arrays: Arrays, conventions: list[Convention],
     if len(arrays.query) <= 2 * _SCREEN or answer.ap is None:
         return conventions
     some = np.linspace(0, len(arrays.query) - 1, _SCREEN).astype(np.int64)
-    query = Labels(arrays.query.identity[some], arrays.query.camera[some])
     matches = _ordered(_match_all(
-        Answer(ap=answer.ap[some]), Arrays(arrays.distances[some], query, arrays.gallery),
-        conventions), expected)
+        Answer(ap=answer.ap[some]), arrays.rows(some), conventions), expected)
     kept = {m.name for m in matches if m.agrees} or {m.name for m in matches[:_NEAREST]}
     return [c for c in conventions if c.name in kept]
 
@@ -128,10 +134,9 @@ def _ordered(matches: list[Match], expected: str | None) -> list[Match]:
     """Sort: those that agree first, the nearest first, of equals the expected one."""
     def merit(match: Match) -> tuple[float, ...]:
         differing = sum(agreement.level == "differs" for agreement in match.agreement.values())
-        away = match.agreement.get("mAP", match.agreement.get("cmc"))
         return (not match.agrees, -int(match.equal.sum()), differing, match.worst,
-                match.level("cmc"), 0.0 if match.agrees or away is None
-                else away.largest_difference, not _is(match, expected), "[" in match.name)
+                match.level("cmc"), 0.0 if match.agrees else match.mean_away,
+                not _is(match, expected), "[" in match.name)
     ordered = sorted(matches, key=merit)
     # What is expected need not be the nearest in the last bits, nor in its ties.
     for match in ordered:
@@ -174,16 +179,31 @@ def match(answer: Answer, result: Result, name: str) -> Match:
     if answer.cmc is not None and len(answer.cmc):
         theirs_cmc, ours_cmc = same_ranks(answer, result)
         agreement["cmc"] = _agreement(theirs_cmc, ours_cmc, np.full(len(ours_cmc), 4.0))
-    return Match(name, result, agreement, compared, equal, operations * _UNIT["float32"])
+    return Match(name, result, agreement, compared, equal, operations * _UNIT["float32"],
+                 _mean_away(answer, result, compared))
 
 
-def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:
-    """Return both CMC curves at the ranks that both have."""
+def _mean_away(answer: Answer, result: Result, compared: npt.NDArray[np.bool_]) -> float:
+    mean = result.mean_ap
+    if answer.mean_ap is None:
+        return 0.0
+    if answer.ap is not None and compared.any():
+        ours, theirs = result.per_query.ap[compared].sum(), answer.ap[compared].sum()
+        if ours > 0 and not np.isnan(theirs):
+            mean *= float(theirs / ours)
+    if np.isnan(mean) or np.isnan(answer.mean_ap):
+        return 0.0 if np.isnan(mean) and np.isnan(answer.mean_ap) else np.inf
+    return float(np.round(abs(mean - answer.mean_ap), 6))
+
+
+def same_ranks(answer: Answer, result: Result, late: int = 0) -> tuple[Doubles, Doubles]:
+    """Return both CMC curves at the ranks that both have; theirs may come some ranks late."""
     if answer.cmc is None:
         return np.zeros(0), np.zeros(0)
     ranks: Integers = np.arange(1, len(answer.cmc) + 1) if answer.ranks is None else answer.ranks
-    inside = ranks[:len(answer.cmc)] <= len(result.cmc)
-    return answer.cmc[:len(ranks)][inside], result.cmc[ranks[:len(answer.cmc)][inside] - 1]
+    ranks = ranks[:len(answer.cmc)] - late
+    inside = (ranks >= 1) & (ranks <= len(result.cmc))
+    return answer.cmc[:len(ranks)][inside], result.cmc[ranks[inside] - 1]
 
 
 def _within(theirs: Doubles, ours: Doubles, tolerance: Doubles) -> npt.NDArray[np.bool_]:

@@ -104,6 +104,17 @@ class Reason:
         """The choices as a sentence."""
         return ", and ".join(WORDS[name][value] for name, value in self.choices)
 
+    @property
+    def full(self) -> bool:
+        """Whether it explains every query looked at."""
+        return self.explained == self.looked_at
+
+    def __str__(self) -> str:
+        if self.full:
+            return (f"{self.words} (explains the {self.looked_at} differing queries looked at)")
+        return (f"not explained as a whole; one cause would explain {self.explained} of the "
+                f"{self.looked_at} differing queries looked at: {self.words}")
+
 
 def average_precision(choices: Choices, row: npt.NDArray[Any], identity: int, camera: int,
                       arrays: Arrays) -> float:
@@ -112,10 +123,9 @@ def average_precision(choices: Choices, row: npt.NDArray[Any], identity: int, ca
     Examples
     --------
     >>> import numpy as np
-    >>> from reid_ref import Labels
-    >>> gallery = Labels([7, 8, 7, 7, -1], [2, 1, 3, 1, 1])
     >>> row = np.array([.2, .3, .4, .0, .1])
-    >>> arrays = Arrays(row[None], Labels([7], [1]), gallery)
+    >>> arrays = Arrays(row[None], np.array([7]), np.array([7, 8, 7, 7, -1]),
+    ...                 np.array([1]), np.array([2, 1, 3, 1, 1]))
     >>> [round(average_precision(c, row, 7, 1, arrays), 4) for c in (
     ...     Choices(), Choices(rule="step"), Choices(label="-1 wrong"))]
     [0.7917, 0.8333, 0.3333]

@@ -14,6 +14,8 @@ from reid_ref.result import Doubles
 
 WIDTH = 80
 _RANKS = (1, 5, 10, 20)
+#: How many of the queries that differ are named.
+_NAMED = 10
 
 
 def as_text(check: CrossCheck, source: str = "") -> str:
@@ -106,6 +108,10 @@ def _per_query(check: CrossCheck) -> list[str]:
         return []
     compared, equal = int(match.compared.sum()), int((match.equal & match.compared).sum())
     lines = _row("per query", f"{equal:,} of {compared:,} APs agree with {match.name}")
+    differing = match.differing.tolist()
+    if differing:
+        more = f" and {len(differing) - _NAMED:,} more" if len(differing) > _NAMED else ""
+        lines += _row("differing", ", ".join(map(str, differing[:_NAMED])) + more)
     if first is not None:
         lines += _row("first", f"query {first.query}: {first.theirs!r} for {first.ours!r}")
         lines += _row("why", first.why)
@@ -117,9 +123,9 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
 
     Keys: evaluator, version, computes, fed, verdict (equal, different, failed), follows, also,
     expected, closest; mAP, mINP, ranks, cmc, ap (theirs); reference (mAP, mINP and cmc of
-    `closest`); agreement (quantity to level and largest_difference); queries (compared, equal);
-    first_difference (query, theirs, ours, why) or null; remarks, defects, problems, failure,
-    printed, warned.
+    `closest`); agreement (quantity to level and largest_difference); queries (compared, equal:
+    how many; differing: which); first_difference (query, theirs, ours, why) or null; remarks,
+    defects, problems, failure, printed, warned.
     """
     answer, match, first = check.answer or Answer(), check.match, check.first_difference
     ranks, curve = ranks_and_cmc(answer)
@@ -142,7 +148,8 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
             for quantity, agreement in match.agreement.items()},
         "queries": None if match is None else {
             "compared": int(match.compared.sum()),
-            "equal": int((match.equal & match.compared).sum())},
+            "equal": int((match.equal & match.compared).sum()),
+            "differing": match.differing.tolist()},
         "first_difference": None if first is None else {
             "query": first.query, "theirs": _json(first.theirs), "ours": _json(first.ours),
             "why": first.why},

@@ -310,7 +310,7 @@ def test_a_curve_one_rank_off_is_told(ranks_late, words, unmatched):
     assert found.verdict == "different"
     text, = found.remarks
     assert text.endswith(f"; it is that of {found.match.name} {words}")
-    assert text.startswith("CMC differs from torchreid first at Rank-")
+    assert text.startswith("CMC differs from torchreid-function first at Rank-")
 
 
 def nearly_matlab(wrong):
@@ -355,7 +355,7 @@ def test_recall_capped_at_ten_stays_with_its_convention(rule, unmatched):
                      for i, c in zip(query.identity, query.camera)])
     assert 0 < np.sum(good > 10) < 45 and found.verdict == "different"
     assert found.match.differing.tolist() == np.flatnonzero(good > 10).tolist()
-    expected = {"matlab"} if rule is trapezoid else {"light-reid"}
+    expected = {"matlab"} if rule is trapezoid else {"light-reid", "torchreid"}
     assert found.match.name in expected | (set() if unmatched else {"triplet-reid"})
 
 
@@ -887,7 +887,7 @@ def test_command(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     done = run_command(tmp_path, "--evaluator", "mine:ap")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "verdict     EQUAL to convention torchreid, but for the order" in done.stdout
+    assert "EQUAL to convention torchreid-function, but" in " ".join(done.stdout.split())
     assert "it printed  loading mine running" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     for function, word in (("half", "DIFFERENT"), ("leave", "FAILED: SystemExit: enough")):

@@ -27,8 +27,10 @@ SENTENCES = {
     "descending": ("different", "larger values come first: distances are taken for similarities"),
     "forgets_cameras": ("different", "it leaves queries without a good image out (2 of 14)"),
     "percent": ("different", "it answers in percent"),
-    "one_rank_late": ("different", "that of torchreid one rank late: what it calls Rank-2 is"),
-    "one_rank_early": ("different", "that of torchreid one rank early: what it calls Rank-1 is"),
+    "one_rank_late": (
+        "different", "that of torchreid-function one rank late: what it calls Rank-2 is"),
+    "one_rank_early": (
+        "different", "that of torchreid-function one rank early: what it calls Rank-1 is"),
     "over_all_queries": ("different", "it counts queries without a good image as 0 (2 of 14)"),
     "capped": ("different", "only the first 10 places count, and recall is over the good images "
                             "that exist"),
@@ -328,7 +330,7 @@ def gone(process):
 
 
 @pytest.mark.parametrize(("number", "code"), [
-    (signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)])
+    (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
 def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
     process = subprocess.Popen(
         [sys.executable, "-m", "reid_ref.cli", "crosscheck", "d.npz", "--evaluator",
@@ -340,7 +342,8 @@ def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (code, b"")
-    assert err == (b"reid-ref: interrupted\n" if number == signal.SIGINT else b"")
+    assert err == {signal.SIGINT: b"reid-ref: interrupted\n",
+                   signal.SIGTERM: b"reid-ref: ended by SIGTERM\n"}.get(number, b"")
     while not gone(int(calls.read_text())):
         assert time.monotonic() < until
         time.sleep(0.05)

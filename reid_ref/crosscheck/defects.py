@@ -252,7 +252,7 @@ def _similarities(e: Evidence) -> str | None:
 def _label_counted(e: Evidence) -> str | None:
     n = int(np.count_nonzero(e.arrays.gallery.identity == -1))
     follows = e.match is not None and "ap" in e.match.agreement and e.match.level("ap") < 3 and (
-        "label -1" not in CONVENTIONS[e.match.name.split("[")[0]].ignored)
+        "label -1" not in CONVENTIONS[e.match.name.split("[")[0]].not_ranked)
     if n and (follows or e.has_reason("label", "-1 wrong")):
         return f"{n} gallery images are labelled -1; remove them first to have them ignored"
     return None

@@ -12,6 +12,7 @@ from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
 from reid_ref.crosscheck.foreign import Answer, Arrays
 from reid_ref.evaluate import evaluate_conventions
 from reid_ref.result import Doubles, Result
+from reid_ref.roles import JUNK
 from reid_ref.validation import Integers
 
 #: How near two numbers are, nearest first, with the reason why that still counts as equal.
@@ -97,7 +98,9 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) ->
     Other orders of ties, and the slow conventions, are tried only where
     no quick and named convention gives the same numbers.
     """
-    evaluators = [c for c in CONVENTIONS.values() if c.loads == "all images"]
+    # Without label -1 a toolbox and its bare function are one.
+    there = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
+    evaluators = [c for c in CONVENTIONS.values() if c.loads == "all images" or there]
     quick = [c for c in evaluators if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
     matches = _match_all(answer, arrays, _screened(answer, arrays, quick, expected))
     if not any(_exact(m) and m.name == (expected or m.name) for m in matches):

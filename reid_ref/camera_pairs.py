@@ -30,7 +30,8 @@ Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features` and the
 `CameraPairs`; `heat_map`.
 
 Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` makes the means). `plain` is
-what layumi/2016_person_re-ID, evaluation, makes of the same two scripts, for any camera.
+what layumi/2016_person_re-ID, evaluation, makes of the same two scripts, for any camera; but a
+query labelled -1, of which neither knows anything, has nothing to find here.
 """
 from __future__ import annotations
 

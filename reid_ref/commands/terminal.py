@@ -8,7 +8,8 @@ from collections.abc import Iterator
 #: Arguments of the library that an option of a command sets; messages begin with their name.
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
-    "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda"}
+    "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
+    "evaluator": "--evaluator", "timeout": "--timeout"}
 
 #: What a message tells a caller of the library to do, and what a user of the command does.
 WAYS_OUT = {

@@ -24,7 +24,7 @@ import made
 import peers
 import stopwatch
 from reid_ref import evaluate_distances, matlab
-from reid_ref.rerank import rerank, rerank_blocks
+from reid_ref.reranking.k_reciprocal import rerank, rerank_blocks
 from table import MIB, Row, memory_row, second
 
 if TYPE_CHECKING:

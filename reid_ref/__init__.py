@@ -4,24 +4,25 @@ Distance: smaller is nearer. Identity 0 is a distractor, -1 is junk. Importing t
 starts nothing and loads nothing, not even numpy: public names, and the modules that a user may
 name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
-import sys
-from types import ModuleType
-
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import (
-        datasets, distributed, files, formats, matlab, metric_learning, oxford, published, trec)
+    from reid_ref import datasets, files, matlab, metric_learning
     from reid_ref._version import __version__
-    from reid_ref.camera_pairs import CameraPairs, camera_pairs
+    from reid_ref.analysis import published
+    from reid_ref.analysis.camera_pairs import CameraPairs, camera_pairs
+    from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
-    from reid_ref.evaluate import (
-        evaluate, evaluate_conventions, evaluate_distances, evaluate_features,
-        evaluate_with_index)
-    from reid_ref.evaluator import Evaluator
-    from reid_ref.multi_query import pool_queries
-    from reid_ref.rerank import evaluate_reranked, rerank, rerank_blocks
-    from reid_ref.result import Counts, IndexLists, Labels, PerQuery, Result
-    from reid_ref.validation import InputError
+    from reid_ref.datasets.multi_query import pool_queries
+    from reid_ref.evaluation import distributed
+    from reid_ref.evaluation.batches import Evaluator
+    from reid_ref.evaluation.functions import (
+        evaluate, evaluate_conventions, evaluate_distances, evaluate_features, evaluate_with_index)
+    from reid_ref.files import trec
+    from reid_ref.labels import IndexLists, Labels
+    from reid_ref.protocols import oxford
+    from reid_ref.report import rows as formats
+    from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
+    from reid_ref.result import Counts, PerQuery, Result
 
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
@@ -32,32 +33,29 @@ __all__ = [
 
 #: The module of each public name.
 _MODULES = {
-    "CONVENTIONS": "conventions", "CameraPairs": "camera_pairs", "Convention": "conventions",
-    "Counts": "result", "Evaluator": "evaluator", "IndexLists": "result",
-    "__version__": "_version",
-    "InputError": "validation", "Labels": "result", "PerQuery": "result", "Result": "result",
-    "camera_pairs": "camera_pairs", "evaluate": "evaluate", "evaluate_conventions": "evaluate",
-    "evaluate_distances": "evaluate", "evaluate_features": "evaluate",
-    "evaluate_reranked": "rerank", "evaluate_with_index": "evaluate",
-    "pool_queries": "multi_query", "rerank": "rerank", "rerank_blocks": "rerank",
+    "CONVENTIONS": "conventions", "CameraPairs": "analysis.camera_pairs",
+    "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
+    "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
+    "Result": "result", "__version__": "_version", "camera_pairs": "analysis.camera_pairs",
+    "evaluate": "evaluation.functions", "evaluate_conventions": "evaluation.functions",
+    "evaluate_distances": "evaluation.functions", "evaluate_features": "evaluation.functions",
+    "evaluate_reranked": "reranking.k_reciprocal", "evaluate_with_index": "evaluation.functions",
+    "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
+    "rerank_blocks": "reranking.k_reciprocal",
 }
-_ROOMS = ("datasets", "distributed", "files", "formats", "matlab", "metric_learning", "oxford",
-          "published", "trec")
-
-
-class _Package(ModuleType):
-    """A public function keeps its name when the module of the same name is imported."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, ModuleType) and name in _MODULES):
-            super().__setattr__(name, value)
+#: Modules that a user may name, by their public name.
+_ROOMS = {
+    "datasets": "datasets", "distributed": "evaluation.distributed", "files": "files",
+    "formats": "report.rows", "matlab": "matlab", "metric_learning": "metric_learning",
+    "oxford": "protocols.oxford", "published": "analysis.published", "trec": "files.trec",
+}
 
 
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in _ROOMS:
-        return import_module(f"{__name__}.{name}")
+        return import_module(f"{__name__}.{_ROOMS[name]}")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
@@ -67,6 +65,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_ROOMS})
-
-
-sys.modules[__name__].__class__ = _Package

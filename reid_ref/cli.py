@@ -70,7 +70,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except SystemExit:
         flush()
         raise
-    from reid_ref.validation import InputError
+    from reid_ref.arrays import InputError
 
     try:
         with warnings.catch_warnings():

@@ -1,18 +1,15 @@
-"""What goes in and what comes out: `Labels`, `PerQuery`, `Counts`, `Result`."""
+"""What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
 from __future__ import annotations
 
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.validation import InputError, Integers, as_integers, check_same_length
-
-Doubles = npt.NDArray[np.float64]
+from reid_ref.arrays import Doubles, Integers, read_only
+from reid_ref.labels import Labels
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 FATES = {
@@ -27,108 +24,10 @@ FATES = {
 }
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy that cannot be written to, nor made so: it is a view of a locked array."""
-    copy: npt.NDArray[Any] = np.array(array)
-    copy.flags.writeable = False
-    return copy[:]
-
-
 def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> str:
     """Return all that could change a number: the fields, how many images, the version."""
     every = {**fields, "queries": len(query), "gallery": len(gallery), "reid-ref": __version__}
     return "|".join(f"{key}:{value}" for key, value in every.items())
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Who is on each image, and which camera took it.
-
-    Both arrays are copied, and cannot be written to.
-
-    Parameters
-    ----------
-    identity : array_like, shape (n,), (n, 1) or (1, n)
-        Person of each image: any integer dtype, or floats that are whole numbers.
-        0 is a distractor, -1 is junk (Market-1501).
-    camera : array_like, same length
-        Camera of each image.
-
-    Raises
-    ------
-    InputError
-        Not whole numbers, or of different length.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = Labels(np.array([7, 7, -1], np.int16), [[1], [2], [1]])
-    >>> len(labels), labels.camera
-    (3, array([1, 2, 1]))
-    """
-
-    identity: Integers
-    camera: Integers
-
-    def __post_init__(self) -> None:
-        for name in ("identity", "camera"):
-            object.__setattr__(self, name, read_only(as_integers(getattr(self, name), name)))
-        check_same_length(len(self.identity), len(self.camera))
-
-    def __len__(self) -> int:
-        return len(self.identity)
-
-    def __getitem__(self, images: slice | npt.NDArray[Any]) -> Labels:
-        """Return the labels of some images: a slice, a mask or an array of indices."""
-        return Labels(self.identity[images], self.camera[images])
-
-
-@dataclass(frozen=True)
-class IndexLists:
-    """Good and junk gallery images of every query, for conventions that list them.
-
-    Parameters
-    ----------
-    good, junk : sequence of int arrays, one a query
-        Gallery indices from 0, each once; an image on both lists is junk.
-
-    Raises
-    ------
-    InputError
-        Lists of different number, or an index that is negative or not a whole number.
-
-    Examples
-    --------
-    >>> IndexLists(good=[[1, 4]], junk=[[0]]).good
-    (array([1, 4]),)
-    """
-
-    good: Sequence[Integers]
-    junk: Sequence[Integers]
-
-    def __post_init__(self) -> None:
-        for name in ("good", "junk"):
-            lists = tuple(read_only(as_integers(
-                one if len(one) else np.zeros(0, np.int64), f"{name}[{k}]"))
-                for k, one in enumerate(getattr(self, name)))
-            for k, one in enumerate(lists):
-                if (one < 0).any() or len(np.unique(one)) != len(one):
-                    raise InputError(f"{name}[{k}]: expected gallery indices from 0, each once, "
-                                     f"got {one.tolist()}")
-            object.__setattr__(self, name, lists)
-        if len(self.good) != len(self.junk):
-            raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
-                             f"images, got {len(self.junk)}")
-
-    def of_queries(self, part: slice) -> IndexLists:
-        """Return the lists of some consecutive queries."""
-        return IndexLists(self.good[part], self.junk[part])
-
-    def fingerprint(self) -> str:
-        """Return eight hexadecimal digits that tell these lists from others."""
-        numbers = [array for side in (self.good, self.junk) for one in side
-                   for array in (np.array([len(one)]), one)]
-        return f"{zlib.crc32(np.concatenate(numbers).astype('<i8').tobytes()):08x}"
 
 
 @dataclass(frozen=True)

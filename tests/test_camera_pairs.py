@@ -13,8 +13,8 @@ from scipy.io import loadmat
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.camera_pairs import (
-    PICTURE_CAMERAS, camera_pairs, camera_pairs_blocks, camera_pairs_features, heat_map)
+from reid_ref.report.heat_map import PICTURE_CAMERAS, heat_map
+from reid_ref.analysis.camera_pairs import camera_pairs, camera_pairs_blocks, camera_pairs_features
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests.cases import market_like, special
 from tests.octave import col

@@ -11,7 +11,7 @@ import pytest
 from reid_ref import InputError, Labels
 from reid_ref import conventions as tables
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
-from reid_ref.evaluate import evaluate_conventions
+from reid_ref.evaluation.functions import evaluate_conventions
 from reid_ref.files import read_result
 from reid_ref.metrics import AP_RULES
 from tests.shared import shared

@@ -18,9 +18,9 @@ import pytest
 
 from reid_ref import Labels
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS
-from reid_ref.evaluate import evaluate_conventions
+from reid_ref.evaluation.functions import evaluate_conventions
 from reid_ref.files import read_result
-from reid_ref.result import IndexLists
+from reid_ref.labels import IndexLists
 from tests.installed import version_of
 from tests.shared import shared
 

@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from reid_ref import counts, tiles
-from reid_ref.counts import Counting, Goods, TooFarOff, ahead, count_before
-from reid_ref.tiles import Part, Tile, matrix_part
+from reid_ref.ranking import counting as counts, tiles
+from reid_ref.ranking.counting import Counting, Goods, TooFarOff, ahead, count_before
+from reid_ref.ranking.tiles import Part, Tile, matrix_part
 from tests import brute
 
 NOTHING = np.zeros(0, dtype=np.int64)

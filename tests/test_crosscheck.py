@@ -164,7 +164,7 @@ def test_the_convention_is_found(options, convention, level):
 def test_our_own_evaluator_is_equal_to_the_last_bit():
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # our warnings inside the evaluator do not leak
-        found = crosscheck("reid_ref.evaluate:evaluate_distances", *data())
+        found = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *data())
     assert (found.verdict, found.follows) == ("equal", "matlab")
     assert {a.level for a in found.match.agreement.values()} == {"bit"}
     assert "(distances, query, gallery), our signature" in found.fed
@@ -209,7 +209,7 @@ def test_many_queries_are_screened_and_counted():
     assert sum(seen) == 500
     found = crosscheck(made(lambda hits, n: interpolated(hits, n) / 2), *arrays)
     assert found.verdict == "different" and found.match.compared.sum() > 100
-    found = crosscheck("reid_ref.evaluate:evaluate_distances", *arrays, progress=seen.append)
+    found = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays, progress=seen.append)
     assert found.follows == "matlab" and sum(seen) == 750
 
 

@@ -18,7 +18,7 @@ from reid_ref.datasets import (
     read_labels, read_list, read_tracks, recognise, take)
 from reid_ref.datasets.fingerprints import SetCounts, count
 from reid_ref.files.lists import read_index_lists
-from reid_ref.roles import query_roles
+from reid_ref.ranking.roles import query_roles
 from tests.shared import shared
 
 

@@ -21,7 +21,8 @@ from tests import cases
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
-from reid_ref import distributed as ours  # noqa: E402
+from reid_ref.evaluation import distributed as ours  # noqa: E402
+from reid_ref.evaluation.curves import needs_rows  # noqa: E402
 
 N_QUERY, N_GALLERY, DIMENSION = 15, 120, 24
 
@@ -119,7 +120,7 @@ def test_dtypes_on_the_cluster(client, dtype, normalize):
 
 
 @pytest.mark.parametrize("name", [
-    name for name, one in CONVENTIONS.items() if not reid_ref.curves.needs_rows(one)])
+    name for name, one in CONVENTIONS.items() if not needs_rows(one)])
 def test_conventions(name):
     query_features, gallery_features, query, gallery = problem(3)
     rng = np.random.default_rng(1)
@@ -347,7 +348,7 @@ def test_unknown_chunks_are_refused_with_the_way_out():
 
 
 @pytest.mark.parametrize("name", [
-    name for name, one in CONVENTIONS.items() if reid_ref.curves.needs_rows(one)])
+    name for name, one in CONVENTIONS.items() if needs_rows(one)])
 def test_conventions_that_need_rows_are_refused(name):
     refuse(f"^convention: {name!r} needs whole rows of distances .*use reid_ref.evaluate",
            *problem(12), convention=name)
@@ -365,7 +366,7 @@ def test_other_arguments_are_refused():
 def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
     query_features, gallery_features, query, gallery = problem(13, np.float32)
     # Worse than single precision promises: as if BLAS used half.
-    monkeypatch.setattr("reid_ref.features.ROUNDOFF", 2.0**-30)
+    monkeypatch.setattr("reid_ref.ranking.exact_distances.ROUNDOFF", 2.0**-30)
     precisions, original = [], ours.feature_part
     monkeypatch.setattr(ours, "feature_part", lambda *arguments: precisions.append(
         arguments[-1]) or original(*arguments))
@@ -376,7 +377,7 @@ def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
 
 def test_products_wrong_even_in_double_are_refused_as_on_one_machine(where, monkeypatch, capfd):
     query_features, gallery_features, query, gallery = problem(13, np.float32)
-    monkeypatch.setattr("reid_ref.features.ROUNDOFF", 2.0**-60)
+    monkeypatch.setattr("reid_ref.ranking.exact_distances.ROUNDOFF", 2.0**-60)
     with pytest.raises(InputError, match="matrix products are wrong even in double") as expected:
         reid_ref.evaluate(query_features, gallery_features, query, gallery)
     if where is not None:
@@ -392,8 +393,8 @@ def test_products_wrong_even_in_double_are_refused_as_on_one_machine(where, monk
 
 
 def wrong_products(roundoff):
-    import reid_ref.features
-    reid_ref.features.ROUNDOFF = roundoff
+    import reid_ref.ranking.exact_distances
+    reid_ref.ranking.exact_distances.ROUNDOFF = roundoff
 
 
 WRONG_BLOCKS = {
@@ -459,7 +460,7 @@ def test_distances_whose_blocks_have_another_shape():
 
 
 def test_dask_is_loaded_only_when_asked_for():
-    code = ("import sys, reid_ref, reid_ref.distributed\n"
+    code = ("import sys, reid_ref\nreid_ref.distributed\n"
             "assert not {'dask', 'distributed'} & set(sys.modules)\n"
             "sys.modules['dask'] = None\n"
             "labels = reid_ref.Labels([1], [1])\n"

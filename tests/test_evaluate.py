@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import reid_ref
-import reid_ref.distributed
+import reid_ref.evaluation.distributed
 from reid_ref import InputError, Labels, cli
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
-from reid_ref.features import feature_parts
+from reid_ref.ranking.exact_distances import feature_parts
 from tests import cases
 
 # Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.

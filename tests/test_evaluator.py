@@ -11,8 +11,8 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.evaluator import Evaluator
-from reid_ref.validation import as_array
+from reid_ref.evaluation.batches import Evaluator
+from reid_ref.arrays import as_array
 from tests.installed import version_of
 
 N_QUERY, N_GALLERY = 24, 131

@@ -14,14 +14,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate, features, rows
-from reid_ref.counts import TooFarOff
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate
+from reid_ref.ranking import exact_distances as features, exact_rows as rows
+from reid_ref.ranking.counting import TooFarOff
 from reid_ref.distances import distance_matrix
-from reid_ref.features import feature_part, feature_parts, pair_products, slack, squares
-from reid_ref.memory import bytes_of
-from reid_ref.evaluate import evaluate_distances, evaluate_features
-from reid_ref.ranking import in_parts, rank
-from reid_ref.rows import feature_rows
+from reid_ref.ranking.exact_distances import (
+    feature_part, feature_parts, pair_products, slack, squares)
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.evaluation.functions import evaluate_distances, evaluate_features
+from reid_ref.ranking.rank import in_parts, rank
+from reid_ref.ranking.exact_rows import feature_rows
 from tests import brute
 
 RULES = ("label -1", "same identity, same camera")
@@ -595,7 +597,7 @@ def test_errors_that_add_up_in_a_wrong_pair_alone(dimension):
 SAYS_WHEN_IT_BEGINS = """
 import importlib, sys
 from reid_ref import cli
-evaluate = importlib.import_module("reid_ref.evaluate")
+evaluate = importlib.import_module("reid_ref.evaluation.engine")
 rank = evaluate.rank
 def told(*args):
     print("begun", flush=True)

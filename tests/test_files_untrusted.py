@@ -15,12 +15,13 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from reid_ref import InputError, memory
-from reid_ref.baselines import read_inputs
+from reid_ref import InputError
+from reid_ref.arrays import memory
+from reid_ref.drivers import read_inputs
 from reid_ref.datasets import read_labels, read_list
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
-from reid_ref.oxford import evaluate_query
+from reid_ref.protocols.oxford import evaluate_query
 from tests.test_files import (
     assert_is_made, mat5_offset, refuse, stored, write_compressed, write_hdf5, write_mat,
     write_mat4, write_v73)

@@ -8,7 +8,7 @@ import pytest
 import reid_ref
 from reid_ref import matlab
 from reid_ref.files import read_result
-from reid_ref.ranking import good_ranks
+from reid_ref.ranking.rank import good_ranks
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 NAMES = ["market_like", "ties", "special_values", "mars_like"]

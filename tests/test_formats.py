@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, formats
+from reid_ref import InputError, Labels
+from reid_ref.report import rows as formats
 from tests.cases import market_like
 
 DISTANCES, QUERY, GALLERY = market_like(3)

@@ -6,7 +6,7 @@ import pytest
 
 from reid_ref import InputError, Labels, evaluate, evaluate_distances
 from reid_ref.files import read_result
-from reid_ref.result import IndexLists
+from reid_ref.labels import IndexLists
 
 
 @pytest.mark.parametrize(("dtype", "digits"), [("f2", 11), ("f4", 24), ("f8", 53), (">f4", 24),

@@ -12,7 +12,7 @@ from reid_ref.matlab import (
     compute_AP, compute_AP_multiCam, compute_r1_multiCam, draw_confusion_matrix, evaluation,
     evaluation_mars)
 from reid_ref.matlab import _values
-from reid_ref.validation import InputError
+from reid_ref.arrays import InputError
 from tests.hand_cases import (
     AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, ROUNDING, SORT, confusion_matrices, doubles)
 

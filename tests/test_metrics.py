@@ -4,7 +4,7 @@ import pytest
 
 import reid_ref
 from reid_ref import metrics
-from reid_ref.ranks import from_lists
+from reid_ref.ranking.good_ranks import from_lists
 from tests import hand_cases
 
 # Two queries, two similarities, five returned of five that exist (seed 000).

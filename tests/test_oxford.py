@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref import InputError, cli, oxford
+from reid_ref import InputError, cli
+from reid_ref.protocols import oxford
 from tests.shared import shared
 
 RANKED = ("result_orb_top50", "result_orb_top2000", "result_sift_top50_k20_bfcrosscheck")

@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import InputError, cli
-from reid_ref.published import Published, by_key, find, load
+from reid_ref.analysis.published import Published, by_key, find, load
 from tests.shared import shared
 
 RANKS = ("rank1", "rank5", "rank10", "rank20")

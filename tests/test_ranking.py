@@ -2,10 +2,11 @@
 import numpy as np
 import pytest
 
-from reid_ref import IndexLists, Labels, counts, tiles
-from reid_ref.ranking import Source, good_ranks, in_parts, rank
-from reid_ref.roles import find_roles, query_roles
-from reid_ref.tiles import matrix_part
+from reid_ref import IndexLists, Labels
+from reid_ref.ranking import counting as counts, tiles
+from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
+from reid_ref.ranking.roles import find_roles, query_roles
+from reid_ref.ranking.tiles import matrix_part
 from tests import brute, cases
 
 IGNORED = [

@@ -10,7 +10,7 @@ import pytest
 from scipy.io import loadmat
 
 from reid_ref.matlab import MahDist, evaluation, my_pdist2, re_ranking
-from reid_ref.validation import InputError
+from reid_ref.arrays import InputError
 from tests.rerank_cases import (
     CASES, SINGLE, by_definition, defined, near_one, whole_features)
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
-from reid_ref.rerank import VARIANTS, evaluate_reranked, rerank, rerank_blocks
+from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from reid_ref.reranking import neighbours
 from tests import cases
 

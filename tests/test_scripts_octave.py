@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.scripts import run_octave, run_port
+from reid_ref.analysis.implementations import run_octave, run_port
 from tests import cases
 
 pytestmark = pytest.mark.usefixtures("octave")

@@ -10,7 +10,7 @@ import pytest
 
 from reid_ref import Labels
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.evaluate import evaluate_conventions
+from reid_ref.evaluation.functions import evaluate_conventions
 
 PEERS = Path(__file__).parents[1] / "fixtures" / "peers"
 CONVENTION = {"same identity": "cuhk03-single-shot-function",

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, cli, trec
+from reid_ref import InputError, Labels, cli
+from reid_ref.files import trec
 from reid_ref.commands import common
 from reid_ref.files import read_result
 from tests.cases import market_like, special

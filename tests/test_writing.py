@@ -264,7 +264,7 @@ def test_a_file_beyond_the_limit_leaves_the_old_one(tmp_path, many, arguments):
     (signal.SIGTERM, "reid-ref: ended by SIGTERM\n"), (signal.SIGINT, "reid-ref: interrupted\n"),
     (signal.SIGHUP, "reid-ref: ended by SIGHUP\n")])
 def test_a_signal_while_writing_leaves_nothing(market, number, said):
-    code = ("import os, sys\nfrom reid_ref import cli, trec\n"
+    code = ("import os, sys\nfrom reid_ref import cli\nfrom reid_ref.files import trec\n"
             "def stop(*_):\n"
             "    assert len(os.listdir()) == 3\n"
             f"    os.kill(os.getpid(), {int(number)})\n"

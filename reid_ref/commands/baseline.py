@@ -8,9 +8,9 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.baselines import Baseline, Driver, Inputs, Line
+    from reid_ref.drivers import Baseline, Driver, Inputs, Line
     from reid_ref.datasets import Recognised
-    from reid_ref.published import Published
+    from reid_ref.analysis.published import Published
 
 WIDTH = 80
 
@@ -37,9 +37,9 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.baselines import DRIVERS, baseline, random_choices, read_inputs
+    from reid_ref.drivers import DRIVERS, baseline, random_choices, read_inputs
     from reid_ref.datasets import recognise
-    from reid_ref.validation import InputError, check_choice, each_warning_once
+    from reid_ref.arrays import InputError, check_choice, each_warning_once
 
     check_choice(args.driver, "--driver", DRIVERS)
     if not 0 <= args.seed < 2**32:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 def published_lines(driver: Driver, files: list[str],
                     found: Recognised | None) -> dict[str, Published]:
     """Return the figure that the driver's authors print for each method, of these images."""
-    from reid_ref.published import load
+    from reid_ref.analysis.published import load
 
     if found is None or found.off:
         return {}
@@ -98,7 +98,7 @@ def _signature(args: argparse.Namespace, driver: Driver, inputs: Inputs) -> str:
 def _as_json(args: argparse.Namespace, driver: Driver, inputs: Inputs, answer: Baseline,
              found: Recognised | None, beside: dict[str, Published],
              signature: str) -> dict[str, Any]:
-    from reid_ref.report import json_number
+    from reid_ref.report.tables import json_number
 
     def numbers(line: Line) -> dict[str, Any]:
         pairs = {"pair_rank1": line.pair_rank1, "pair_mAP": line.pair_ap}

@@ -13,7 +13,7 @@ from reid_ref.commands.terminal import show, visible
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.result import IndexLists
+    from reid_ref.labels import IndexLists
 
 
 def add_files(command: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def read_files(args: argparse.Namespace) -> ResultFile:
     """Read what `add_files` took; how to measure is refused where there is nothing to."""
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
-    from reid_ref.validation import InputError, check_choice
+    from reid_ref.arrays import InputError, check_choice
 
     asked = args.metric is not None or not args.normalize
     args.metric = args.metric or "euclidean"
@@ -44,7 +44,7 @@ def read_files(args: argparse.Namespace) -> ResultFile:
 
 def features(data: ResultFile) -> tuple[Any, Any]:
     """Return both feature arrays of a file without distances, in memory."""
-    from reid_ref.stored import read_rows
+    from reid_ref.arrays.stored import read_rows
 
     return read_rows(data.query_features), read_rows(data.gallery_features)
 
@@ -52,7 +52,7 @@ def features(data: ResultFile) -> tuple[Any, Any]:
 def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
     """Return the file's distances, or those of its features."""
     from reid_ref import distances
-    from reid_ref.stored import read_rows
+    from reid_ref.arrays.stored import read_rows
 
     if data.distances is not None:
         return read_rows(data.distances)
@@ -61,9 +61,9 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
     """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
-    from reid_ref.evaluate import row_blocks
-    from reid_ref.memory import bytes_of
-    from reid_ref.rows import feature_rows
+    from reid_ref.evaluation.engine import row_blocks
+    from reid_ref.arrays.memory import bytes_of
+    from reid_ref.ranking.exact_rows import feature_rows
 
     if data.distances is not None:
         return row_blocks(data.distances)
@@ -73,7 +73,7 @@ def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
 
 def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
     """Return what the signature says of the distances."""
-    from reid_ref.evaluate import features_made_of
+    from reid_ref.evaluation.engine import features_made_of
 
     if data.distances is not None:
         return {"distances": str(data.distances.dtype)}
@@ -84,7 +84,7 @@ def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
 def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:
     """Return the names after every --convention, each once; None for `all`."""
     from reid_ref.conventions import CONVENTIONS
-    from reid_ref.validation import InputError, check_choice
+    from reid_ref.arrays import InputError, check_choice
 
     given = [default] if args.convention is None else args.convention
     asked = list(dict.fromkeys(name.strip() for names in given for name in names.split(",")))
@@ -108,7 +108,7 @@ def add_lists(command: argparse.ArgumentParser) -> None:
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:
     """Read what `add_lists` took, if one of the conventions wants it."""
     from reid_ref.files.lists import read_index_lists
-    from reid_ref.validation import InputError
+    from reid_ref.arrays import InputError
 
     if not args.index_lists:
         return None

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from reid_ref.conventions import CONVENTIONS
-    from reid_ref.validation import check_choice
+    from reid_ref.arrays import check_choice
 
     if args.name is not None:
         check_choice(args.name, "NAME", CONVENTIONS)

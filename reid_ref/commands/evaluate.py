@@ -12,7 +12,9 @@ from reid_ref.commands.terminal import show
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.result import Doubles, IndexLists, Labels, Result
+    from reid_ref.arrays import Doubles
+    from reid_ref.labels import IndexLists, Labels
+    from reid_ref.result import Result
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
 FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -77,8 +79,8 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     """Return the conventions asked for, with the order of ties asked for, and why `all` is less.
     """
     from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
-    from reid_ref.memory import bytes_of
-    from reid_ref.validation import InputError, check_choice
+    from reid_ref.arrays.memory import bytes_of
+    from reid_ref.arrays import InputError, check_choice
 
     if args.max_memory is not None:
         args.max_memory = bytes_of(args.max_memory, "--max-memory")
@@ -107,7 +109,7 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
 
 def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
           lists: IndexLists | None) -> dict[str, Result]:
-    from reid_ref.evaluate import evaluate_conventions, evaluate_features
+    from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
 
     with common.progress_bar(len(data.query)) as bar:
         options = {"lists": lists, "max_memory": args.max_memory,
@@ -122,9 +124,9 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
            left_out: dict[str, str]) -> None:
-    from reid_ref import formats, report
+    from reid_ref.report import rows as formats, tables as report
     from reid_ref.datasets.fingerprints import recognise
-    from reid_ref.validation import warn
+    from reid_ref.arrays import warn
 
     result = next(iter(results.values()))
     known = recognise(data.query, data.gallery)
@@ -152,7 +154,7 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
 def _check_per_query(args: argparse.Namespace) -> None:
     """Refuse, before any work, a file for --per-query that could not be written as it says."""
     from reid_ref.files.writing import check_target, is_direct
-    from reid_ref.validation import InputError
+    from reid_ref.arrays import InputError
 
     name = args.per_query
     if name == "-":
@@ -168,7 +170,7 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
                      results: dict[str, Result]) -> None:
     import json
 
-    from reid_ref import formats, report
+    from reid_ref.report import rows as formats, tables as report
     from reid_ref.files.writing import whole_files
 
     result, = results.values()
@@ -181,13 +183,14 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
 
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
                 lists: IndexLists | None) -> int:
-    from reid_ref import report
-    from reid_ref.curves import Curves
-    from reid_ref.evaluate import rank_blocks, rank_features, rank_key, warn_unmatched
-    from reid_ref.ranks import of_queries
-    from reid_ref.summary import summarize
-    from reid_ref.ties import check_rule, tie_bounds
-    from reid_ref.validation import InputError, check_lists
+    from reid_ref.report import tables as report
+    from reid_ref.evaluation.curves import Curves
+    from reid_ref.evaluation.engine import rank_blocks, rank_features, rank_key, warn_unmatched
+    from reid_ref.ranking.good_ranks import of_queries
+    from reid_ref.evaluation.summary import summarize
+    from reid_ref.analysis.tie_bounds import check_rule, tie_bounds
+    from reid_ref.arrays import InputError
+    from reid_ref.labels import check_lists
 
     if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
@@ -228,9 +231,9 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
 
 def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
                       asked: list[Convention]) -> int:
-    from reid_ref import report
-    from reid_ref.evaluate import evaluate_distances
-    from reid_ref.validation import InputError
+    from reid_ref.report import tables as report
+    from reid_ref.evaluation.functions import evaluate_distances
+    from reid_ref.arrays import InputError
 
     if args.per_query is not None or args.ties or args.format not in ("table", "json"):
         raise InputError("--implementation: --per-query, --ties and other formats need the fast "
@@ -258,7 +261,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
 
 def _script_answers(args: argparse.Namespace, labels: tuple[Any, Labels, Labels],
                     convention: Convention) -> Iterator[tuple[str, tuple[float, Doubles]]]:
-    from reid_ref.scripts import run_octave, run_port
+    from reid_ref.analysis.implementations import run_octave, run_port
 
     if args.implementation in ("port", "all"):
         port = run_port(*labels, convention)

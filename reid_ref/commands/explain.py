@@ -8,9 +8,9 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.explain import Explanation, ListedImage
+    from reid_ref.analysis.explain import Explanation, ListedImage
     from reid_ref.files import ResultFile
-    from reid_ref.result import IndexLists
+    from reid_ref.labels import IndexLists
 
 WIDTH = 80
 
@@ -37,8 +37,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.conventions import CONVENTIONS
-    from reid_ref.explain import explain
-    from reid_ref.validation import InputError, check_choice
+    from reid_ref.analysis.explain import explain
+    from reid_ref.arrays import InputError, check_choice
 
     for option, name in (("--from", args.origin), ("--to", args.target)):
         check_choice(name, option, CONVENTIONS)
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(k: int, distances: Any, data: ResultFile, way: Explanation,
           lists: IndexLists | None) -> list[ListedImage]:
-    from reid_ref.explain import ranked_list
-    from reid_ref.roles import count_distractors
+    from reid_ref.analysis.explain import ranked_list
+    from reid_ref.labels import count_distractors
 
     return ranked_list(distances[k], data.query[k:k + 1], data.gallery, [way.origin, way.target],
                        lists=lists and lists.of_queries(slice(k, k + 1)),
@@ -154,7 +154,7 @@ def query_page(k: int, way: Explanation, data: ResultFile, listed: list[ListedIm
 
 def as_json(way: Explanation, data: ResultFile) -> dict[str, Any]:
     """Return the way as plain JSON values: from, to, steps, moved_most."""
-    from reid_ref.report import json_number
+    from reid_ref.report.tables import json_number
 
     def numbers(result: Any) -> dict[str, Any]:
         return {"mAP": json_number(result.mean_ap), "rank1": json_number(float(result.cmc[0])),

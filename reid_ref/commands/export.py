@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.files.writing import check_target, whole_files
-    from reid_ref.trec import write_trec
+    from reid_ref.files.trec import write_trec
 
     _check_prefix(args.output)
     paths = f"{args.output}.qrels", f"{args.output}.run"
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_prefix(prefix: str) -> None:
-    from reid_ref.validation import InputError
+    from reid_ref.arrays import InputError
 
     if prefix in ("", "-"):
         raise InputError(f"--output: expected the beginning of two file names, got {prefix!r}; "

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref import oxford
+    from reid_ref.protocols import oxford
 
     if not Path(args.ground_truth).is_dir():
         show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))

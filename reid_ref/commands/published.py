@@ -8,7 +8,7 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.published import Published
+    from reid_ref.analysis.published import Published
 
 WIDTH = 80
 
@@ -33,8 +33,8 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from reid_ref.published import by_key, find
-    from reid_ref.validation import InputError
+    from reid_ref.analysis.published import by_key, find
+    from reid_ref.arrays import InputError
 
     if args.key is None:
         rows = find(args.dataset, args.method)

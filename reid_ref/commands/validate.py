@@ -10,8 +10,10 @@ from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.files import ResultFile
-    from reid_ref.published import Published
-    from reid_ref.validate import Candidate, Figure, HitCounts, MapBounds, Validation
+    from reid_ref.analysis.published import Published
+    from reid_ref.analysis.figure import Figure
+    from reid_ref.analysis.possible import HitCounts, MapBounds
+    from reid_ref.analysis.reproduce import Candidate, Validation
 
 WIDTH = 80
 #: How many of those that do not reproduce the figure the table shows.
@@ -42,9 +44,10 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.conventions import CONVENTIONS
     from reid_ref.files import read_result
-    from reid_ref.published import by_key
-    from reid_ref.validate import RANKINGS, paper_figure, parse_figure, validate
-    from reid_ref.validation import InputError
+    from reid_ref.analysis.published import by_key
+    from reid_ref.analysis.figure import parse_figure
+    from reid_ref.analysis.reproduce import RANKINGS, paper_figure, validate
+    from reid_ref.arrays import InputError
 
     if (args.published is None) == (args.paper is None):
         raise InputError("--published, --paper: expected one of them, got "
@@ -72,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _warn_other_queries(paper: Published | None, data: ResultFile) -> None:
-    from reid_ref.validation import warn
+    from reid_ref.arrays import warn
 
     if paper is not None and paper.n_query and int(paper.n_query) != len(data.query):
         warn(f"{paper.key} is over {int(paper.n_query):,} queries of {paper.dataset}, this file "

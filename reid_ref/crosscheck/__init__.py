@@ -21,10 +21,12 @@ from reid_ref.crosscheck.defects import Evidence, recognise
 from reid_ref.crosscheck.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.crosscheck.matching import Match, best_matches, same_ranks
 from reid_ref.crosscheck.reasons import Reason, explain
-from reid_ref.result import Doubles, Labels, Result
-from reid_ref.stored import read_rows
-from reid_ref.validation import (
-    InputError, check_choice, check_distances, check_real_distances)
+from reid_ref.arrays import Doubles
+from reid_ref.labels import Labels
+from reid_ref.result import Result
+from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import InputError, check_choice, check_real_distances
+from reid_ref.labels import check_distances
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]
 

@@ -33,7 +33,7 @@ from reid_ref.crosscheck.adapters import load_adapter
 from reid_ref.crosscheck.foreign import (
     About, Answer, Arrays, Evaluator, Nonsense, describe, from_function, load_function,
     read_answer, text_of)
-from reid_ref.validation import InputError
+from reid_ref.arrays import InputError
 
 #: How much of what an evaluator prints in one call is kept, and the longest message, in bytes.
 KEPT_TEXT, LONGEST_MESSAGE = 2000, 2**30

@@ -17,8 +17,8 @@ from reid_ref.crosscheck.child import Outcome
 from reid_ref.crosscheck.foreign import MAX_RANK, Arrays
 from reid_ref.crosscheck.matching import Match
 from reid_ref.crosscheck.reasons import Reason
-from reid_ref.result import Doubles
-from reid_ref.validation import Integers
+from reid_ref.arrays import Doubles
+from reid_ref.arrays import Integers
 
 
 #: The orders of ties that are tried; None is numpy's default.

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
 from reid_ref.crosscheck.foreign import Answer, Arrays
-from reid_ref.evaluate import evaluate_conventions
-from reid_ref.result import Doubles, Result
-from reid_ref.roles import JUNK
-from reid_ref.validation import Integers
+from reid_ref.evaluation.functions import evaluate_conventions
+from reid_ref.arrays import Doubles
+from reid_ref.result import Result
+from reid_ref.labels import JUNK
+from reid_ref.arrays import Integers
 
 #: How near two numbers are, nearest first, with the reason why that still counts as equal.
 LEVELS = {

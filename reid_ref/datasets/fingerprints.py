@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from reid_ref.result import Labels
-from reid_ref.roles import count_distractors
-from reid_ref.validation import Integers, check_labels
+from reid_ref.labels import Labels
+from reid_ref.labels import count_distractors
+from reid_ref.arrays import Integers
+from reid_ref.labels import check_labels
 
 
 @dataclass(frozen=True)

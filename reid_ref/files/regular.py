@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from reid_ref.validation import InputError
+from reid_ref.arrays import InputError
 
 _KINDS = {
     stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",

@@ -19,7 +19,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reid_ref.validation import InputError
+from reid_ref.arrays import InputError
 
 PathLike = str | os.PathLike[str]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.validation import InputError, as_array
+from reid_ref.arrays import InputError, as_array
 
 Reals = npt.NDArray[np.floating[Any]]
 

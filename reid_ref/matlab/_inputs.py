@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.validation import InputError, Integers, as_integers
+from reid_ref.arrays import InputError, Integers, as_integers
 
 
 def index_list(value: Any, name: str) -> Integers:

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from reid_ref.matlab._inputs import camera_lists
 from reid_ref.matlab._values import divide, ismember, setdiff, unique
-from reid_ref.validation import Integers
+from reid_ref.arrays import Integers
 
 
 # compute_AP_multiCam.m:1-2 | function ap_multi = compute_AP_multiCam( ...

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from reid_ref.matlab._inputs import camera_lists
 from reid_ref.matlab._values import ismember, setdiff, unique
-from reid_ref.validation import Integers
+from reid_ref.arrays import Integers
 
 
 # compute_r1_multiCam.m:1-2 | function r1 = compute_r1_multiCam( ...

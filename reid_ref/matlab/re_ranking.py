@@ -9,7 +9,7 @@ from reid_ref.matlab._arithmetic import (
 from reid_ref.matlab._features import re_ranking_inputs
 from reid_ref.matlab._values import ismember, sort_ascending, unique
 from reid_ref.matlab.MahDist import MahDist
-from reid_ref.validation import Integers
+from reid_ref.arrays import Integers
 
 Singles = npt.NDArray[np.float32]
 

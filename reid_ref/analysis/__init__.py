@@ -1,0 +1,1 @@
+"""Questions about numbers: why two differ, whether a printed figure can be, what ties can do."""

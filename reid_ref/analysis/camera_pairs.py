@@ -1,0 +1,352 @@
+"""Scores of each pair of cameras: the query's, and that on which the identity is looked for.
+
+Aim: AP and Rank-1 of every query on every camera, their means for each pair of cameras, and the
+mean over pairs of different cameras. `evaluation` averages over all cameras at once, so one easy
+camera can hide a hard one.
+
+Conventions: distance, smaller is nearer; equal distances keep gallery order. To look for a query
+on one camera, the images of its identity on all other cameras are ignored. Two rules:
+
+plain
+    Label -1 is ignored. Any number of cameras. NaN where a camera has no image of the identity,
+    and everything else is counted. On the query's own camera all images of its identity are to
+    be found; a query that is in the gallery finds itself there, so look beside the diagonal.
+script
+    The doubles of compute_AP_multiCam.m, compute_r1_multiCam.m and draw_confusion_matrix.m, for
+    cameras 1 to 6. Different from `plain`, in this order:
+
+    1. Label -1 counts as a wrong image (scores fall where there are such images).
+    2. The nearest image is taken for the query itself, on the query's own camera: it is ignored,
+       and one image less is to be found. Where the query is not in the gallery, that is another
+       image, and the diagonal is wrong by it.
+    3. AP of 0 means nothing to find, and is left out of means; Rank-1 is -1 where only the query
+       itself is on its camera, -2 where another camera has nothing; both are left out. But a
+       camera of the query without any image of the identity has Rank-1 of 0, and counts.
+    4. One pair without a score makes the mean over pairs NaN, also one on the diagonal.
+
+    1 and 2 change scores, 3 and 4 which of them are averaged.
+
+Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features` and their answer
+`CameraPairs`; `heat_map`.
+
+Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` makes the means). `plain` is
+what layumi/2016_person_re-ID, evaluation, makes of the same two scripts, for any camera; but a
+query labelled -1, of which neither knows anything, has nothing to find here.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reid_ref import metrics
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import features_made_of, rank_features, row_blocks
+from reid_ref.ranking.rank import good_ranks
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.arrays import Doubles, read_only
+from reid_ref.labels import Labels
+from reid_ref.result import signature
+from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import InputError, Integers, check_choice, check_real_distances, warn
+from reid_ref.labels import check_distances, check_feature_shapes, check_labels
+
+#: Rule to what it is.
+RULES = {
+    "plain": "label -1 ignored, any cameras, every score counted",
+    "script": "the doubles of the multi-camera scripts, cameras 1 to 6",
+}
+#: Rule to what its ranks ignore, for every camera alike.
+IGNORED: dict[str, tuple[str, ...]] = {"plain": ("label -1",), "script": ()}
+SCRIPT_CAMERAS = 6
+
+
+@dataclass(frozen=True)
+class CameraPairs:
+    """Scores of n cameras; rows of matrices are the query's camera.
+
+    Parameters
+    ----------
+    rule : str
+        "plain" or "script".
+    cameras : int64, shape (n,)
+        Every camera of query or gallery, ascending; with "script" always 1 to 6.
+    ap, rank1 : float64, shape (n_query, n)
+        Of every query on every camera, in [0, 1]. Nothing to find: NaN with "plain"; with
+        "script" 0 in `ap`, -1 or -2 in `rank1`.
+    ap_matrix, rank1_matrix : float64, shape (n, n)
+        Means over queries, NaN of none.
+    ap_count, rank1_count : int64, shape (n, n)
+        Queries in each mean.
+    mean_ap, mean_rank1 : float
+        Mean over the pairs of different cameras: with "plain" over those that have a score, with
+        "script" (sum - trace) / 30, NaN as soon as one of the 36 has none.
+    signature : str
+        Everything that could change the numbers, the version last.
+    """
+
+    rule: str
+    cameras: Integers
+    ap: Doubles
+    rank1: Doubles
+    ap_matrix: Doubles
+    rank1_matrix: Doubles
+    ap_count: Integers
+    rank1_count: Integers
+    mean_ap: float
+    mean_rank1: float
+    signature: str
+
+    def __post_init__(self) -> None:
+        for name in ("cameras", "ap", "rank1", "ap_matrix", "rank1_matrix", "ap_count",
+                     "rank1_count"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "plain",
+                 *surplus: Any) -> CameraPairs:
+    """Score every query on every camera, and every pair of cameras.
+
+    Parameters
+    ----------
+    distances : array_like, shape (n_query, n_gallery)
+        Smaller is nearer; any real dtype; NaN is farthest. An array, a memory map, a dataset of
+        an open HDF5 file, a dask array.
+    query, gallery : Labels
+        With "script", cameras 1 to 6.
+    rule : {"plain", "script"}
+        As told at the top of this module.
+    *surplus
+        Refused: other evaluators take identities and cameras as four arrays.
+
+    Returns
+    -------
+    CameraPairs
+
+    Raises
+    ------
+    InputError
+        Wrong shape, complex distances, an unknown rule, a camera outside 1 to 6 with "script".
+
+    Warns
+    -----
+    UserWarning
+        All images are on one camera.
+
+    Examples
+    --------
+    The only image on camera 2 is nearest, that on camera 3 comes after a wrong one:
+
+    >>> query, gallery = Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
+    >>> pairs = camera_pairs([[.1, .2, .3]], query, gallery)
+    >>> pairs.cameras, pairs.ap, pairs.rank1
+    (array([1, 2, 3]), array([[ nan, 1.  , 0.25]]), array([[nan,  1.,  0.]]))
+    >>> pairs.mean_ap, pairs.mean_rank1
+    (0.625, 0.5)
+    """
+    check_labels(query, gallery, surplus)
+    distances = check_distances(distances, query, gallery)
+    check_real_distances(distances)
+    return camera_pairs_blocks(row_blocks(distances), query, gallery, rule)
+
+
+def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
+                        rule: str = "plain") -> CameraPairs:
+    """Do the same with distances that come in blocks of queries, in order.
+
+    Parameters
+    ----------
+    blocks : iterable of array_like, shape (n_block, n_gallery)
+        As many rows in all as there are queries; one block is in memory at a time.
+    query, gallery, rule
+        As for `camera_pairs`.
+
+    Returns
+    -------
+    CameraPairs
+
+    Raises
+    ------
+    InputError
+        As for `camera_pairs`.
+
+    Examples
+    --------
+    >>> query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
+    >>> camera_pairs_blocks([[[.1, .2, .3]], [[.1, .2, .3]]], query, gallery).rank1
+    array([[nan,  1.,  0.],
+           [nan,  0., nan]])
+    """
+    check_labels(query, gallery)
+    check_choice(rule, "rule", RULES)
+    cameras = _cameras(query, gallery, rule)
+    ranks = []
+    dtypes: set[np.dtype[Any]] = set()
+    done = 0
+    for block in blocks:
+        rows = slice(done, done + len(block))
+        part = Labels(query.identity[rows], query.camera[rows])
+        block = check_distances(block, part, gallery)
+        check_real_distances(block)
+        ranks.append(good_ranks(read_rows(block), part, gallery, IGNORED[rule]))
+        dtypes.add(block.dtype)
+        done += len(block)
+    if done != len(query):
+        raise InputError(f"blocks: expected {len(query)} rows in all, one for each query, "
+                         f"got {done}")
+    made_of = {"distances": "+".join(sorted(map(str, dtypes)))}
+    return _pairs(concatenate(ranks), query, gallery, cameras, rule, made_of)
+
+
+def camera_pairs_features(query_features: Any, gallery_features: Any, query: Labels,
+                          gallery: Labels, metric: str = "euclidean", normalize: bool = True,
+                          rule: str = "plain", *,
+                          max_memory: int | str | None = None) -> CameraPairs:
+    """Do the same with features, ranked by exact distances as `reid_ref.evaluate` ranks them.
+
+    Parameters
+    ----------
+    query_features, gallery_features, query, gallery, metric, normalize, max_memory
+        As for `reid_ref.evaluate`.
+    rule
+        As for `camera_pairs`.
+
+    Returns
+    -------
+    CameraPairs
+
+    Raises
+    ------
+    InputError
+        As for `reid_ref.evaluate` and `camera_pairs`.
+
+    Examples
+    --------
+    >>> query, gallery = Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
+    >>> pairs = camera_pairs_features([[1., 0.]], [[1., 0.], [3., 1.], [1., 1.]], query, gallery)
+    >>> pairs.rank1
+    array([[nan,  1.,  0.]])
+    >>> pairs.signature.split("|")[:4]
+    ['rule:plain', 'metric:euclidean', 'normalize:yes', 'features:float64']
+    """
+    check_labels(query, gallery)
+    check_choice(metric, "metric", METRICS)
+    check_choice(rule, "rule", RULES)
+    query_features, gallery_features = check_feature_shapes(
+        query_features, gallery_features, query, gallery)
+    cameras, ignored = _cameras(query, gallery, rule), IGNORED[rule]
+    ranks = rank_features(query_features, gallery_features, query, gallery, [ignored], metric,
+                          normalize, max_memory=max_memory)
+    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    return _pairs(ranks[ignored], query, gallery, cameras, rule, made_of)
+
+
+def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
+           rule: str, made_of: dict[str, str]) -> CameraPairs:
+    ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
+    ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
+                               (~np.isnan(ap), ~np.isnan(rank1)))
+    row = np.searchsorted(cameras, query.camera)
+    ap_matrix, ap_count = _means(ap, ap_counts, row)
+    rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
+    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
+                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
+                       signature({"rule": rule, **made_of}, query, gallery))
+
+
+def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
+    cameras: Integers = np.union1d(query.camera, gallery.camera)
+    if len(cameras) == 1:
+        warn(f"query, gallery: all images are on camera {cameras[0]}, so there is no pair of "
+             "different cameras; give each camera its own number")
+    if rule != "script":
+        return cameras
+    for name, labels in (("query", query), ("gallery", gallery)):
+        outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
+        if outside.size:
+            raise InputError(
+                f"{name}: expected cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera "
+                f"scripts have, got {labels.camera[outside[0]]} at index {outside[0]}; renumber "
+                "the cameras, or take the rule 'plain', which knows any")
+    return np.arange(1, SCRIPT_CAMERAS + 1)
+
+
+def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
+            rule: str) -> tuple[Doubles, Doubles]:
+    """Return AP and Rank-1 of all queries on all cameras.
+
+    Everything follows from one number of each image of the query's identity: how many wrong
+    images come before it. They do not depend on the camera looked at; its rank there is that
+    number and its own place among the images of that camera.
+    """
+    shape = len(query), len(cameras)
+    wrong = ranks.rank - ranks.nth
+    cell = ranks.query * shape[1] + np.searchsorted(cameras, gallery.camera[ranks.image])
+    n_good = np.bincount(cell, minlength=shape[0] * shape[1])
+    if rule == "plain":
+        pairs = _ranks_in_cells(cell, wrong, n_good)
+        ap = metrics.average_precision_trapezoid(pairs)
+        rank1 = np.where(n_good > 0, metrics.accuracy_at(pairs, 1), np.nan)
+        return ap.reshape(shape), rank1.reshape(shape)
+
+    # On the query's own camera the nearest image is ignored: one of its identity or a wrong one.
+    own = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
+    is_own = cell == own[ranks.query]
+    is_nearest = ranks.rank == 1
+    nearest_is_wrong = 1 - np.bincount(ranks.query[is_nearest], minlength=shape[0])
+    wrong = wrong - is_own * nearest_is_wrong[ranks.query]
+    there = ~(is_own & is_nearest)
+    n_good[own] -= 1
+    pairs = _ranks_in_cells(cell[there], wrong[there], n_good)
+    ap = np.nan_to_num(metrics.average_precision_trapezoid(pairs), nan=0.0)
+    rank1 = np.where(n_good > 0, metrics.accuracy_at(pairs, 1), -2)
+    rank1[own[n_good[own] == 0]] = -1
+    rank1[own[(n_good[own] < 0) & (ranks.found + nearest_is_wrong < len(gallery))]] = 0
+    return ap.reshape(shape), rank1.reshape(shape)
+
+
+def _ranks_in_cells(cell: Integers, wrong: Integers, n_good: Integers) -> GoodRanks:
+    """Return ranks with one cell (query and camera) in the place of a query.
+
+    Parameters
+    ----------
+    cell, wrong : int64, shape (n_image,)
+        Cell of each good image, and the wrong ones before it; ascending within a cell.
+    n_good : int64, shape (n_cell,)
+        Images to find; where a cell holds more, its walk ends before them.
+    """
+    order = np.argsort(cell, kind="stable")
+    cell, wrong = cell[order], wrong[order]
+    held = np.bincount(cell, minlength=len(n_good))
+    nth = np.arange(1, len(cell) + 1) - np.repeat(np.cumsum(held) - held, held)
+    inside = nth <= n_good[cell]
+    cell, rank = cell[inside], (wrong + nth)[inside]
+    found = np.bincount(cell, minlength=len(n_good))
+    first_match = np.zeros_like(n_good)
+    first_match[cell[::-1]] = rank[::-1]
+    return GoodRanks(
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=np.full_like(rank, -1),
+        found=found, n_good=n_good, n_junk=np.zeros_like(n_good), n_kept=np.ones_like(n_good),
+        first_match=first_match)
+
+
+def _means(scores: Doubles, counts: Any, row: Integers) -> tuple[Doubles, Integers]:
+    """Return the mean of the scores that count, and their number, by the query's camera."""
+    n = scores.shape[1]
+    cell = (row[:, np.newaxis] * n + np.arange(n))[counts]
+    # bincount adds one after another, in order of queries, as the script does.
+    total = np.bincount(cell, weights=scores[counts], minlength=n * n)
+    count = np.bincount(cell, minlength=n * n)
+    with np.errstate(invalid="ignore"):
+        return (total / count).reshape(n, n), count.reshape(n, n)
+
+
+def _off_diagonal(matrix: Doubles, rule: str) -> float:
+    n = len(matrix)
+    if rule == "script":  # column by column, as MATLAB sums
+        total, trace = np.cumsum(matrix.T.ravel())[-1], np.cumsum(np.diag(matrix))[-1]
+        return float((total - trace) / (n * (n - 1)))
+    pairs = matrix[~np.eye(n, dtype=bool)]
+    return metrics.mean_in_order(pairs[~np.isnan(pairs)])

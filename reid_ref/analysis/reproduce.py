@@ -1,0 +1,219 @@
+"""A published figure against a result file: which convention gives it, and can it be at all?
+
+Aim: given the ranking and the printed digits, name every convention and metric that
+reproduces them, show which come closest, and say when no ranking of these labels could.
+
+Conventions: a printed figure is percent and stands for every number that rounds to it; a tie
+counts for both neighbours, because which of them a program prints depends on its rounding rule
+and on binary noise. Of features the ranking is judged in three ways: normalised (cosine,
+Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
+features is the first again.
+
+Contents: `validate`, `paper_figure`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reid_ref.conventions import (
+    CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions)
+from reid_ref.analysis.figure import Figure, agreement
+from reid_ref.analysis.possible import HitCounts, MapBounds, possible
+from reid_ref.labels import JUNK
+from reid_ref.arrays import each_warning_once
+
+if TYPE_CHECKING:
+    from reid_ref.files import ResultFile
+    from reid_ref.analysis.published import Published
+    from reid_ref.result import Result
+
+#: How features are compared: name, metric, divided by their norm.
+RANKINGS = {
+    "normalised": ("euclidean", True),
+    "Euclidean": ("euclidean", False),
+    "dot": ("dot", False),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Numbers that one or several ways to evaluate agree on, to the last bit.
+
+    Parameters
+    ----------
+    ways : tuple of (str, str, str)
+        Ranking (a key of `RANKINGS`, or "distances"), convention and signature of each.
+    rank1, mean_ap : float
+        In [0, 1]; mAP may be NaN.
+    match : {"rounded", "truncated", "no"}
+        How the printed digits follow from the numbers, the worse of the two.
+    difference : float
+        The larger of the differences to the printed figures, in points of percent.
+    """
+
+    ways: tuple[tuple[str, str, str], ...]
+    rank1: float
+    mean_ap: float
+    match: str
+    difference: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """All that is known about a printed figure and a result file.
+
+    Parameters
+    ----------
+    figure : Figure
+    candidates : tuple of Candidate
+        Those that reproduce it first, then by difference.
+    left_out : dict of str to str
+        Conventions that were not tried, with the reason.
+    hit_counts : tuple of HitCounts
+        Over all queries, and over those with a good image where they are fewer.
+    bounds : tuple of MapBounds
+        Empty if Rank-1 is impossible, or if bounds are not known.
+    no_bounds : str
+        Why `bounds` is empty.
+    """
+
+    figure: Figure
+    candidates: tuple[Candidate, ...]
+    left_out: dict[str, str]
+    hit_counts: tuple[HitCounts, ...]
+    bounds: tuple[MapBounds, ...]
+    no_bounds: str
+
+    @property
+    def reproduced(self) -> bool:
+        """Some convention gives the printed digits, rounded."""
+        return any(candidate.match == "rounded" for candidate in self.candidates)
+
+
+def paper_figure(row: Published) -> Figure:
+    """Return the figure of a row of the built-in table.
+
+    Examples
+    --------
+    >>> from reid_ref.analysis.published import by_key
+    >>> str(paper_figure(by_key("market1501/bagtricks-resnet50")))
+    'Rank-1 94.5, mAP 85.9'
+    """
+    return Figure(*(Decimal(text) if text else None for text in (row.rank1, row.mAP)))
+
+
+def validate(data: ResultFile, figure: Figure,
+             conventions: Iterable[str | Convention] | None = None, *, label_minus_1: str = "",
+             progress: Callable[[int], object] | None = None) -> Validation:
+    """Compare a printed figure with every convention and metric, and with what is possible.
+
+    Parameters
+    ----------
+    data : ResultFile
+        What `reid_ref.files.read_result` returns.
+    figure : Figure
+    conventions : iterable of str or Convention, optional
+        Default: all but those in `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where
+        an image is labelled -1.
+    label_minus_1 : {"", "loaded", "not loaded"}
+        Whether the code behind the figure loaded images labelled -1, where known (a column of
+        the built-in table). "not loaded": the default leaves out whatever ranks them, and bounds
+        are those without them.
+    progress : callable, optional
+        Called with the number of queries done after each block, for each ranking anew.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
+
+    Warns
+    -----
+    UserWarning
+        As those, each message once.
+
+    Examples
+    --------
+    >>> from reid_ref.files import ResultFile
+    >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
+    ...                   np.array([[.1, .2, .3]]), {})
+    >>> found = validate(data, parse_figure("100/83.3"), ["matlab", "torchreid"])
+    >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
+    (True, ['torchreid'])
+    """
+    query, gallery = data.query, data.gallery
+    if conventions is None:
+        is_there = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
+        left_out = _left_out(is_there, label_minus_1)
+        conventions = [name for name in CONVENTIONS if name not in left_out]
+    else:
+        left_out = {}
+    if label_minus_1 == "not loaded":
+        query, gallery = (labels[labels.identity != JUNK] for labels in (query, gallery))
+    # NaN is not equal to itself; its text is.
+    numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    with each_warning_once():
+        for ranking, results in _results(data, find_conventions(conventions), progress):
+            for name, result in results.items():
+                same = repr(float(result.cmc[0])), repr(float(result.mean_ap))
+                numbers.setdefault(same, []).append((ranking, name, result.signature))
+    candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
+                  for (rank1, mean_ap), ways in numbers.items()]
+    order = ("rounded", "truncated", "no")
+    candidates.sort(key=lambda one: (order.index(one.match), one.difference))
+    return Validation(figure, tuple(candidates), left_out,
+                      *possible(figure, query, gallery))
+
+
+def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
+    """Return what is not tried by default, with the reason.
+
+    `is_there`: an image of the file is labelled -1.
+    """
+    left_out = dict(NOT_IN_ALL)
+    if not is_there:
+        return left_out
+    for name, function in FUNCTIONS.items():
+        if name not in NOT_IN_ALL:
+            del left_out[function]
+    if label_minus_1 == "not loaded":
+        left_out.update({
+            name: "ranks images labelled -1, which the code behind this figure does not load"
+            for name, one in CONVENTIONS.items()
+            if name not in left_out and "label -1" not in one.not_ranked})
+    return left_out
+
+
+def _results(data: ResultFile, names: list[Convention],
+             progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
+    from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
+
+    labels = data.query, data.gallery
+    if data.distances is not None:
+        yield "distances", evaluate_conventions(
+            data.distances, *labels, names, progress=progress)
+        return
+    for ranking, (metric, normalize) in RANKINGS.items():
+        yield ranking, evaluate_features(
+            data.query_features, data.gallery_features, *labels, names, metric, normalize,
+            progress=progress)
+
+
+def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],
+               figure: Figure) -> Candidate:
+    pairs = [(value, printed) for value, printed in (
+        (rank1, figure.rank1), (mean_ap, figure.mean_ap)) if printed is not None]
+    matches = {agreement(value, printed) for value, printed in pairs}
+    match = next(name for name in ("no", "truncated", "rounded") if name in matches)
+    differences = [abs(100 * value - float(printed)) for value, printed in pairs]
+    return Candidate(ways, rank1, mean_ap, match,
+                     np.inf if np.isnan(differences).any() else max(differences))

@@ -1,0 +1,18 @@
+"""What is handed in, as arrays: one error, conversions, checks, rows that stay in files, memory.
+
+A wrong input gets one clear sentence that names the argument, says what was expected, what came,
+and the way out. Checks run once, at the door; the rooms behind trust what they are given.
+"""
+from reid_ref.arrays.checks import (
+    check_distinct, check_finite_rows, check_known_shape, check_numeric_matrix,
+    check_real_distances, check_same_length, is_stored, stored_or_array)
+from reid_ref.arrays.convert import (
+    Doubles, Integers, as_array, as_integers, as_vector, read_only)
+from reid_ref.arrays.errors import InputError, check_choice, each_warning_once, warn
+
+__all__ = [
+    "Doubles", "InputError", "Integers", "as_array", "as_integers", "as_vector", "check_choice",
+    "check_distinct", "check_finite_rows", "check_known_shape", "check_numeric_matrix",
+    "check_real_distances", "check_same_length", "each_warning_once", "is_stored", "read_only",
+    "stored_or_array", "warn",
+]

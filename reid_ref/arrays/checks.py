@@ -1,0 +1,98 @@
+"""Checks of arrays by themselves: shapes, dtypes, NaN, whole numbers that come twice."""
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays.convert import Integers, as_array, as_integers
+from reid_ref.arrays.errors import InputError
+
+
+def check_distinct(value: Any, name: str) -> Integers:
+    """Return `value` as whole numbers, each there once; it may be empty."""
+    numbers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
+    values, counts = np.unique(numbers, return_counts=True)
+    if len(values) < len(numbers):
+        raise InputError(f"{name}: expected each image once, got {values[counts > 1][0]} "
+                         f"{counts.max()} times")
+    return numbers
+
+
+def check_same_length(n_identity: int, n_camera: int,
+                      names: tuple[str, str] = ("identity", "camera"),
+                      n_images: Collection[int] = ()) -> None:
+    """Check that every image has one identity and one camera.
+
+    Parameters
+    ----------
+    n_identity, n_camera : int
+    names : tuple of str
+        Theirs, for the message.
+    n_images : collection of int
+        How many images there may be, where features or distances tell it.
+
+    Raises
+    ------
+    InputError
+        Names the one that does not fit the number of images, or both.
+    """
+    if n_identity == n_camera:
+        return
+    for name, one, other in ((names[0], n_identity, n_camera), (names[1], n_camera, n_identity)):
+        if one not in n_images and other in n_images:
+            raise InputError(f"{name}: expected {other} entries, one for each image, got {one}")
+    raise InputError(f"{', '.join(names)}: expected one of each for every image, got "
+                     f"{n_identity} and {n_camera}")
+
+
+def is_stored(value: Any) -> bool:
+    """Tell a dataset on disk, of h5py or zarr, or a dask array: read by its rows."""
+    return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
+
+
+def check_known_shape(value: Any, name: str) -> None:
+    """Refuse an array of Dask that does not know how many rows it has."""
+    if any(size != size for size in value.shape or ()):
+        raise InputError(f"{name}: expected chunks of known sizes, got shape {value.shape}; call "
+                         f"{name}.compute_chunk_sizes() first")
+
+
+def stored_or_array(value: Any, name: str) -> Any:
+    if not is_stored(value):
+        return as_array(value, name)
+    check_known_shape(value, name)
+    return value
+
+
+def check_real_distances(distances: npt.NDArray[Any]) -> None:
+    """Refuse complex distances, which only the port orders as MATLAB does."""
+    if distances.dtype.kind == "c":
+        raise InputError(
+            f"distances: expected real numbers, got dtype {distances.dtype}; complex distances "
+            "come from the root of a tiny negative square. Use reid_ref.matlab.evaluation, "
+            "which orders them as MATLAB does, or clamp the squares at 0")
+
+
+def check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
+    if array.ndim != 2:
+        raise InputError(f"{name}: expected {what}, got {array.ndim}-D shape {array.shape}")
+    if array.dtype.kind not in "fciub":
+        raise InputError(f"{name}: expected numbers, got dtype {array.dtype}")
+
+
+def check_finite_rows(array: npt.NDArray[Any], name: str, first_row: int = 0) -> None:
+    """Refuse NaN and Inf, naming the first row that has one."""
+    if array.dtype.kind != "f":
+        return
+    step = 4096
+    for start in range(0, len(array), step):
+        finite = np.isfinite(array[start:start + step]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            kind = "NaN" if np.isnan(array[row]).any() else "Inf"
+            raise InputError(
+                f"{name}: expected finite numbers, got {kind} in row {first_row + row}; "
+                "look at how that image was read or normalised")

@@ -1,0 +1,167 @@
+"""Whatever has numbers, as numpy arrays: lists, tensors, columns of labels."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays.errors import InputError
+
+
+Integers = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+
+
+def as_array(value: Any, name: str) -> npt.NDArray[Any]:
+    """Return `value` as a numpy array, sharing its memory where numpy can.
+
+    Taken: arrays, nested lists, whatever has ``__array__`` (torch tensors in main memory) or
+    only ``__dlpack__``, and lists of these. A tensor that requires grad is detached; bfloat16
+    and float8, which numpy lacks, are widened to float32, which changes no value. No library is
+    imported for this: what these tensors can do is asked of them.
+
+    Raises
+    ------
+    InputError
+        Masked entries, rows of different length, memory of an accelerator (the device is named),
+        or whatever else numpy cannot read.
+    """
+    masked = _count_masked(value)
+    if masked:
+        raise InputError(
+            f"{name}: expected an array without masked entries, got {masked:,} of them; leave "
+            "out these images, or pass .filled(value) of the masked array")
+    if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
+        value = [as_array(one, f"{name}[{k}]") for k, one in enumerate(value)]
+    try:
+        array = _read_array(value)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        kind, device = type(value).__name__, _accelerator(value)
+        if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
+            message = ("an array, got rows of different length; every row needs the same number "
+                       "of entries")
+        elif device:
+            way_out = (f"{name}.cpu()" if hasattr(value, "cpu") else
+                       f"{name}.get()" if hasattr(value, "get") else "a copy in main memory")
+            message = f"an array in main memory, got a {kind} on device {device}; pass {way_out}"
+        else:
+            reason = str(error).partition("\n")[0].rstrip(".")
+            message = (f"an array, got a {kind} that numpy cannot read ({reason}); pass a dense "
+                       "numpy array or a dense tensor in main memory")
+        raise InputError(f"{name}: expected {message}") from None
+    return array.astype(np.float32) if _numpy_lacks(array.dtype) else array
+
+
+#: DLPack's numbers of devices whose memory numpy reads: CPU, and the host's share of CUDA
+#: and ROCm memory.
+_MAIN_MEMORY = {1, 3, 11, 13}
+
+
+def _count_masked(value: Any) -> int:
+    """Count the masked entries of a masked array, or of those in a list: numpy drops the mask."""
+    if isinstance(value, np.ma.MaskedArray):
+        return int(np.count_nonzero(value.mask))
+    if not isinstance(value, (list, tuple)) or not len(value):
+        return 0
+    if not any(isinstance(value[k], (list, tuple, np.ma.MaskedArray)) for k in (0, -1)):
+        return 0     # numbers: a long list of them is not looked through
+    return sum(map(_count_masked, value))
+
+
+def _is_foreign(value: Any) -> bool:
+    return (hasattr(value, "__array__") or hasattr(value, "__dlpack__")) and not isinstance(
+        value, (np.ndarray, np.generic))
+
+
+def _numpy_lacks(dtype: Any) -> bool:
+    return str(dtype).rpartition(".")[2].startswith(("bfloat16", "float8"))
+
+
+def _accelerator(value: Any) -> str:
+    """Return the name of the device that holds `value`, or "" if that is main memory."""
+    device = str(getattr(value, "device", ""))
+    if not device and hasattr(value, "__dlpack_device__"):
+        kind, number = value.__dlpack_device__()
+        device = "" if int(kind) in _MAIN_MEMORY else f"{number} of DLPack type {int(kind)}"
+    return "" if "cpu" in device.lower() else device
+
+
+def _read_array(value: Any) -> npt.NDArray[Any]:
+    """Return what numpy makes of `value`; the errors are those of whoever made it."""
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        if _accelerator(value):
+            raise BufferError("not in main memory")
+        shared: npt.NDArray[Any] = np.from_dlpack(value)
+        return shared
+    if getattr(value, "requires_grad", False) is True:
+        value = value.detach()
+    if (hasattr(value, "float") and _numpy_lacks(getattr(value, "dtype", ""))
+            and not _accelerator(value)):
+        value = value.float()
+    return np.asarray(value)
+
+
+def as_vector(value: Any, name: str) -> npt.NDArray[Any]:
+    """Return `value` as a 1-D array; a single row or column counts as a vector."""
+    array = as_array(value, name)
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise InputError(
+            f"{name}: expected a vector (n,), (n, 1) or (1, n), got shape {array.shape}; "
+            "pass one number per image")
+    return array
+
+
+def as_integers(value: Any, name: str) -> Integers:
+    """Return `value` as a 1-D int64 array: any integer dtype, or floats that are integral.
+
+    Raises
+    ------
+    InputError
+        Not a vector, not numbers, a number that is not integral (its place is named), or a float
+        so large that its dtype lacks whole numbers beside it: other labels may have become it.
+    """
+    array = as_vector(value, name)
+    if array.dtype.kind == "f":
+        _check_exact(array, name)
+        array = array.astype(np.float64)
+        bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
+        if bad.size:
+            raise InputError(
+                f"{name}: expected whole numbers, got {array[bad[0]]!s} at index {bad[0]}; "
+                "labels and cameras are integers")
+        bad = np.flatnonzero(np.abs(array) >= 2.0**63)
+    elif array.dtype.kind == "u":
+        bad = np.flatnonzero(array > np.iinfo(np.int64).max)
+    elif array.dtype.kind in "ib":
+        bad = np.zeros(0, dtype=np.int64)
+    else:
+        raise InputError(
+            f"{name}: expected whole numbers, got dtype {array.dtype}; "
+            "map names to integers first, e.g. numpy.unique(names, return_inverse=True)[1]")
+    if bad.size:
+        raise InputError(
+            f"{name}: {array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer; "
+            "renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+    return array.astype(np.int64)
+
+
+def _check_exact(array: npt.NDArray[Any], name: str) -> None:
+    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where they lack whole numbers."""
+    digits = min(np.finfo(array.dtype).nmant, 52) + 1
+    size = np.abs(array.astype(np.float64))
+    bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
+    if bad.size:
+        raise InputError(
+            f"{name}: expected whole numbers below 2^{digits} in {array.dtype}, got "
+            f"{int(array[bad[0]])} at index {bad[0]}; beyond it different labels become one: "
+            "save them as int64")
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a copy that cannot be written to, nor made so: it is a view of a locked array."""
+    copy: npt.NDArray[Any] = np.array(array)
+    copy.flags.writeable = False
+    return copy[:]

@@ -1,0 +1,44 @@
+"""What is wrong with what came: one error, and warnings."""
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+
+
+class InputError(ValueError):
+    """Input that cannot be evaluated; the message says what is wrong and the way out."""
+
+
+def warn(message: str) -> None:
+    """Warn of legal but hollow input, pointing at the first caller outside this package."""
+    package = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+@contextlib.contextmanager
+def each_warning_once() -> Iterator[None]:
+    """Several evaluations of one file need not say the same thing several times."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        warn(text)
+
+
+def check_choice(value: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, listing the known ones and the nearest."""
+    names = list(known)
+    if not isinstance(value, (str, int, float, type(None))):
+        raise InputError(f"{name}: expected one of {', '.join(names)}, "
+                         f"got {type(value).__name__}")
+    if value not in names:
+        near = difflib.get_close_matches(str(value), names, n=1)
+        raise InputError(f"{name}: unknown {value!r}; known: {', '.join(names)}"
+                         + (f". Did you mean {near[0]!r}?" if near else ""))

@@ -1,0 +1,79 @@
+"""How much memory to work in."""
+from __future__ import annotations
+
+import re
+import resource
+
+from reid_ref.arrays import InputError
+
+#: Bytes to work in where that much is free.
+DEFAULT = 256 * 2**20
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
+    """Return a size in bytes: a number, or text with K, M, G or T; None is the default.
+
+    Raises
+    ------
+    InputError
+        Not a size, or none.
+
+    Examples
+    --------
+    >>> bytes_of("512M"), bytes_of("1.5 GiB"), bytes_of(4096)
+    (536870912, 1610612736, 4096)
+    """
+    if max_memory is None:
+        return min(DEFAULT, max(free_bytes() // 4, 2**20))
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([KMGT]?)(?:i?B)?\s*", str(max_memory),
+                         re.IGNORECASE)
+    size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
+    if not 1 <= size < 2**63 or isinstance(max_memory, bool):
+        raise InputError(f"{name}: expected a size such as 512M or 2G, got "
+                         f"{repr(max_memory)[:40]}")
+    return int(size)
+
+
+def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
+    """Refuse to read what cannot be held.
+
+    Raises
+    ------
+    InputError
+        It takes more bytes than can be had.
+    """
+    free = free_bytes()
+    if n_bytes > free:
+        raise InputError(
+            f"{where}: expected numbers that fit in memory, got {what}: "
+            f"{n_bytes / 2**30:,.1f} GiB where {free / 2**30:,.1f} are free; {way_out}")
+
+
+def free_bytes() -> int:
+    """Return the bytes that can be had without swapping, within the limit of this process."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    free = _available()
+    if limit == resource.RLIM_INFINITY:
+        return free
+    return min(free, max(limit - _held(), 0))
+
+
+def _available() -> int:
+    """Return what the system can give; a lot where it does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
+    except OSError:
+        found = None
+    return 1024 * int(found[1]) if found else 4 * DEFAULT
+
+
+def _held() -> int:
+    """Return the address space of this process; nothing where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0

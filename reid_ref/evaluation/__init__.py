@@ -1,0 +1,1 @@
+"""The one path from what the user has to a `Result`: rank, count, summarise."""

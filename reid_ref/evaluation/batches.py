@@ -1,0 +1,358 @@
+"""Batches in, one `Result` out: the last step of a validation loop.
+
+Aim: the numbers of `evaluate` for those who see their images batch by batch, in one process or
+in several. Features are kept as they come and put together once, so the numbers are those of
+`evaluate` on the whole arrays: the same doubles, however the images were cut into batches.
+
+Contents: `Evaluator`.
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.conventions import Convention, find_convention
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.functions import evaluate
+from reid_ref.labels import Labels
+from reid_ref.result import Result
+from reid_ref.arrays import (
+    InputError, Integers, as_array, as_integers, check_choice, check_same_length)
+
+#: What `Evaluator.state` returns.
+State = dict[str, npt.NDArray[Any]]
+
+
+#: The two kinds of images.
+SIDES = ("query", "gallery")
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Images of one side, checked; nothing writes to its arrays."""
+
+    features: npt.NDArray[Any]
+    labels: Labels
+    index: Integers | None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, chosen: npt.NDArray[Any]) -> _Batch:
+        """Return a copy of some of the images."""
+        return _Batch(self.features[chosen],
+                      Labels(self.labels.identity[chosen], self.labels.camera[chosen]),
+                      None if self.index is None else self.index[chosen])
+
+
+class Evaluator:
+    """Collect batches of features and labels; evaluate them at the end.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "cosine", "dot"}
+    normalize : bool
+    convention : str or Convention
+        All three as in `evaluate`.
+
+    Raises
+    ------
+    InputError
+        An unknown name.
+
+    Notes
+    -----
+    Without ``index``, images stand in the order in which they came: batch by batch, and after a
+    merge process by process, as given. The order of the gallery matters only for images at
+    equal distance.
+
+    A sampler that deals a dataset out to several processes (torch's ``DistributedSampler``)
+    repeats some images, so that all processes get equally many. They would count twice. Pass
+    ``index``, the place of each image in its dataset: repeated images are left out, and images
+    stand in the order of the dataset, whatever the number of processes.
+
+    In a loop over several processes, where every process made an evaluator with the same
+    settings (``torch.distributed`` as ``dist``)::
+
+        states = [None] * dist.get_world_size()
+        dist.all_gather_object(states, evaluator.state())
+        result = Evaluator.from_states(states).compute()
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> identity, camera = np.arange(12) % 4, np.arange(12) // 4
+    >>> features = np.eye(4)[identity] + 0.8 * rng.standard_normal((12, 4))
+    >>> evaluator = Evaluator()
+    >>> evaluator.update(features[:4], identity[:4], camera[:4], query=True)
+    >>> for k in (4, 7, 10):
+    ...     batch = slice(k, k + 3)
+    ...     evaluator.update(features[batch], identity[batch], camera[batch], query=False)
+    >>> result = evaluator.compute()
+    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    (0.5396, 0.5)
+    """
+
+    def __init__(self, metric: str = "euclidean", normalize: bool = True,
+                 convention: str | Convention = "matlab") -> None:
+        check_choice(metric, "metric", METRICS)
+        self.metric = metric
+        self.normalize = bool(normalize)
+        self.convention = find_convention(convention)
+        self._batches: dict[str, list[_Batch]] = {side: [] for side in SIDES}
+
+    def update(self, features: Any, identity: Any, camera: Any, *, query: Any,
+               index: Any = None) -> None:
+        """Add a batch of images, of any size; it is copied.
+
+        Parameters
+        ----------
+        features : array_like, shape (n, d)
+            One row an image: an array, a tensor in main memory, a nested list. Kept in its
+            dtype; `compute` joins the batches of a side as ``numpy.concatenate`` does.
+        identity, camera : array_like, shape (n,)
+        query : bool, or array_like of bool, shape (n,)
+            Whether the images are queries (True) or gallery (False).
+        index : array_like of int, shape (n,), optional
+            Place of each image in its dataset. Of the queries with the same index only the
+            first counts, silently, and so of the gallery; the two may be datasets of their own,
+            both numbered from 0. Pass it with every batch or with none.
+
+        Raises
+        ------
+        InputError
+            Lengths that differ, labels that are not whole numbers, a dimension other than that
+            of earlier batches, an index where earlier batches had none. Nothing is added then.
+        """
+        batch = _checked_batch(features, identity, camera, index)
+        mask = as_array(query, "query")
+        if mask.dtype != np.bool_ or mask.shape not in ((), (len(batch),)):
+            raise InputError(
+                f"query: expected True, False or {len(batch)} booleans, one for each identity, "
+                f"got dtype {mask.dtype}, shape {mask.shape}; a comparison makes a mask, e.g. "
+                "numbers == 1")
+        is_query = np.full(len(batch), mask)
+        self._add({"query": [batch.take(is_query)], "gallery": [batch.take(~is_query)]}, "")
+
+    def compute(self, **options: Any) -> Result:
+        """Evaluate all images so far; more may be added afterwards.
+
+        Parameters
+        ----------
+        **options
+            Further options of `evaluate`: ``lists`` (of images as they stand here, see the
+            notes of the class), ``max_memory``, ``progress``.
+
+        Returns
+        -------
+        Result
+            That of `evaluate` on the batches put together.
+
+        Raises
+        ------
+        InputError
+            No images, no query, no gallery, images that share an index but not their labels,
+            and whatever `evaluate` refuses.
+        """
+        if not any(self._batches.values()):
+            raise InputError(
+                "evaluator: expected images, got none; call update() before compute()")
+        (query_features, query), (gallery_features, gallery) = map(self._side, SIDES)
+        return evaluate(query_features, gallery_features, query, gallery, self.metric,
+                        self.normalize, self.convention, **options)
+
+    def reset(self) -> None:
+        """Forget all images; the settings stay."""
+        self._batches = {side: [] for side in SIDES}
+
+    def merge(self, other: Evaluator) -> None:
+        """Add the images of another evaluator, after one's own.
+
+        Raises
+        ------
+        InputError
+            Different settings, or batches that do not go together. Nothing is added then.
+        """
+        if not isinstance(other, Evaluator):
+            raise InputError(f"other: expected an Evaluator, got {type(other).__name__}; "
+                             "put states together with Evaluator.from_states([...])")
+        self._merge(other, "other: ")
+
+    def state(self) -> State:
+        """Return all images and settings as plain arrays, to be sent or saved.
+
+        They pickle, and ``numpy.savez(path, **evaluator.state())`` saves them with nothing
+        pickled in the file.
+
+        Returns
+        -------
+        dict of str to array
+            ``settings`` (JSON), and for the queries ``query_features``, ``query_identity``,
+            ``query_camera`` and, where it was passed, ``query_index``; the same for the gallery.
+        """
+        state: State = {"settings": np.array(json.dumps({
+            "metric": self.metric, "normalize": self.normalize,
+            "convention": asdict(self.convention)}, default=int))}
+        for side, batches in self._batches.items():
+            whole = _joined(batches)
+            state[f"{side}_features"] = whole.features
+            # Copies, for those of Labels cannot be written to, of which torch warns.
+            state[f"{side}_identity"] = whole.labels.identity.copy()
+            state[f"{side}_camera"] = whole.labels.camera.copy()
+            if whole.index is not None:
+                state[f"{side}_index"] = whole.index
+        return state
+
+    @classmethod
+    def from_states(cls, states: Iterable[Mapping[str, Any]]) -> Evaluator:
+        """Return an evaluator that holds the images of several states, in the order given.
+
+        Parameters
+        ----------
+        states : iterable of mappings
+            What `state` returned, in this process or another, or what ``numpy.load`` reads of
+            it. The arrays are not copied. A process without images does no harm.
+
+        Returns
+        -------
+        Evaluator
+            With the settings of the states.
+
+        Raises
+        ------
+        InputError
+            No state, something else than a state, different settings, or batches that do not go
+            together.
+
+        Examples
+        --------
+        >>> one, two = Evaluator("cosine"), Evaluator("cosine")
+        >>> one.update([[1., 0.]], [7], [1], query=True)
+        >>> two.update([[1., 1.], [2., .1]], [8, 7], [2, 2], query=False)
+        >>> Evaluator.from_states([one.state(), two.state()]).compute().mean_ap
+        1.0
+        """
+        merged: Evaluator | None = None
+        for k, state in enumerate(states):
+            one = cls._from_state(state, f"states[{k}]")
+            if merged is None:
+                merged = one
+            else:
+                merged._merge(one, f"states[{k}]: ")
+        if merged is None:
+            raise InputError("states: expected at least one state, got none")
+        return merged
+
+    @classmethod
+    def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:
+        try:
+            settings = json.loads(str(state["settings"]))
+            record: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
+                                      for key, value in settings["convention"].items()}
+            one = cls(settings["metric"], settings["normalize"], Convention(**record))
+            one._add({side: [_checked_batch(
+                state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
+                state[f"{side}_index"] if f"{side}_index" in state else None)]
+                for side in SIDES}, "")
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+            raise InputError(
+                f"{name}: expected what Evaluator.state() returns, got a {type(state).__name__} "
+                f"that is none ({type(error).__name__}: {error}); save and send states whole, "
+                "between the same versions of reid-ref") from None
+        return one
+
+    def _merge(self, other: Evaluator, where: str) -> None:
+        for name in ("metric", "normalize", "convention"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                if name == "convention" and mine.name != theirs.name:
+                    mine, theirs = mine.name, theirs.name
+                raise InputError(
+                    f"{where}expected the same settings, {name} {mine!r}, got {theirs!r}; "
+                    "make all evaluators alike")
+        self._add(other._batches, where)
+
+    def _add(self, batches: Mapping[str, list[_Batch]], where: str) -> None:
+        """Add batches that go together with those before, and leave out empty ones."""
+        added = {side: [one for one in batches[side] if len(one)] for side in SIDES}
+        earlier = self._batches["query"] or self._batches["gallery"]
+        new = added["query"] + added["gallery"]
+        for one in new:
+            first = (earlier or new)[0]
+            dimension, expected = one.features.shape[1], first.features.shape[1]
+            if dimension != expected:
+                raise InputError(
+                    f"{where}features: expected {expected} dimensions, as in earlier batches, got "
+                    f"{dimension}; all must come from the same model (reset() starts anew)")
+            if (one.index is None) != (first.index is None):
+                have = ("got none, where earlier batches had one" if one.index is None else
+                        "got one, where earlier batches had none")
+                raise InputError(f"{where}index: {have}; pass it with every batch or with none")
+        for side in SIDES:
+            self._batches[side] += added[side]
+
+    def _side(self, side: str) -> tuple[npt.NDArray[Any], Labels]:
+        """Put together the images of a side: in the order of index, where there is one."""
+        if not self._batches[side]:
+            other, = set(SIDES) - {side}
+            raise InputError(
+                f"evaluator: expected {side} images, got none beside "
+                f"{sum(map(len, self._batches[other]))} {other} images; add them by "
+                f"update(..., query={side == 'query'})")
+        whole = _joined(self._batches[side])
+        if whole.index is not None:
+            whole = whole.take(_first_of_each(whole.index, whole.labels, side))
+        return whole.features, whole.labels
+
+
+def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
+    """Return the batch, checked by itself; its features may share memory with those given."""
+    array = as_array(features, "features")
+    identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
+    check_same_length(len(identity), len(camera), n_images=array.shape[:1])
+    labels = Labels(identity, camera)
+    n = len(labels)
+    if array.ndim != 2 or len(array) != n:
+        raise InputError(
+            f"features: expected shape ({n}, d), one row for each identity, got {array.shape}"
+            + ("; a single image is a row: features[None]" if n == 1 and array.ndim == 1 else ""))
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"features: expected real numbers, got dtype {array.dtype}")
+    place = None if index is None else as_integers(index, "index")
+    if place is not None and len(place) != n:
+        raise InputError(
+            f"index: expected {n} entries, one for each identity, got {len(place)}")
+    return _Batch(array, labels, place)
+
+
+def _joined(batches: list[_Batch]) -> _Batch:
+    """Put batches together, which all have an index or none."""
+    if not batches:
+        none = np.zeros(0, np.int64)
+        return _Batch(np.zeros((0, 0)), Labels(none, none), None)
+    index = [one.index for one in batches if one.index is not None]
+    return _Batch(
+        np.concatenate([one.features for one in batches]),
+        Labels(np.concatenate([one.labels.identity for one in batches]),
+               np.concatenate([one.labels.camera for one in batches])),
+        np.concatenate(index) if index else None)
+
+
+def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:
+    """Return the place of the first image of each index, in the order of index."""
+    _, first, number = np.unique(index, return_index=True, return_inverse=True)
+    identity, camera, other = labels.identity, labels.camera, first[number]
+    differ = np.flatnonzero((identity != identity[other]) | (camera != camera[other]))
+    if differ.size:
+        k, j = differ[0], other[differ[0]]
+        raise InputError(
+            f"index: two {side} images share index {index[k]} but not their labels: identity "
+            f"{identity[j]} on camera {camera[j]}, and identity {identity[k]} on camera "
+            f"{camera[k]}; pass the place in the dataset, not in the batch")
+    return first

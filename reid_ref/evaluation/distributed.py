@@ -1,0 +1,383 @@
+"""`evaluate` where the gallery does not fit one machine: in shards, on the workers of Dask.
+
+Aim: the same `Result` as `reid_ref.evaluate` on the same arrays, the same doubles. Distances
+are exact pair by pair, and a rank is a count, so nothing depends on the shards: first each shard
+measures its good pairs, whose distances are the thresholds; then each counts, against all
+thresholds, and the counts are added. Shards stay where they are; numbers of good pairs travel.
+
+Needs ``pip install "reid-ref[distributed]"``. Contents: `evaluate`.
+"""
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from reid_ref.conventions import Convention, find_convention
+from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
+from reid_ref.evaluation.curves import Curves, needs_rows
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import features_made_of, warn_unmatched
+from reid_ref.ranking.exact_distances import (
+    checked_query, checked_squares, feature_part, warn_of_zeros)
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.ranking.rank import Before, Source, count_part, rank
+from reid_ref.arrays import Doubles
+from reid_ref.labels import IndexLists, Labels
+from reid_ref.result import Result
+from reid_ref.arrays.stored import (
+    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+from reid_ref.evaluation.summary import summarize
+from reid_ref.ranking.tiles import Array, Part
+from reid_ref.arrays import (
+    InputError, Integers, as_array, check_choice, check_known_shape, is_stored)
+from reid_ref.labels import check_feature_shapes, check_labels, check_lists
+
+#: Bytes of a shard of what is no dask array: enough work to outweigh a task's overhead.
+SHARD_BYTES = 64 * 2**20
+
+#: Shards whose counts are in memory at once where no cluster hands them over one by one.
+_AT_ONCE = 32
+
+
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+             metric: str = "euclidean", normalize: bool = True,
+             convention: str | Convention = "matlab", *, lists: IndexLists | None = None,
+             max_memory: int | str | None = None, client: Any = None) -> Result:
+    """Evaluate features in shards, on a cluster or on the threads of this machine.
+
+    Parameters
+    ----------
+    query_features : dask array or array_like, shape (n_query, d)
+        One row an image; finite real numbers of any dtype. Gathered once, then sent to the
+        workers.
+    gallery_features : dask array or array_like, shape (n_gallery, d)
+        A dask array's row chunks are the shards. Of a memory map, or a dataset of HDF5 or zarr,
+        workers read their rows themselves: its file must be there for all of them. An array in
+        memory is sent to them.
+    query, gallery : Labels
+    metric, normalize, convention, lists
+        As for `reid_ref.evaluate`. Conventions that need whole rows of distances are refused.
+    max_memory : int or str, optional
+        Bytes that each thread of a worker works in, besides its shard and the query features;
+        by default as for `reid_ref.evaluate`, on the worker.
+    client : distributed.Client, optional
+        By default the current one; without any, this machine's threads.
+
+    Returns
+    -------
+    Result
+        As `reid_ref.evaluate` returns it, whatever the chunks, the workers, and their number.
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate`; also chunks of unknown size, a convention that needs whole rows,
+        a file that a worker does not find, a shard that kills worker after worker.
+
+    Warns
+    -----
+    UserWarning
+        As `reid_ref.evaluate`.
+
+    Notes
+    -----
+    Each shard is computed twice, once to measure and once to count: ``persist`` a gallery that
+    is costly to compute and fits the cluster's memory.
+
+    Examples
+    --------
+    >>> import numpy as np, dask.array
+    >>> rng = np.random.default_rng(0)
+    >>> identity, camera = np.arange(12) % 4, np.arange(12) // 4
+    >>> features = np.eye(4)[identity] + 0.8 * rng.standard_normal((12, 4))
+    >>> shards = dask.array.from_array(features[4:], chunks=(3, 4))
+    >>> result = evaluate(features[:4], shards, Labels(identity[:4], camera[:4]),
+    ...                   Labels(identity[4:], camera[4:]))
+    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    (0.5396, 0.5)
+    """
+    check_labels(query, gallery)
+    check_choice(metric, "metric", METRICS)
+    convention = find_convention(convention)
+    if needs_rows(convention):
+        raise InputError(
+            f"convention: {convention.name!r} needs whole rows of distances (ties "
+            f"{convention.ties!r}, CMC {convention.cmc!r}), which no shard has; use "
+            "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 part by part")
+    bytes_of(max_memory)
+    client = _client(client)
+    of_query, of_gallery = check_feature_shapes(
+        _stand_in(query_features, "query_features"),
+        _stand_in(gallery_features, "gallery_features"), query, gallery)
+    check_lists(lists, [convention.name] if convention.needs_lists else [],
+                query, gallery)
+    made_of = features_made_of(of_query, of_gallery, metric, normalize)
+    if lists is not None:
+        made_of["lists"] = lists.fingerprint()
+    normalized = normalize or metric == "cosine"
+    rows = (computed_rows(query_features, 0, len(query), "query_features", client)
+            if is_dask(query_features) else as_rows(query_features, "query_features"))
+    rows, square = checked_query(rows, normalized)
+    queries = _Queries(rows, square, metric, normalize, max_memory)
+    shards = _shards(gallery_features, client)
+    source = _in_shards(shards, queries, normalized, client)
+    ranks = rank(
+        source, query, gallery, [convention.not_ranked], lists)[convention.not_ranked]
+    result = summarize(ranks, query, gallery, convention, made_of, Curves([], query, gallery))
+    warn_unmatched(result, query, gallery)
+    return result
+
+
+@dataclass(frozen=True)
+class _Queries:
+    """What every shard is compared with, and how.
+
+    Parameters
+    ----------
+    features : array, shape (n_query, d)
+    square : float64, shape (n_query,)
+    metric, normalize, max_memory
+        As given to `evaluate`: what memory there is by default, a worker knows.
+    """
+
+    features: Array
+    square: Doubles
+    metric: str
+    normalize: bool
+    max_memory: int | str | None
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """Consecutive gallery images.
+
+    Parameters
+    ----------
+    images : slice
+    rows : array, shape (images, d), callable that returns it, or list of the blocks of a dask \
+array that hold it, each a Delayed
+    widths : tuple of int
+        Columns of each block.
+    """
+
+    images: slice
+    rows: Any
+    widths: tuple[int, ...] = ()
+
+
+def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
+               client: Any) -> Source:
+    """Make the source of distances that `rank` asks; see `ranking.in_parts`."""
+    from dask import delayed
+    shared = _on_workers(queries, client)
+    edges = np.array([shard.images.start for shard in shards] + [shards[-1].images.stop])
+
+    def measure(query: Integers, image: Integers) -> Array:
+        by_image = np.argsort(image, kind="stable")
+        ends = np.searchsorted(image[by_image], edges)
+        pairs = [by_image[first:last] for first, last in pairwise(ends)]
+        values = np.empty(len(query))
+        zeros, errors = np.zeros(0, dtype=np.int64), {}
+        tasks = [delayed(_measure, pure=False)(k, shard.images, shard.rows, shard.widths, shared,
+                                               query[pairs[k]], image[pairs[k]])
+                 for k, shard in enumerate(shards)]
+        for k, found, zero in _results(tasks, shards, client):
+            if isinstance(found, InputError):
+                errors[k] = str(found)
+            else:
+                values[pairs[k]] = found
+                zeros = np.append(zeros, zero)
+        if errors:
+            raise InputError(errors[min(errors)])
+        if normalized:
+            warn_of_zeros("gallery_features", zeros, edges[-1])
+        return values
+
+    def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
+        before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
+        wanted = _on_workers((goods, groups), client)
+        tasks = [delayed(_count, pure=False)(shard.images, shard.rows, shard.widths, shared,
+                                             wanted) for shard in shards]
+        for counts in _results(tasks, shards, client):
+            if isinstance(counts, InputError):
+                raise InputError(str(counts))
+            for name in groups:
+                before[name] += counts[name]
+        return before
+
+    return Source(measure, count)
+
+
+# ---- what runs on a worker --------------------------------------------------------------
+
+
+def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+             query: Integers, image: Integers) -> tuple[int, Doubles | InputError, Integers]:
+    """Return the shard's number, the distances of its pairs, and which of its rows are zero.
+
+    What is wrong is returned, not raised: it is no failure of the worker, which would log it.
+    """
+    try:
+        part, square = _open(images, rows, widths, queries, np.float32)
+    except InputError as error:
+        return number, InputError(str(error)), image[:0]
+    return (number, part.exact(query, image - images.start),
+            images.start + np.flatnonzero(square == 0))
+
+
+def _count(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+           wanted: tuple[Goods, dict[str, Counting]]) -> dict[str, Before] | InputError:
+    """Return what the shard has before each good image, or what is wrong."""
+    for precision in (np.float32, np.float64):
+        try:
+            part, _ = _open(images, rows, widths, queries, precision)
+            return count_part(part, *wanted, len(queries.features))
+        except TooFarOff:  # single precision is; double is not
+            continue
+        except InputError as error:  # a file may change between two readings
+            return InputError(str(error))
+    return InputError(WRONG_PRODUCTS)
+
+
+def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+          precision: Any) -> tuple[Part, Doubles]:
+    """Return the part of the gallery, and the squares of its rows."""
+    try:
+        if widths:
+            gallery = joined_blocks(rows, images, widths, "gallery_features")
+        else:
+            gallery = as_array(rows() if callable(rows) else rows, "gallery_features")
+    except OSError as error:
+        raise InputError(
+            f"gallery_features: expected a file that every worker can read, got {error} on "
+            f"{socket.gethostname()}; put it on storage that they share, under one path"
+            ) from None
+    square = checked_squares(gallery, "gallery_features", images.start)
+    return feature_part(queries.features, gallery, queries.square, square, images,
+                        queries.metric, queries.normalize, bytes_of(queries.max_memory),
+                        precision), square
+
+
+# ---- shards -----------------------------------------------------------------------------
+
+
+def _shards(gallery: Any, client: Any) -> list[_Shard]:
+    if not is_lazy(gallery):
+        gallery = as_array(gallery, "gallery_features")
+    if is_dask(gallery):
+        edges = np.cumsum([0, *gallery.chunks[0]]).tolist()
+        return [_Shard(slice(first, last), list(blocks), gallery.chunks[1])
+                for (first, last), blocks in zip(pairwise(edges), gallery.to_delayed())
+                if first < last]
+    step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
+    read = _reader(gallery, client)
+    n_gallery = gallery.shape[0]  # zarr's arrays have no length
+    images = [slice(start, min(start + step, n_gallery)) for start in range(0, n_gallery, step)]
+    return [_Shard(one, partial(read, one.start, one.stop) if read else
+                   gallery[one.start:one.stop]) for one in images]
+
+
+def _reader(array: Any, client: Any) -> Callable[[int, int], Array] | None:
+    """Return how a worker reads rows by itself; None is not at all, they must be sent."""
+    if client is None:
+        return partial(read_rows, array)
+    if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap) and array.filename:
+        order = "C" if array.flags.c_contiguous else "F"
+        return partial(_mapped_rows, str(array.filename), array.dtype, array.offset, array.shape,
+                       order)
+    if hasattr(array, "file"):
+        return partial(_hdf5_rows, os.path.abspath(array.file.filename), array.name)
+    return partial(read_rows, array) if is_stored(array) else None
+
+
+def _mapped_rows(path: str, dtype: Any, offset: int, shape: tuple[int, int], order: Any,
+                 start: int, stop: int) -> Array:
+    return np.memmap(path, dtype, "r", offset, shape, order)[start:stop]
+
+
+def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
+    import h5py
+    with h5py.File(path, "r") as file:
+        return read_rows(file[name], start, stop)
+
+
+def _stand_in(value: Any, name: str) -> Any:
+    """Return what a lazy array is checked by: its shape and dtype, without its numbers."""
+    if not is_stored(value):
+        return value
+    check_known_shape(value, name)
+    return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+
+
+# ---- the cluster ------------------------------------------------------------------------
+
+
+def _client(client: Any) -> Any:
+    """Return the client to use; None is this machine's threads."""
+    try:
+        import dask.array  # noqa: F401
+        from distributed import Client, default_client
+    except ImportError as error:
+        raise InputError(f"reid_ref.distributed: needs dask and distributed ({error}); "
+                         'pip install "reid-ref[distributed]"') from None
+    if client is None:
+        try:
+            return default_client()
+        except ValueError:
+            return None
+    if not isinstance(client, Client) or client.asynchronous:
+        raise InputError(f"client: expected a distributed.Client that is not asynchronous, got "
+                         f"{client!r}; pass distributed.Client(address)")
+    return client
+
+
+def _on_workers(value: Any, client: Any) -> Any:
+    """Send a value once, for many tasks.
+
+    It goes as a task's input, not as scattered data: of those, what only a killed worker had is
+    lost, while a task runs again.
+    """
+    if client is None:
+        from dask import delayed
+        return delayed(value, name=f"shared-{uuid.uuid4().hex}", traverse=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # once is right
+        return client.submit(_itself, value, pure=False)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[Any]:
+    """Yield what the tasks return, as it arrives."""
+    if client is None:
+        from dask import compute
+        for start in range(0, len(tasks), _AT_ONCE):
+            yield from compute(*tasks[start:start + _AT_ONCE])
+        return
+    from distributed import KilledWorker, as_completed
+    futures = client.compute(tasks)
+    try:
+        for future, result in as_completed(futures, client.loop, with_results=True):
+            yield result
+            future.release()
+    except KilledWorker:
+        most = max(shard.images.stop - shard.images.start for shard in shards)
+        raise InputError(
+            f"gallery_features: a shard (of up to {most} rows) was lost with worker after worker, "
+            "most likely for want of memory: each thread of a worker needs its shard, the query "
+            "features and max_memory; pass smaller chunks, gallery_features.rechunk(...)"
+            ) from None
+    finally:
+        client.cancel(futures)

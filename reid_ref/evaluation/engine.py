@@ -1,0 +1,291 @@
+"""The one path from distances or features to results: rank once for all conventions, summarise each.
+
+Features are ranked by exact distances; a matrix as it is. The few conventions that need whole rows
+(numpy's order of ties, curves over identities) get blocks of rows, from features in the exact
+order too.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.conventions import Convention, find_conventions, loaded_images
+from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
+from reid_ref.evaluation.curves import Curves
+from reid_ref.distances import BLOCK_BYTES
+from reid_ref.ranking.exact_distances import feature_parts
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.labels import IndexLists, Labels
+from reid_ref.result import Result
+from reid_ref.ranking.roles import find_roles
+from reid_ref.arrays.stored import read_rows
+from reid_ref.evaluation.summary import summarize
+from reid_ref.ranking.tiles import Part, matrix_part
+from reid_ref.arrays import InputError, check_real_distances, warn
+from reid_ref.labels import check_lists
+
+
+#: Called with the number of queries done since the last call.
+Progress = Callable[[int], object]
+
+
+def features_made_of(query_features: Any, gallery_features: Any,
+                     metric: str, normalize: bool) -> dict[str, str]:
+    """Return what the signature says of distances that come from features."""
+    normalized = normalize or metric == "cosine"  # the cosine is that of unit features
+    return {"metric": metric, "normalize": "yes" if normalized else "no",
+            "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
+
+
+def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.NDArray[Any]]:
+    """Yield the rows of a distance matrix, as many at a time as fit the memory."""
+    step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
+    for start in range(0, distances.shape[0], step):
+        # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
+        yield np.ascontiguousarray(read_rows(distances, start, start + step, "distances"))
+
+
+def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+                    conventions: Iterable[str | Convention], made_of: dict[str, str],
+                    lists: IndexLists | None = None,
+                    progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate blocks of distances, queries in order, under several conventions at once.
+
+    Parameters
+    ----------
+    blocks : iterable of arrays, shape (n_block, n_gallery)
+    query, gallery : Labels
+    conventions : iterable of str or Convention
+    made_of : dict of str to str
+        What the signature says of the distances.
+    lists : IndexLists, optional
+        For conventions that list the good and junk images.
+    progress : callable, optional
+
+    Returns
+    -------
+    dict of str to Result
+        By the convention's name, in the order asked for.
+
+    Raises
+    ------
+    InputError
+        No convention, two of one name, lists that are missing, complex distances.
+    """
+    asked = find_conventions(conventions)
+    names = [one.name for one in asked]
+    results = evaluate_each(blocks, query, gallery, asked, made_of, lists, progress)
+    return dict(zip(names, results))
+
+
+def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+                  conventions: list[Convention], made_of: dict[str, str],
+                  lists: IndexLists | None = None,
+                  progress: Progress | None = None) -> list[Result]:
+    """As `evaluate_blocks`, one result a convention, whatever their names."""
+    ranked, curves = rank_blocks(blocks, query, gallery, conventions, lists, progress)
+    return _summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
+                      curves, lists)
+
+
+def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+                conventions: list[Convention], lists: IndexLists | None = None,
+                progress: Progress | None = None, *,
+                of_features: bool = False) -> tuple[dict[RankKey, GoodRanks], Curves]:
+    """Rank all blocks: once for each set of choices that ranks depend on, not each convention.
+
+    `of_features`: the distances are exact ones of features. They are ranked as they are, also
+    where sums run in single precision; and that some are NaN was said of the features.
+
+    Returns
+    -------
+    ranks : dict
+        By `rank_key` of the conventions.
+    curves : Curves
+        What their CMC curves need beyond ranks.
+
+    Raises
+    ------
+    InputError
+        Complex distances; lists that are missing or do not fit.
+    """
+    _check_lists(conventions, lists, query, gallery)
+    curves = Curves(conventions, query, gallery, of_features)
+    keys = {rank_key(one, of_features) for one in conventions}
+    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
+    done = n_nan = 0
+    for block in blocks:
+        check_real_distances(block)
+        part = slice(done, done + len(block))
+        rows = query[part]
+        own_lists = lists and lists.of_queries(part)
+        with ThreadPoolExecutor(1) as pool:
+            nan_here = pool.submit(_count_nan, block)
+            ranks = _rank_block(block, rows, gallery, keys, own_lists,
+                                _in_queries(progress, len(block)))
+            n_nan += nan_here.result()
+        for key in keys:
+            parts[key].append(ranks[key])
+        curves.add(block, rows, own_lists)
+        done += len(block)
+        del block
+    if n_nan and not of_features:
+        warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
+             "MATLAB")
+    return {key: concatenate(ranks) for key, ranks in parts.items()}, curves
+
+
+#: What ranks depend on: what is ignored, the order of ties, the precision of the distances, and
+#: what is loaded.
+RankKey = tuple[Ignored, str, str, str]
+
+
+def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
+    """Return what this convention's ranks depend on; orders that counts give count as one.
+
+    Features are ranked by exact distances, whatever precision sums then run in.
+    """
+    precision = "double" if of_features else convention.arithmetic
+    if convention.ties.startswith("numpy"):
+        # Its order of equal distances depends on everything that is sorted.
+        return convention.not_ranked, convention.ties, precision, convention.loads
+    return convention.not_ranked, "gallery-order", precision, "all images"
+
+
+def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                  ignored: Iterable[Ignored], metric: str = "euclidean", normalize: bool = True, *,
+                  lists: IndexLists | None = None, max_memory: int | str | None = None,
+                  progress: Progress | None = None) -> dict[Ignored, GoodRanks]:
+    """Rank features by exact distances, ties in gallery order.
+
+    Parameters
+    ----------
+    query_features, gallery_features : array or stored dataset
+        Checked before.
+    query, gallery, metric, normalize, lists, max_memory, progress
+        As for `evaluate`.
+    ignored : iterable of tuples of str
+        What is ignored; see `find_roles`.
+
+    Returns
+    -------
+    dict of tuple of str to GoodRanks
+        By what is ignored.
+
+    Raises
+    ------
+    InputError
+        NaN or Inf in a feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = Labels([7], [1]), Labels([8, 7], [2, 2])
+    >>> rank_features(np.eye(2)[:1], np.eye(2), *labels, [()])[()].rank
+    array([2])
+    """
+    parts = feature_parts(query_features, gallery_features, metric, normalize,
+                          bytes_of(max_memory))
+    every = list(ignored)
+    try:
+        source = in_parts(parts, len(query), _in_queries(progress, len(query)))
+        return rank(source, query, gallery, every, lists)
+    except TooFarOff:  # single precision is; double is not
+        try:
+            source = in_parts([partial(one, np.float64) for one in parts], len(query))
+            return rank(source, query, gallery, every, lists)
+        except TooFarOff:
+            raise InputError(WRONG_PRODUCTS) from None
+
+
+def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: set[RankKey],
+                lists: IndexLists | None,
+                tell: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
+    """Rank one block of a matrix; keys that differ only in what is ignored share their counts."""
+    ranks: dict[RankKey, GoodRanks] = {}
+    in_float32 = {key for key in keys if key[2] == "float32" and block.dtype != np.float32}
+    for some in (keys - in_float32, in_float32):
+        if not some:
+            continue
+        distances = block.astype(np.float32) if some is in_float32 else block
+        part = matrix_part(distances)
+        source = in_parts([partial(_itself, part)], len(query), tell)
+        shared = rank(source, query, gallery, {key[0] for key in some}, lists)
+        tell = None
+        for key in some:
+            ranks[key] = shared[key[0]]
+            if key[1] != "gallery-order":
+                roles = find_roles(query, gallery, key[0], lists)
+                there = loaded_images(gallery.identity, key[3])
+                ranks[key] = argsort_ranks(ranks[key], distances, roles, key[1], there)
+    return ranks
+
+
+def _itself(part: Part) -> Part:
+    return part
+
+
+def _check_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,
+                 gallery: Labels) -> None:
+    check_lists(lists, [one.name for one in conventions if one.needs_lists],
+                query, gallery)
+
+
+def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
+               query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
+               lists: IndexLists | None) -> list[Result]:
+    listed = {} if lists is None else {"lists": lists.fingerprint()}
+    results = [summarize(ranks_of(one), query, gallery, one,
+                         {**made_of, **(listed if one.needs_lists else {})}, curves)
+               for one in asked]
+    warn_unmatched(results[0], query, gallery)
+    return results
+
+
+def _in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
+    """Turn shares of the work into whole queries, whose sum is `n_query`."""
+    if progress is None:
+        return None
+    share, told = 0.0, 0
+
+    def tell(more: float) -> None:
+        nonlocal share, told
+        share += more
+        queries = int(share * n_query + 1e-6)
+        if queries > told:
+            progress(queries - told)
+            told = queries
+    return tell
+
+
+def _count_nan(block: npt.NDArray[Any]) -> int:
+    # min keeps NaN, and costs one read.
+    return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0
+
+
+def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
+    """Warn of queries without a good image: how many, why, the first ones, the way out."""
+    unmatched = np.flatnonzero(~np.isin(result.per_query.fate, ("fine", "not loaded")))
+    if not unmatched.size:
+        return
+    if len(np.union1d(query.camera, gallery.camera)) == 1:
+        way_out = ("all images are on one camera, and images of the query's own camera are "
+                   "ignored: give each camera its own number")
+    else:
+        way_out = "check that identities and cameras are numbered alike on both sides"
+    first = ", ".join(str(k) for k in unmatched[:5])
+    fates = ", ".join(f"{count} {name}" for name, count in result.counts.fate.items()
+                      if count and name not in ("fine", "not loaded"))
+    n_loaded = len(query) - result.counts.fate["not loaded"]
+    counts_as = ("count as NaN" if np.isnan(result.mean_ap) else
+                 "count as AP 0" if result.counted == n_loaded else "are left out")
+    warn(
+        f"{unmatched.size} of {n_loaded} queries have no good image ({fates}; first: {first}): "
+        f"they {counts_as}; {way_out}")

@@ -1,0 +1,146 @@
+"""A ranking as the two files of trec_eval: judgements (qrels) and a run.
+
+Aim: numbers of this field from an evaluator that nobody in it wrote. On these files
+``trec_eval -J -c`` gives the step rule's AP of every query, mAP, and CMC as success_k,
+to the last bit.
+
+Conventions: distance, smaller is nearer; NaN is last; ties keep gallery order. In the qrels 1
+is good (the query's identity on another camera), 0 a wrong answer, -1 junk (label -1, and the
+query's identity on its own camera), which -J leaves out. Query k is called qk, gallery image k
+is gk, both counted from 0.
+
+* A score is a whole number that falls by 1 from place to place: no two are equal, so the order
+  that trec_eval itself gives ties (by document number) never comes into play, and single
+  precision, in which some builds keep scores, holds them exactly.
+* A query's list ends at its last good image. Nothing behind it can change map, success, P,
+  recall, Rprec, recip_rank or ndcg, and on a good ranking it is nearly all of the gallery.
+  What counts judged wrong images (bpref, num_nonrel_judged) does differ.
+* A query without a good image keeps its nearest image, so that it is there to count as 0.
+* trec_eval lets an image have one role. The good images of a query labelled -1 are junk too:
+  here they are junk, AP 0 and no success; in compute_AP.m they raise CMC.
+
+Source: usnistgov/trec_eval, form_res_rels.c, m_map.c, m_success.c; Zheng et al., ICCV 2015.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref._version import __version__
+from reid_ref.labels import Labels
+from reid_ref.arrays import InputError, Integers, check_real_distances, warn
+from reid_ref.labels import check_distances, check_labels
+
+JUNK = -1
+#: Whole numbers beyond this are not all exact in single precision.
+LONGEST_LIST = 2**24
+
+
+def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+               qrels: TextIO, run: TextIO,
+               progress: Callable[[int], object] | None = None) -> int:
+    """Write qrels and run, query after query.
+
+    Parameters
+    ----------
+    blocks : iterable of real arrays, each of shape (n_block, n_gallery)
+        Distances of consecutive queries; smaller is nearer. For one matrix: ``[distances]``.
+    query, gallery : Labels
+    qrels, run : text files open for writing
+    progress : callable, optional
+        Called with the number of queries done after each block.
+
+    Returns
+    -------
+    int
+        Lines in each of the two files.
+
+    Raises
+    ------
+    InputError
+        Distances that do not fit the labels, are complex, or a list over 2**24 images.
+
+    Warns
+    -----
+    UserWarning
+        Queries labelled -1.
+
+    Examples
+    --------
+    The nearest image is junk; what follows the last good one is left out:
+
+    >>> import io, numpy as np
+    >>> qrels, run = io.StringIO(), io.StringIO()
+    >>> gallery = Labels([-1, 8, 7, 8], [1, 1, 2, 2])
+    >>> write_trec([np.array([[.1, .2, .3, .4]])], Labels([7], [1]), gallery, qrels, run)
+    3
+    >>> print(qrels.getvalue().strip())
+    q0 0 g0 -1
+    q0 0 g1 0
+    q0 0 g2 1
+    >>> [line.split()[2:5] for line in run.getvalue().splitlines()]
+    [['g0', '1', '3'], ['g1', '2', '2'], ['g2', '3', '1']]
+    """
+    check_labels(query, gallery)
+    done = lines = 0
+    for block in blocks:
+        if np.ndim(block) != 2:
+            raise InputError(f"blocks: expected 2-D arrays (n_block, n_gallery), got one of shape "
+                             f"{np.shape(block)}; put a single matrix in a list: [distances]")
+        if done + len(block) > len(query):
+            raise InputError(f"blocks: expected distances of {len(query)} queries, got those of "
+                             f"{done + len(block)} or more")
+        rows = slice(done, done + len(block))
+        block = check_distances(
+            block, Labels(query.identity[rows], query.camera[rows]), gallery)
+        check_real_distances(block)
+        for k, distances in enumerate(block, done):
+            roles = _roles(query.identity[k], query.camera[k], gallery)
+            images = _until_last_good(distances, roles == 1)
+            if len(images) > LONGEST_LIST:
+                raise InputError(
+                    f"query {k}: its last good image is in place {len(images)}; trec_eval's "
+                    f"single precision tells only {LONGEST_LIST} places apart")
+            _write_query(f"q{k}", images.tolist(), roles[images].tolist(), qrels, run)
+            lines += len(images)
+        done += len(block)
+        if progress is not None:
+            progress(len(block))
+    if done != len(query):
+        raise InputError(f"blocks: expected distances of {len(query)} queries, got those of "
+                         f"{done}")
+    n_junk = int(np.count_nonzero(query.identity == JUNK))
+    if n_junk:
+        warn(f"query: {n_junk} of {len(query)} are labelled -1; in trec_eval they match nothing, "
+             "in compute_AP.m they can raise CMC")
+    return lines
+
+
+def _roles(identity: np.int64, camera: np.int64, gallery: Labels) -> Integers:
+    """1 good, 0 wrong, -1 junk: for every gallery image."""
+    same = gallery.identity == identity
+    own_camera = gallery.camera == camera
+    roles: Integers = (same & ~own_camera).astype(np.int64)
+    roles[(same & own_camera) | (gallery.identity == JUNK)] = JUNK
+    return roles
+
+
+def _until_last_good(distances: npt.NDArray[Any], good: npt.NDArray[np.bool_]) -> Integers:
+    """Gallery images, nearest first, up to the last good one; without any, the nearest."""
+    if not good.any():
+        return np.argsort(distances, kind="stable")[:1]
+    # No number is greater than NaN: behind a good image at NaN the whole gallery stays.
+    near = np.flatnonzero(~(distances > distances[good].max()))
+    order: Integers = near[np.argsort(distances[near], kind="stable")]
+    return order[:np.flatnonzero(good[order])[-1] + 1]
+
+
+def _write_query(name: str, images: list[int], roles: list[int], qrels: TextIO,
+                 run: TextIO) -> None:
+    n = len(images)
+    qrels.writelines(f"{name} 0 g{image} {role}\n" for image, role in zip(images, roles))
+    run.writelines(f"{name} Q0 g{image} {place} {n + 1 - place} reid-ref-{__version__}\n"
+                   for place, image in enumerate(images, 1))

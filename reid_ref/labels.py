@@ -1,0 +1,253 @@
+"""Who is on each image and which camera took it, and what must fit these labels.
+
+Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of features,
+distances and lists against labels.
+"""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import (
+    InputError, Integers, as_integers, check_finite_rows, check_numeric_matrix,
+    check_same_length, read_only, stored_or_array)
+
+JUNK = -1
+DISTRACTOR = 0
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Who is on each image, and which camera took it.
+
+    Both arrays are copied, and cannot be written to.
+
+    Parameters
+    ----------
+    identity : array_like, shape (n,), (n, 1) or (1, n)
+        Person of each image: any integer dtype, or floats that are whole numbers.
+        0 is a distractor, -1 is junk (Market-1501).
+    camera : array_like, same length
+        Camera of each image.
+
+    Raises
+    ------
+    InputError
+        Not whole numbers, or of different length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = Labels(np.array([7, 7, -1], np.int16), [[1], [2], [1]])
+    >>> len(labels), labels.camera
+    (3, array([1, 2, 1]))
+    """
+
+    identity: Integers
+    camera: Integers
+
+    def __post_init__(self) -> None:
+        for name in ("identity", "camera"):
+            object.__setattr__(self, name, read_only(as_integers(getattr(self, name), name)))
+        check_same_length(len(self.identity), len(self.camera))
+
+    def __len__(self) -> int:
+        return len(self.identity)
+
+    def __getitem__(self, images: slice | npt.NDArray[Any]) -> Labels:
+        """Return the labels of some images: a slice, a mask or an array of indices."""
+        return Labels(self.identity[images], self.camera[images])
+
+
+@dataclass(frozen=True)
+class IndexLists:
+    """Good and junk gallery images of every query, for conventions that list them.
+
+    Parameters
+    ----------
+    good, junk : sequence of int arrays, one a query
+        Gallery indices from 0, each once; an image on both lists is junk.
+
+    Raises
+    ------
+    InputError
+        Lists of different number, or an index that is negative or not a whole number.
+
+    Examples
+    --------
+    >>> IndexLists(good=[[1, 4]], junk=[[0]]).good
+    (array([1, 4]),)
+    """
+
+    good: Sequence[Integers]
+    junk: Sequence[Integers]
+
+    def __post_init__(self) -> None:
+        for name in ("good", "junk"):
+            lists = tuple(read_only(as_integers(
+                one if len(one) else np.zeros(0, np.int64), f"{name}[{k}]"))
+                for k, one in enumerate(getattr(self, name)))
+            for k, one in enumerate(lists):
+                if (one < 0).any() or len(np.unique(one)) != len(one):
+                    raise InputError(f"{name}[{k}]: expected gallery indices from 0, each once, "
+                                     f"got {one.tolist()}")
+            object.__setattr__(self, name, lists)
+        if len(self.good) != len(self.junk):
+            raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
+                             f"images, got {len(self.junk)}")
+
+    def of_queries(self, part: slice) -> IndexLists:
+        """Return the lists of some consecutive queries."""
+        return IndexLists(self.good[part], self.junk[part])
+
+    def fingerprint(self) -> str:
+        """Return eight hexadecimal digits that tell these lists from others."""
+        numbers = [array for side in (self.good, self.junk) for one in side
+                   for array in (np.array([len(one)]), one)]
+        return f"{zlib.crc32(np.concatenate(numbers).astype('<i8').tobytes()):08x}"
+
+
+def count_distractors(query: Labels, gallery: Labels) -> int:
+    """Count the gallery images labelled 0; where a query is labelled 0, it is a person (MSMT17).
+
+    Examples
+    --------
+    >>> gallery = Labels([0, 0, 1], [1, 2, 1])
+    >>> count_distractors(Labels([1], [2]), gallery), count_distractors(Labels([0], [2]), gallery)
+    (2, 0)
+    """
+    if (query.identity == DISTRACTOR).any():
+        return 0
+    return int(np.count_nonzero(gallery.identity == DISTRACTOR))
+
+
+def check_labels(query: Labels, gallery: Labels, surplus: tuple[Any, ...] = ()) -> None:
+    """Check that both sides hold images.
+
+    `surplus`: arguments beyond those that a function takes by position. Other evaluators take
+    four arrays in the place of query and gallery: that is said first.
+
+    Raises
+    ------
+    InputError
+        Not `Labels`, or empty; anything in `surplus`.
+    """
+    for name, labels in (("query", query), ("gallery", gallery)):
+        if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
+            raise InputError(
+                f"{name}: expected Labels(identity, camera), got {type(labels).__name__}; wrap "
+                "the four arrays: Labels(query_identity, query_camera), "
+                "Labels(gallery_identity, gallery_camera)")
+    if surplus:
+        raise InputError(f"expected the options after query and gallery by name, got "
+                         f"{len(surplus)} more argument(s) by position, the first of type "
+                         f"{type(surplus[0]).__name__}; write lists=..., max_memory=...")
+    for name, labels in (("query", query), ("gallery", gallery)):
+        if len(labels) == 0:
+            raise InputError(f"{name}: expected at least one image, got none")
+
+
+def check_features(
+        query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+        ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return both feature arrays, checked: one row an image, equal dimension, finite.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+    """
+    checked = check_feature_shapes(query_features, gallery_features, query, gallery)
+    for name, array in zip(("query_features", "gallery_features"), checked):
+        check_finite_rows(array, name)
+    return checked
+
+
+def check_feature_shapes(
+        query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+        ) -> tuple[Any, Any]:
+    """Return both feature arrays, checked in shape and dtype; what is stored stays there.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+    """
+    check_labels(query, gallery)
+    checked = []
+    for name, value, labels in (("query_features", query_features, query),
+                                ("gallery_features", gallery_features, gallery)):
+        array = stored_or_array(value, name)
+        check_numeric_matrix(array, name, "features (n, d), one row an image")
+        if array.dtype.kind == "c":
+            raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
+        if array.shape[0] != len(labels):
+            fits = array.shape[1] == len(labels)
+            raise InputError(
+                f"{name}: expected {len(labels)} rows, one for each label, got shape "
+                f"{array.shape}; "
+                + ("its transpose would fit: pass or save it transposed" if fits
+                   else "features and labels must come from the same run"))
+        checked.append(array)
+    dimensions = [array.shape[1] for array in checked]
+    if dimensions[0] != dimensions[1]:
+        raise InputError(
+            f"query_features, gallery_features: expected the same dimension, got "
+            f"{dimensions[0]} and {dimensions[1]}; both must come from the same model")
+    if dimensions[0] == 0:
+        raise InputError(
+            "query_features, gallery_features: expected at least one dimension, got 0")
+    return checked[0], checked[1]
+
+
+def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:
+    """Return the distances as an array, checked: queries in rows, gallery in columns.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+    """
+    check_labels(query, gallery)
+    array: npt.NDArray[Any] = stored_or_array(distances, "distances")
+    check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
+    expected = (len(query), len(gallery))
+    if array.shape != expected:
+        fits = array.shape == expected[::-1]
+        raise InputError(
+            f"distances: expected shape (n_query, n_gallery) = {expected}, got {array.shape}; "
+            + ("its transpose would fit: pass or save it transposed (MATLAB keeps "
+               "gallery x query)" if fits else "distances and labels must come from the same run"))
+    return array
+
+
+def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
+                gallery: Labels) -> None:
+    """Check the index lists of the conventions `names`, which cannot do without.
+
+    Raises
+    ------
+    InputError
+        No lists, not one for each query, or an index that the gallery does not have.
+    """
+    if not names:
+        return
+    if lists is None:
+        raise InputError(
+            f"lists: convention {names[0]!r} takes the good and junk images of every query from "
+            "lists, got none; pass lists=IndexLists(good, junk)")
+    if not (hasattr(lists, "good") and hasattr(lists, "junk")):
+        raise InputError(f"lists: expected IndexLists(good, junk), got {type(lists).__name__}")
+    if len(lists.good) != len(query):
+        raise InputError(f"lists: expected {len(query)} lists, one for each query, "
+                         f"got {len(lists.good)}")
+    for name, side in (("good", lists.good), ("junk", lists.junk)):
+        for k, one in enumerate(side):
+            if len(one) and one.max() >= len(gallery):
+                raise InputError(f"lists: {name}[{k}]: expected indices below {len(gallery)}, the "
+                                 f"number of gallery images, got {one.max()}")

@@ -1,0 +1,27 @@
+"""`GoodRanks` to numbers a query: one function a metric, one a rule. It knows no convention.
+
+Each is arithmetic on a few ranks a query. Sums run one term after another, in order of rank,
+because Octave adds that way.
+"""
+from reid_ref.arrays import Doubles
+from reid_ref.metrics.at_rank import (
+    accuracy_at, precision_at, precision_recall_curve, recall_at)
+from reid_ref.metrics.average_precision import (
+    AP_RULES, FLOAT32_RULES, GROUPED_RULES, average_precision_grouped_step,
+    average_precision_grouped_trapezoid, average_precision_layumi,
+    average_precision_mistaken_trapezoid, average_precision_step, average_precision_step_float32,
+    average_precision_trapezoid, average_precision_trapezoid_float32)
+from reid_ref.metrics.matching import cumulative_matching, cumulative_matching_all_shots
+from reid_ref.metrics.penalty import inverse_negative_penalty, negative_penalty
+from reid_ref.metrics.sums import mean_in_float32, mean_in_order, per_query_share, tie_groups
+
+__all__ = [
+    "AP_RULES", "Doubles", "FLOAT32_RULES", "GROUPED_RULES", "accuracy_at",
+    "average_precision_grouped_step", "average_precision_grouped_trapezoid",
+    "average_precision_layumi", "average_precision_mistaken_trapezoid",
+    "average_precision_step", "average_precision_step_float32", "average_precision_trapezoid",
+    "average_precision_trapezoid_float32", "cumulative_matching",
+    "cumulative_matching_all_shots", "inverse_negative_penalty", "mean_in_float32",
+    "mean_in_order", "negative_penalty", "per_query_share", "precision_at",
+    "precision_recall_curve", "recall_at", "tie_groups",
+]

@@ -1,0 +1,188 @@
+"""Average precision: one function a rule, and the tables of rules.
+
+Of every AP: shape (n_query,), in [0, 1]; NaN where no good image exists (0/0 in the
+scripts), but 0 where nothing is kept at all, because then their loop adds nothing.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reid_ref.arrays import Doubles
+from reid_ref.metrics.sums import (
+    n_good_of, precision_before, sum_by_query, sum_in_float32, tie_groups, unmatched_as_nan)
+from reid_ref.ranking.good_ranks import GoodRanks
+
+
+def average_precision_trapezoid(ranks: GoodRanks) -> Doubles:
+    """Average precision as `compute_AP.m` computes it.
+
+    The area under the precision-recall curve by trapezoids. The precision before a hit is
+    that of the *position* before it, not of the hit before it, and 1 before the first
+    position. The recall step is k/n - (k-1)/n, which is not the same double as 1/n.
+
+    Examples
+    --------
+    The fruit of seed 000: five exist, five are returned.
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> fruit = from_lists([[1, 4, 5], [2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
+    >>> average_precision_trapezoid(fruit).round(5)
+    array([0.39333, 0.30833, 0.45833])
+    """
+    nth, n_good = ranks.nth.astype(np.float64), n_good_of(ranks)
+    recall, old_recall = nth / n_good, (nth - 1) / n_good
+    precision, old_precision = nth / ranks.rank, precision_before(nth, ranks.rank)
+    return sum_by_query(ranks, (recall - old_recall) * ((old_precision + precision) / 2))
+
+
+def average_precision_layumi(ranks: GoodRanks) -> Doubles:
+    """The trapezoid of layumi's evaluate.py: the recall step is 1/n, the halving comes last.
+
+    The same number as `average_precision_trapezoid` but for the last bits.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> average_precision_layumi(from_lists([[1, 4, 5]], n_good=5)).round(5)
+    array([0.39333])
+    """
+    nth = ranks.nth.astype(np.float64)
+    both = precision_before(nth, ranks.rank) + nth / ranks.rank
+    return sum_by_query(ranks, 1.0 / n_good_of(ranks) * both / 2)
+
+
+def average_precision_mistaken_trapezoid(ranks: GoodRanks) -> Doubles:
+    """The trapezoid with the precision of the *hit* before, not of the position before.
+
+    The mistake told at the end of seed 000, kept under this name so that numbers computed
+    with it stay checkable. Before the first hit it takes 1 at rank 1, else 0.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> average_precision_mistaken_trapezoid(from_lists([[1, 4, 5]], n_good=5)).round(5)
+    array([0.46])
+    """
+    nth = ranks.nth.astype(np.float64)
+    precision = nth / ranks.rank
+    first = nth == 1
+    old_precision = np.where(first, ranks.rank == 1, np.roll(precision, 1))
+    return sum_by_query(ranks, (old_precision + precision) / 2 / n_good_of(ranks))
+
+
+def average_precision_step(ranks: GoodRanks) -> Doubles:
+    """Average precision by rectangles: the mean precision at the good images.
+
+    What most Python evaluators report as AP. Never below the trapezoid on the same ranking.
+
+    Examples
+    --------
+    Seed 002, figure 2, and seed 003:
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> average_precision_step(from_lists([[1, 2, 10], [1, 4, 5], [1, 3]])).round(4)
+    array([0.7667, 0.7   , 0.8333])
+    """
+    total = sum_by_query(ranks, ranks.nth / ranks.rank)
+    return np.divide(total, ranks.n_good, out=total, where=ranks.n_good > 0)
+
+
+def average_precision_grouped_trapezoid(ranks: GoodRanks) -> Doubles:
+    """scikit-learn 0.18: trapezoids over one point for each distinct distance.
+
+    Without ties this is the official trapezoid. Equal distances share one point of the curve.
+
+    Examples
+    --------
+    Two good images tied with two wrong ones, nothing nearer: 2/2 * (1 + 2/4) / 2.
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> tied = from_lists([[1, 2]], n_kept=4)
+    >>> tied = replace(tied, nearer=np.zeros(2, int), tied=np.full(2, 4))
+    >>> average_precision_grouped_trapezoid(tied)
+    array([0.75])
+    """
+    groups, before, hits = tie_groups(ranks)
+    n_good = n_good_of(groups)
+    precision = (before + hits) / (groups.nearer + groups.tied)
+    old_precision = np.ones_like(precision)
+    np.divide(before, groups.nearer, out=old_precision, where=groups.nearer > 0)
+    recall_step = (before + hits) / n_good - before / n_good
+    return sum_by_query(groups, recall_step * (old_precision + precision) / 2)
+
+
+def average_precision_grouped_step(ranks: GoodRanks) -> Doubles:
+    """scikit-learn since 0.19: recall gained by each distinct distance times its precision.
+
+    Without ties this is the step rule. Equal distances share one point of the curve.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> tied = from_lists([[1, 2]], n_kept=4)
+    >>> tied = replace(tied, nearer=np.zeros(2, int), tied=np.full(2, 4))
+    >>> average_precision_grouped_step(tied)
+    array([0.5])
+    """
+    groups, before, hits = tie_groups(ranks)
+    n_good = n_good_of(groups)
+    precision = (before + hits) / (groups.nearer + groups.tied)
+    return sum_by_query(
+        groups, ((before + hits) / n_good - before / n_good) * precision)
+
+
+def average_precision_step_float32(ranks: GoodRanks) -> Doubles:
+    """The step rule of the Cython evaluators: a running sum in float32 of double quotients.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> average_precision_step_float32(from_lists([[1, 3]]))
+    array([0.83333331])
+    """
+    total = sum_in_float32(ranks, ranks.nth / ranks.rank)
+    n_good = np.maximum(ranks.n_good, 1).astype(np.float32)
+    return unmatched_as_nan(ranks, total / n_good)
+
+
+def average_precision_trapezoid_float32(ranks: GoodRanks) -> Doubles:
+    """The trapezoid of Oxford's compute_ap.cpp: recall, precision and sum in float32.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> average_precision_trapezoid_float32(from_lists([[1, 4, 5]], n_good=5))
+    array([0.39333335])
+    """
+    single = np.float32
+    nth, n_good = ranks.nth.astype(single), n_good_of(ranks).astype(single)
+    step = nth / n_good - (nth - 1) / n_good
+    old_precision = precision_before(ranks.nth, ranks.rank).astype(single)
+    both = old_precision + (ranks.nth / ranks.rank).astype(single)
+    return unmatched_as_nan(
+        ranks, sum_in_float32(ranks, step.astype(np.float64) * (both.astype(np.float64) / 2)))
+
+
+#: AP rule to its function, where equal distances have an order.
+AP_RULES: dict[str, Callable[[GoodRanks], Doubles]] = {
+    "trapezoid": average_precision_trapezoid,
+    "trapezoid-layumi": average_precision_layumi,
+    "mistaken-trapezoid": average_precision_mistaken_trapezoid,
+    "step": average_precision_step,
+    "sklearn-0.18": average_precision_grouped_trapezoid,
+    "sklearn-0.19": average_precision_grouped_step,
+}
+#: The same rules where equal distances are one group.
+GROUPED_RULES = {
+    "trapezoid": average_precision_grouped_trapezoid,
+    "step": average_precision_grouped_step,
+    "sklearn-0.18": average_precision_grouped_trapezoid,
+    "sklearn-0.19": average_precision_grouped_step,
+}
+#: The same rules in single precision.
+FLOAT32_RULES = {
+    "trapezoid": average_precision_trapezoid_float32,
+    "step": average_precision_step_float32,
+}

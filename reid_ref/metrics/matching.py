@@ -1,0 +1,56 @@
+"""Cumulative matching characteristic: how many queries have a match at rank k or before."""
+from __future__ import annotations
+
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, Integers
+from reid_ref.metrics.sums import (
+    n_good_of, per_query_share)
+from reid_ref.ranking.good_ranks import GoodRanks
+
+
+def cumulative_matching(first_match: Integers, length: int, n_query: int) -> Doubles:
+    """CMC: the share of queries whose first match stands at rank k or before.
+
+    Parameters
+    ----------
+    first_match : int64, shape (n,)
+        Rank of each query's first match; 0 is never.
+    length : int
+        Length of the curve.
+    n_query : int
+        The number to divide by.
+
+    Returns
+    -------
+    float64, shape (length,)
+        Rank-k is entry k - 1.
+
+    Examples
+    --------
+    >>> cumulative_matching(np.array([2, 1]), length=5, n_query=2)
+    array([0.5, 1. , 1. , 1. , 1. ])
+    """
+    matches = first_match[(first_match > 0) & (first_match <= length)]
+    return per_query_share(np.cumsum(np.bincount(matches, minlength=length + 1)[1:]), n_query)
+
+
+def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
+    """CMC of open-reid without `first_match_break`: every good image counts 1/n.
+
+    Each stands at its rank less the good images before it: its rank among the wrong ones.
+
+    Examples
+    --------
+    Two good images, at ranks 1 and 3: the second has one wrong image before it.
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> cumulative_matching_all_shots(from_lists([[1, 3]]), length=3, n_query=1)
+    array([0.5, 1. , 1. ])
+    """
+    place = ranks.rank - ranks.nth  # from 0
+    inside = place < length
+    weight = 1.0 / n_good_of(ranks)[inside]
+    steps = np.bincount(place[inside], weights=weight, minlength=length).astype(np.float64)
+    return per_query_share(np.cumsum(steps), n_query)

@@ -1,0 +1,47 @@
+"""Inverse negative penalty: how far behind the last good image stands."""
+from __future__ import annotations
+
+
+import numpy as np
+
+from reid_ref.arrays import Doubles
+from reid_ref.ranking.good_ranks import GoodRanks
+
+
+def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
+    """INP of each query: number of good images / rank of the last of them.
+
+    Returns
+    -------
+    float64, shape (n_query,)
+        In (0, 1]. NaN where no good image exists or where not all of them have a rank.
+
+    Source
+    ------
+    Ye et al., Deep Learning for Person Re-identification: A Survey and Outlook, TPAMI 2021.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> inverse_negative_penalty(from_lists([[1, 2, 10], [1, 4, 5], []]))
+    array([0.3, 0.6, nan])
+    """
+    inp = np.full(len(ranks.found), np.nan)
+    complete = (ranks.found == ranks.n_good) & (ranks.found > 0)
+    last = np.cumsum(ranks.found)[complete] - 1
+    inp[complete] = ranks.n_good[complete] / ranks.rank[last]
+    return inp
+
+
+def negative_penalty(ranks: GoodRanks) -> Doubles:
+    """NP of each query: the share of wrong images up to the last good one, 1 - INP.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> negative_penalty(from_lists([[1, 2, 10], [1, 4, 5]]))
+    array([0.7, 0.4])
+    """
+    last = ranks.n_good / inverse_negative_penalty(ranks)
+    penalty: Doubles = (last - ranks.n_good) / last
+    return penalty

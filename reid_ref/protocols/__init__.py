@@ -1,0 +1,1 @@
+"""Benchmarks with more to them than one query set and one gallery."""

@@ -1,0 +1,251 @@
+"""Oxford Buildings: ranked lists of names and their average precision, as compute_ap gives it.
+
+Aim: the very digits that the benchmark's own program prints, for one query or for a whole
+folder of them.
+
+Conventions: positive are the names of the good and the ok list together; junk names are
+skipped, also where they are positive too. A positive that the ranked list lacks still counts
+in recall. Trapezoids over every kept place, beginning at recall 0 and precision 1, in single
+precision. A name is a line of a file, byte for byte: blanks at its end and a carriage return
+belong to it.
+
+Contents: `oxford_average_precision`, the rule; `evaluate_query`, one query's files;
+`evaluate_folder`, one file a query; `six_digits`, as C++ prints a float.
+
+Source: James Philbin's compute_ap.cpp, Oxford Buildings Dataset; Philbin et al., Object
+retrieval with large vocabularies and fast spatial matching, CVPR 2007.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from reid_ref.files.regular import check_regular
+from reid_ref.arrays import InputError, warn
+
+#: The lists that make a query's ground truth: PREFIX_good.txt and so on.
+LISTS = ("good", "ok", "junk")
+
+
+def oxford_average_precision(positive: Collection[str], junk: Collection[str],
+                             ranked: Sequence[str]) -> np.float32:
+    """Average precision of one ranked list, in the single precision of compute_ap.
+
+    Parameters
+    ----------
+    positive : collection of str
+        Names of the images that should be found; repeated names count once.
+    junk : collection of str
+        Names that are skipped as if they were not in the list.
+    ranked : sequence of str
+        Names from the nearest on. It may be cut anywhere. A name that comes twice is counted
+        twice, as compute_ap does.
+
+    Returns
+    -------
+    float32
+        In [0, 1], if no positive name comes twice. 0 for a list without a positive name.
+
+    Raises
+    ------
+    InputError
+        No positive name (compute_ap divides 0 by 0), or a string where names belong.
+
+    Source
+    ------
+    James Philbin's compute_ap.cpp; Philbin et al., CVPR 2007.
+
+    Examples
+    --------
+    The third list of seed 000, with a junk name that changes nothing:
+
+    >>> ap = oxford_average_precision(set("abcde"), {"j"}, ["a", "j", "x", "b", "c"])
+    >>> ap.dtype, six_digits(ap)
+    (dtype('float32'), '0.458333')
+    """
+    for name, value in (("positive", positive), ("junk", junk), ("ranked", ranked)):
+        if isinstance(value, (str, bytes)):
+            raise InputError(f"{name}: expected a list or set of names, got the one string "
+                             f"{value!r}; put it in a list")
+    wanted, skipped = set(positive), set(junk)
+    if not wanted:
+        raise InputError("positive: expected at least one name, got none; recall would be 0/0")
+    kept = [name for name in ranked if name not in skipped]
+    # Recall stands still at a wrong answer, which therefore adds exactly 0: hits are enough.
+    n_positive = np.float32(len(wanted))
+    ap: np.float32 = np.float32(0)
+    old_recall: np.float32 = np.float32(0)
+    places = [place for place, name in enumerate(kept) if name in wanted]
+    for hits, place in enumerate(places, 1):
+        recall = np.float32(hits) / n_positive
+        precision = np.float32(hits / (place + 1))
+        old_precision = np.float32((hits - 1) / place if place else 1)
+        # Single precision but for the halving, the product and the sum before it is stored.
+        ap = np.float32(float(ap) + float(recall - old_recall)
+                        * (float(old_precision + precision) / 2))
+        old_recall = recall
+    return ap
+
+
+def six_digits(value: float | np.float32) -> str:
+    """Return a number as C++ prints it to a stream: 6 significant digits, no zeros behind.
+
+    Examples
+    --------
+    >>> six_digits(0.0181624), six_digits(1.0), six_digits(1e-5)
+    ('0.0181624', '1', '1e-05')
+    """
+    return f"{float(value):.6g}"
+
+
+def evaluate_query(prefix: str | Path, ranked_list: str | Path) -> np.float32:
+    """Average precision of one query from its files.
+
+    Parameters
+    ----------
+    prefix : str or Path
+        The ground truth is PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt.
+    ranked_list : str or Path
+        One name a line, the nearest first.
+
+    Returns
+    -------
+    float32
+
+    Raises
+    ------
+    InputError
+        A file is missing (says which), is a folder, or good and ok list hold no name.
+
+    Warns
+    -----
+    UserWarning
+        The ranked list is empty, holds a name twice, or its names are spelled otherwise than
+        those of the ground truth. The number is compute_ap's all the same.
+    """
+    good, ok, junk = _ground_truth(Path(prefix))
+    ranked = _read_names(Path(ranked_list), "ranked list")
+    if not good | ok:
+        raise InputError(f"{prefix}_good.txt, {prefix}_ok.txt: expected at least one name, got "
+                         "none; recall would be 0/0")
+    _warn_about(Path(ranked_list), ranked, good | ok)
+    return oxford_average_precision(good | ok, junk, ranked)
+
+
+def evaluate_folder(ground_truth: str | Path, ranked: str | Path) -> dict[str, np.float32]:
+    """Average precision of every query of a ground truth folder.
+
+    Parameters
+    ----------
+    ground_truth : str or Path
+        Folder of NAME_good.txt, NAME_ok.txt and NAME_junk.txt. What else is in it is not read.
+    ranked : str or Path
+        Folder with one ranked list for each NAME: NAME.txt or NAME_ANYTHING.txt. Other files
+        are not read. It may be the same folder.
+
+    Returns
+    -------
+    dict of str to float32
+        NAME to its average precision, sorted by name. `mean_average_precision` of it is mAP.
+
+    Raises
+    ------
+    InputError
+        Not folders, no query, a query without a ranked list or with two.
+    """
+    ground_truth, ranked = Path(ground_truth), Path(ranked)
+    for folder in (ground_truth, ranked):
+        if not folder.is_dir():
+            raise InputError(f"{folder}: expected a folder, got "
+                             f"{'a file' if folder.exists() else 'nothing of that name'}")
+    names = sorted({path.name[:-len(f"_{kind}.txt")] for kind in LISTS
+                    for path in ground_truth.glob(f"*_{kind}.txt")})
+    if not names:
+        raise InputError(f"{ground_truth}: expected files NAME_good.txt, NAME_ok.txt and "
+                         "NAME_junk.txt, found none")
+    lists = _lists_by_query(names, ranked)
+    return {name: evaluate_query(ground_truth / name, lists[name]) for name in names}
+
+
+def mean_average_precision(average_precisions: dict[str, np.float32]) -> float:
+    """mAP: the mean of the unrounded APs of all queries, added in order in double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean_average_precision({"a": np.float32(0.5), "b": np.float32(0.25)})
+    0.375
+    """
+    if not average_precisions:
+        raise InputError("average_precisions: expected at least one query, got none")
+    return sum(float(ap) for ap in average_precisions.values()) / len(average_precisions)
+
+
+def _ground_truth(prefix: Path) -> list[set[str]]:
+    paths = [prefix.with_name(f"{prefix.name}_{kind}.txt") for kind in LISTS]
+    missing = [path.name for path in paths if not path.exists()]
+    if missing:
+        way_out = ("the prefix is the path up to and without _good.txt" if len(missing) == 3
+                   else "an empty file stands for an empty list")
+        raise InputError(f"{prefix}: expected the ground truth {prefix.name}_good.txt, _ok.txt "
+                         f"and _junk.txt, missing: {', '.join(missing)}; {way_out}")
+    return [set(_read_names(path, "ground truth list")) for path in paths]
+
+
+def _read_names(path: Path, what: str) -> list[str]:
+    try:
+        check_regular(path)
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except IsADirectoryError:
+        raise InputError(f"{path}: expected a {what}, one name a line, got a folder; give a "
+                         "file, or folders for both arguments") from None
+    except OSError as error:
+        raise InputError(f"{path}: the {what} cannot be read: {error.strerror}") from None
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
+    """Give each query its file; a file belongs to the longest name that it begins with."""
+    found: dict[str, list[Path]] = {name: [] for name in names}
+    truth = {f"{name}_{kind}.txt" for name in names for kind in (*LISTS, "query")}
+    for path in sorted(path for path in folder.glob("*.txt") if path.name not in truth):
+        owners = [name for name in names
+                  if path.stem == name or path.stem.startswith(f"{name}_")]
+        if owners:
+            found[max(owners, key=len)].append(path)
+    missing = [name for name in names if not found[name]]
+    if len(missing) == len(names):
+        inner = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        raise InputError(
+            f"{folder}: expected ranked lists {names[0]}.txt or {names[0]}_ANYTHING.txt, and so "
+            "on for every query of the ground truth; found none"
+            + (f"; name one of its folders: {', '.join(inner)}" if inner else ""))
+    if missing:
+        raise InputError(
+            f"{folder}: no ranked list for {len(missing)} of {len(names)} queries "
+            f"({', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}); mAP is over all "
+            "of them: an empty file stands for a query that found nothing")
+    for name, paths in found.items():
+        if len(paths) > 1:
+            raise InputError(f"{folder}: expected one ranked list for {name}, got "
+                             f"{', '.join(path.name for path in paths)}; keep one of them here")
+    return {name: paths[0] for name, paths in found.items()}
+
+
+def _warn_about(path: Path, ranked: list[str], positive: set[str]) -> None:
+    if not ranked:
+        warn(f"{path}: the ranked list is empty; its AP is 0")
+    repeated = [name for name, count in Counter(ranked).items() if count > 1]
+    if repeated:
+        warn(f"{path}: {len(repeated)} names come more than once (first: {repeated[0]!r}); each "
+             "time counts, as in compute_ap; a ranked list should hold every image once")
+    if positive.isdisjoint(ranked):
+        plain = {Path(name.strip()).stem for name in positive}
+        alike = [name for name in ranked if Path(name.strip()).stem in plain]
+        if alike:
+            warn(f"{path}: names are spelled otherwise than in the ground truth: {alike[0]!r} is "
+                 "not in it but for blanks, folder or extension; as in compute_ap it is a wrong "
+                 "answer")

@@ -1,0 +1,372 @@
+"""Features to distances of pairs: exact for single pairs, and fast, about, for all of them.
+
+The distance that is ranked is a double, defined pair by pair: products and sums of the features
+as they are stored, in double, added in the fixed order of numpy's sum of a row. It does not
+depend on the BLAS, the processor, the number of threads, or what else is in memory; equal
+features are at equal distance. All pairs at once come from a matrix product in single precision,
+which is quick and errs: `slack` says by how much at most, and whoever compares its values looks
+closer within that (`counts.py`). So the product's errors reach no number.
+
+What ranks a query's images, smaller is nearer (its own norm changes no order):
+
+* normalised, and "cosine": -q.g / |g|, which ranks like the Euclidean distance and the cosine
+  distance of normalised features; NaN where a feature is all zero.
+* "euclidean" on features as they are: |g|^2 - 2 q.g, which ranks like the Euclidean distance.
+* "dot" on features as they are: -q.g.
+
+Where whole rows are wanted, in order, the product is made in double; see `rows.py`.
+
+Contents: `galleries`, `feature_parts`, `feature_part`, `nearly_exact`, `squares`,
+`pair_products`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles
+from reid_ref.ranking.roles import Mask
+from reid_ref.arrays.stored import read_rows
+from reid_ref.ranking.tiles import TILE, Array, Part, Tile
+from reid_ref.arrays import InputError, Integers, check_finite_rows, warn
+
+#: Of single precision.
+ROUNDOFF = 2.0**-24
+
+#: Squares of features that are not all zero: within these, no product leaves the doubles.
+SQUARES = 1e-280, 1e300
+
+#: Numbers in a chunk of pairs: their products stay in the processor's cache.
+_CHUNK = 2**17
+
+
+def slack(dimension: int) -> float:
+    """Return how far a product of unit features in single precision may be off, at most.
+
+    d products and sums, each rounded, in whatever order: Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., section 3.1. The 32 more are for the scaling of both features
+    and for the bounds themselves (at most 8), and keep products in few dimensions, too, below a
+    quarter of it. Real products err by much less; that a machine's keep to a quarter is checked
+    at every good pair, and if one does not, all are made in double.
+
+    Examples
+    --------
+    >>> f"{slack(2048):.1e}"
+    '1.2e-04'
+    """
+    roundings = (dimension + 32) * ROUNDOFF
+    return roundings / (1 - roundings)
+
+
+#: Some gallery images in a row, their features, and the squares of these.
+Gallery = tuple[slice, Array, Doubles]
+
+
+def galleries(gallery_features: Any, normalized: bool,
+              max_memory: int) -> list[Callable[[], Gallery]]:
+    """Cut the gallery into parts: one, but of a dataset on disk as many as the memory asks for.
+
+    Parameters
+    ----------
+    gallery_features : array or stored dataset, shape (n_gallery, d)
+    normalized : bool
+    max_memory : int
+        Bytes; a part on disk takes a quarter of them.
+
+    Returns
+    -------
+    list of callables
+        Each opens a part. The one opened last stays in memory.
+
+    Raises
+    ------
+    InputError
+        NaN or Inf in a feature, when its part is opened.
+
+    Warns
+    -----
+    UserWarning
+        Features that are all zero, where they are to be normalised: once, when all parts have
+        been opened.
+    """
+    n_gallery = gallery_features.shape[0]
+    step = n_gallery
+    if not isinstance(gallery_features, np.ndarray):
+        row_bytes = gallery_features.shape[1] * gallery_features.dtype.itemsize
+        step = max(1, max_memory // 4 // row_bytes)
+    starts = range(0, n_gallery, step)
+    known: dict[int, Doubles] = {}
+
+    @lru_cache(maxsize=1)
+    def opened(start: int) -> Gallery:
+        images = slice(start, min(start + step, n_gallery))
+        gallery = read_rows(gallery_features, images.start, images.stop, "gallery_features")
+        if start not in known:
+            known[start] = checked_squares(gallery, "gallery_features", start)
+            if len(known) == len(starts) and normalized:
+                every = np.concatenate([known[one] for one in starts])
+                warn_of_zeros("gallery_features", np.flatnonzero(every == 0), n_gallery)
+        return images, gallery, known[start]
+
+    return [partial(opened, start) for start in starts]
+
+
+def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
+                  max_memory: int) -> list[Callable[..., Part]]:
+    """Return the parts of the gallery, as `galleries` cuts it.
+
+    Parameters
+    ----------
+    query_features, gallery_features : array or stored dataset, shape (n_query, d), (n_gallery, d)
+    metric, normalize, max_memory
+        As for `feature_part`.
+
+    Returns
+    -------
+    list of callables
+        Each opens a part; `precision` can be passed on to `feature_part`.
+
+    Raises
+    ------
+    InputError
+        NaN or Inf in a feature; of the gallery when the part is opened.
+
+    Warns
+    -----
+    UserWarning
+        Features that are all zero, where they are to be normalised.
+    """
+    query, square = checked_query(query_features, normalize or metric == "cosine")
+    in_memory = isinstance(gallery_features, np.ndarray)
+
+    def opened(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
+        images, gallery, gallery_square = open_gallery()
+        return feature_part(query, gallery, square, gallery_square, images, metric, normalize,
+                            max_memory if in_memory else max_memory - max_memory // 4, precision)
+
+    return [partial(opened, one) for one in galleries(
+        gallery_features, normalize or metric == "cosine", max_memory)]
+
+
+def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
+    """Return the queries' features, in memory, and their squares, checked; warn of zeros."""
+    query = read_rows(features, name="query_features")
+    square = checked_squares(query, "query_features")
+    if normalized:
+        warn_of_zeros("query_features", np.flatnonzero(square == 0), len(query))
+    return query, square
+
+
+def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
+    """Warn of features that cannot be normalised: their rows, of so many in all."""
+    if zero.size:
+        warn(f"{name}: {zero.size} of {count} rows are all zero (first: row {zero.min()}); they "
+             "cannot be normalised, so their distances are NaN")
+
+
+def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
+    """Return the squares of all rows; refuse NaN, Inf and what has no square."""
+    square = squares(features)
+    if not np.isfinite(square).all():
+        check_finite_rows(features, name, first_row)
+    odd = np.flatnonzero(~((square >= SQUARES[0]) & (square <= SQUARES[1])))
+    odd = odd[features[odd].any(axis=1)]
+    if odd.size:
+        raise InputError(
+            f"{name}: expected norms from {SQUARES[0]**.5:.0e} to {SQUARES[1]**.5:.0e}, or 0, got "
+            f"entries up to {abs(features[odd[0]]).max():.1e} in row {first_row + odd[0]}, whose "
+            "squares do not fit a double; multiply all features by one constant")
+    return square
+
+
+def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
+                 images: slice, metric: str, normalize: bool, max_memory: int,
+                 precision: Any = np.float32) -> Part:
+    """Make a part of the gallery from features; counting needs about `max_memory` more bytes.
+
+    Parameters
+    ----------
+    query : array, shape (n_query, d)
+    gallery : array, shape (images of the part, d)
+        In memory, or mapped into it.
+    query_square, gallery_square : float64, shape (n_query,), (images of the part,)
+        Their squares; see `squares`.
+    images : slice
+        Where the part stands in the gallery.
+    metric : {"euclidean", "cosine", "dot"}
+    normalize : bool
+    max_memory : int
+        Bytes.
+    precision : dtype
+        Of the products of tiles.
+    """
+    normalized = normalize or metric == "cosine"
+    query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
+    largest = float(gallery_norm.max()) or 1.0
+
+    def exact(row: Integers, image: Integers) -> Array:
+        product = pair_products(query, gallery, row, image)
+        if normalized:
+            with np.errstate(invalid="ignore"):
+                unit: Doubles = -product / gallery_norm[image]
+            unit[query_norm[row] == 0] = np.nan
+            return unit
+        return gallery_square[image] - 2 * product if metric == "euclidean" else -product
+
+    # In tiles all queries are of one scale, so that one slack fits all.
+    off = np.full(len(query), slack(query.shape[1]))
+    if normalized:
+        scale, gallery_scale = query_norm, gallery_norm
+    else:
+        # A query far shorter than the longest gallery image: its |g|^2 outweighs its product.
+        scale = np.maximum(query_norm, largest / 2**10)
+        gallery_scale = np.full(len(gallery), largest)
+        if metric == "euclidean":
+            off *= 1 + largest / scale
+    divisor = scale if normalized else scale * largest * (2 if metric == "euclidean" else 1)
+
+    def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            middle = value / divisor[row]
+        return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
+
+    shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
+                       max_memory)
+
+    def tiles(counting: Mask | None) -> Iterator[Tile]:
+        columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
+        for first in range(0, len(columns), shape[1]):
+            chosen = columns[first:first + shape[1]]
+            some = _scaled(gallery, chosen, gallery_scale, precision)
+            for start in range(0, len(query), shape[0]):
+                rows = slice(start, min(start + shape[0], len(query)))
+                product = _scaled(query, np.arange(len(query))[rows], -scale, precision) @ some.T
+                step = max(1, min(TILE, max_memory // 192) // len(chosen))
+                for one in range(0, len(product), step):
+                    values = product[one:one + step]
+                    part = slice(start + one, start + one + len(values))
+                    if not normalized and metric == "euclidean":
+                        values = values + np.multiply.outer(
+                            1 / divisor[part], gallery_square[chosen]).astype(precision)
+                    yield Tile(part, values, chosen, None,
+                               values.size / (len(query) * len(columns)))
+                del product, values  # before the next one is made
+
+    return Part(images, exact, bounds, tiles, is_exact=False)
+
+
+def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
+                 metric: str, normalized: bool) -> tuple[Doubles, Doubles]:
+    """Return what `Part.exact` gives, of all pairs, by a matrix product in double.
+
+    Parameters
+    ----------
+    query : array, shape (rows, d)
+    gallery : array, shape (images, d)
+    query_norm, gallery_square : float64, shape (rows,), (images,)
+    metric : {"euclidean", "cosine", "dot"}
+    normalized : bool
+
+    Returns
+    -------
+    distances : float64, shape (rows, images)
+    off : float64, shape (rows,)
+        How far they may be off in each row, at most: `slack` in double, twice, for the exact
+        distance is a sum of d products too.
+    """
+    norm = np.sqrt(gallery_square)
+    distances = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
+    with np.errstate(invalid="ignore"):
+        if normalized:
+            distances /= -norm
+            distances[query_norm == 0] = np.nan
+        elif metric == "euclidean":
+            distances *= -2
+            distances += gallery_square
+        else:
+            np.negative(distances, out=distances)
+    largest = float(norm.max())
+    scale = (query_norm if normalized else
+             (2 * query_norm + largest) * largest if metric == "euclidean" else
+             query_norm * largest)
+    return distances, 2 * 2.0**-29 * slack(query.shape[1]) * scale
+
+
+def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
+               max_memory: int) -> tuple[int, int]:
+    """Return how many queries and images one product takes within the memory.
+
+    Examples
+    --------
+    >>> tile_shape(3368, 19732, 4 * 2048, 2**28)
+    (910, 16384)
+    """
+    # Half for scaled images, for each tile costs every query something; a quarter for scaled
+    # queries and their product, and a quarter for the tiles that are counted in (three of them,
+    # 16 bytes a distance). Some hundred queries are enough for a quick product.
+    columns = min(n_gallery, max(1, max_memory // 2 // row_bytes))
+    return min(n_query, max(1, max_memory // 4 // (row_bytes + 4 * columns))), columns
+
+
+def squares(features: Array) -> Doubles:
+    """Return the square of each row's 2-norm, double, shape (n,)."""
+    return _in_chunks(lambda part: _row_sums(features[part], features[part]),
+                      len(features), features.shape[1])
+
+
+def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
+    """Return q.g of single pairs, double, shape (pairs,).
+
+    Examples
+    --------
+    >>> pair_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
+    array([3., 4.])
+    """
+    return _in_chunks(lambda part: _row_sums(query.take(row[part], axis=0),
+                                             gallery.take(image[part], axis=0)),
+                      len(row), query.shape[1])
+
+
+def _row_sums(one: Array, other: Array) -> Doubles:
+    product = one.astype(np.float64, order="C")  # each row is summed alike, however it is stored
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # squares are checked
+        np.multiply(product, other, out=product, dtype=np.float64, casting="same_kind")
+        sums: Doubles = product.sum(axis=1)
+    return sums
+
+
+def _in_chunks(work: Callable[[slice], Doubles], count: int, dimension: int) -> Doubles:
+    """Join what `work` returns for consecutive chunks, two at a time."""
+    step = max(1, _CHUNK // dimension)
+    parts = [slice(start, start + step) for start in range(0, count, step)]
+    if len(parts) < 8:  # starting threads takes longer
+        return np.concatenate([work(part) for part in parts]) if parts else np.zeros(0)
+    with ThreadPoolExecutor(2) as pool:
+        return np.concatenate(list(pool.map(work, parts)))
+
+
+def _scaled(features: Array, rows: Integers, scales: npt.NDArray[Any], precision: Any) -> Array:
+    """Return some rows, ascending, each divided by its scale; those of scale 0 become NaN."""
+    scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
+    step = max(1, _CHUNK // features.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+        for start in range(0, len(rows), step):
+            some = rows[start:start + step]
+            whole = len(some) == some[-1] - some[0] + 1
+            chunk = features[some[0]:some[-1] + 1] if whole else features[some]
+            scale = scales[some]
+            if features.dtype == precision and _fits(scale, precision):
+                scale = scale.astype(precision)
+            scaled[start:start + step] = chunk / scale[:, np.newaxis]
+    return scaled
+
+
+def _fits(scale: npt.NDArray[Any], precision: Any) -> bool:
+    limits = np.finfo(precision)
+    size = abs(scale)
+    return bool(size.max() < limits.max / 2 and size.min() > limits.tiny)

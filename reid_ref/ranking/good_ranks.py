@@ -1,0 +1,212 @@
+"""`GoodRanks`: where each query's good images stand, and what can be done with that alone.
+
+Aim: the one small ragged array from which every number of the field follows. `ranking.py` makes
+it from distances and labels.
+
+Conventions: distance, smaller is nearer; NaN is farthest. Which images are ignored and in which
+order equal distances stand is up to the convention; MATLAB's sort, and so the default, keeps
+gallery order.
+
+Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3;
+`matlab_ref/evaluation.m`, whose answers must come out without walking the gallery.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Integers
+
+
+@dataclass(frozen=True)
+class GoodRanks:
+    """Ranks of the good images among the kept ones, for n queries.
+
+    Parameters
+    ----------
+    rank : int64, shape (number of good images found,)
+        1-based rank among kept images; ascending within a query, query after query.
+    nearer, tied : int64, shape of `rank`
+        Kept images strictly nearer than this one; kept images at its distance, itself included.
+    image : int64, shape of `rank`
+        Its gallery index; -1 where ranks were made by hand.
+    found : int64, shape (n,)
+        How many entries of `rank` each query has.
+    n_good, n_junk, n_kept : int64, shape (n,)
+        Good images that exist; gallery images ignored; gallery images that count.
+    first_match : int64, shape (n,)
+        Where the CMC curve rises to 1; 0 is never. It is the first rank, but for
+        a query labelled -1 where that label is ignored: its good images are junk too, so they
+        have no rank, and yet `compute_AP.m` lets the first of them raise the curve.
+    """
+
+    rank: Integers
+    nearer: Integers
+    tied: Integers
+    image: Integers
+    found: Integers
+    n_good: Integers
+    n_junk: Integers
+    n_kept: Integers
+    first_match: Integers
+
+    @property
+    def query(self) -> Integers:
+        """int64, shape of `rank`: the query each rank belongs to."""
+        return np.repeat(np.arange(len(self.found)), self.found)
+
+    @property
+    def nth(self) -> Integers:
+        """int64, shape of `rank`: 1 for a query's nearest good image, 2 for the next."""
+        start = np.cumsum(self.found) - self.found
+        return np.arange(1, len(self.rank) + 1) - np.repeat(start, self.found)
+
+
+def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | None = None,
+               n_kept: int | Sequence[int] | None = None) -> GoodRanks:
+    """Make `GoodRanks` by hand, from the ranks at which good images stand, without ties.
+
+    Parameters
+    ----------
+    ranks : sequence of sequences of int
+        For each query the 1-based, ascending ranks of its good images.
+    n_good : int or sequence, optional
+        Good images that exist; a truncated list holds fewer. Default: those in the list.
+    n_kept : int or sequence, optional
+        Length of the list. Default: the last rank.
+
+    Examples
+    --------
+    >>> from_lists([[1, 4, 5], [2, 3, 4]], n_good=5, n_kept=5).first_match
+    array([1, 2])
+    """
+    n = len(ranks)
+    found = np.array([len(row) for row in ranks], dtype=np.int64)
+    rank = np.array([rank for row in ranks for rank in row], dtype=np.int64)
+    last = np.array([row[-1] if len(row) else 0 for row in ranks], dtype=np.int64)
+    return GoodRanks(
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=-np.ones_like(rank),
+        found=found,
+        n_good=found if n_good is None else np.broadcast_to(np.array(n_good, np.int64), n),
+        n_junk=np.zeros(n, dtype=np.int64),
+        n_kept=last if n_kept is None else np.broadcast_to(np.array(n_kept, np.int64), n),
+        first_match=np.array([row[0] if len(row) else 0 for row in ranks], dtype=np.int64))
+
+
+def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = ()) -> GoodRanks:
+    """Make the `GoodRanks` of one query from a ranked list of gallery indices.
+
+    Parameters
+    ----------
+    index : sequence of int
+        Gallery indices, the nearest first; may be truncated, and good images missing in it.
+    good, junk : sequence of int
+        Gallery indices; an image on both lists is junk, but `compute_AP.m` lets it
+        raise the CMC curve.
+
+    Examples
+    --------
+    >>> from_index([9, 4, 2, 7], good=[4, 7, 8], junk=[9]).rank
+    array([1, 3])
+    """
+    is_good, is_junk = np.isin(index, good), np.isin(index, junk)
+    before: Integers = np.cumsum(~is_junk) - ~is_junk
+    places = 1 + before[is_good]
+    rank = 1 + before[is_good & ~is_junk]
+    one = np.ones(1, dtype=np.int64)
+    return GoodRanks(
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank),
+        image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk], found=one * len(rank),
+        n_good=one * np.size(good), n_junk=one * int(is_junk.sum()),
+        n_kept=one * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * one)
+
+
+def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
+    """Join the ranks of consecutive blocks of queries."""
+    return GoodRanks(*(np.concatenate([getattr(part, name) for part in parts])
+                       for name in GoodRanks.__dataclass_fields__))
+
+
+def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
+    """Return the ranks of some queries; `chosen` has shape (n,).
+
+    Examples
+    --------
+    >>> of_queries(from_lists([[1, 4, 5], [6]]), np.array([False, True])).rank
+    array([6])
+    """
+    if chosen.all():
+        return ranks
+    entries = np.repeat(chosen, ranks.found)
+    return GoodRanks(**{name: getattr(ranks, name)[
+        entries if name in ("rank", "nearer", "tied", "image") else chosen]
+        for name in GoodRanks.__dataclass_fields__})
+
+
+def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
+    """Return what is left of every ranked list after its first `top_k` kept images.
+
+    Examples
+    --------
+    >>> truncate(from_lists([[1, 4, 5], [6]]), top_k=4).rank
+    array([1, 4])
+    """
+    inside = ranks.rank <= top_k
+    return replace(
+        ranks, rank=ranks.rank[inside], nearer=ranks.nearer[inside], tied=ranks.tied[inside],
+        image=ranks.image[inside],
+        found=np.bincount(ranks.query[inside], minlength=len(ranks.found)),
+        first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
+
+
+def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
+    """Return the ranks with no match for queries whose good images are all junk.
+
+    Examples
+    --------
+    >>> forget_junk_matches(from_index([4, 9], good=[9], junk=[9])).first_match
+    array([0])
+    """
+    return replace(ranks, first_match=np.where(ranks.found > 0, ranks.first_match, 0))
+
+
+def reverse_ties(ranks: GoodRanks) -> GoodRanks:
+    """Return the ranks that the opposite order of equal distances gives.
+
+    Examples
+    --------
+    One good image first of four equals becomes the last of them:
+
+    >>> ranks = from_lists([[1]], n_kept=9)
+    >>> reverse_ties(replace(ranks, tied=np.array([4]))).rank
+    array([4])
+    """
+    rank = 2 * ranks.nearer + ranks.tied + 1 - ranks.rank
+    order = np.lexsort((rank, ranks.query))  # nearer and tied are one value within a group
+    rank = rank[order]
+    first = np.where(ranks.found > 0, 0, ranks.first_match)
+    first[ranks.found > 0] = rank[(np.cumsum(ranks.found) - ranks.found)[ranks.found > 0]]
+    return replace(ranks, rank=rank, image=ranks.image[order], first_match=first)
+
+
+def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
+    """Return the gallery in order of distance, equals in the order `ties`; NaN comes last.
+
+    Examples
+    --------
+    >>> in_order(np.array([2., 1., 2.]), "gallery-order"), in_order(np.array([2., 1., 2.]),
+    ...                                                             "reversed")
+    (array([1, 0, 2]), array([1, 2, 0]))
+    """
+    if ties == "reversed":
+        return len(row) - 1 - np.argsort(row[::-1], kind="stable")
+    if ties == "numpy":
+        return np.argsort(row)
+    if ties == "numpy-reversed":
+        signed = row.astype(np.float64) if row.dtype.kind in "ub" else row
+        return np.argsort(-signed)[::-1]
+    return np.argsort(row, kind="stable")

@@ -1,0 +1,146 @@
+"""Which gallery images are good for a query, and which count at all.
+
+Good: the query's identity, where it is not ignored. What is ignored is up to the convention.
+
+Contents: `count_distractors`; `Roles`, `find_roles`; `query_roles`, the same for one query at a
+time.
+
+Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.labels import JUNK, IndexLists, Labels
+from reid_ref.arrays import Integers
+
+#: SYSU-MM01: its cameras 2 and 3 stand at one location.
+SYSU_LOCATION = {3: 2}
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Good and ignored images of n queries; pairs stand query after query.
+
+    Parameters
+    ----------
+    good_query, good : int64, shape (good pairs,)
+        Query and gallery image. An image can be good and yet not kept: label -1 makes the
+        images of a query labelled -1 junk, but `evaluation.m` still takes those on other cameras
+        as good; and an image can be on both lists.
+    junk_query, junk : int64, shape (ignored pairs,)
+        Images that count, but not for this query.
+    columns : bool, shape (n_gallery,), or None
+        Images that count; None is all.
+    place, query_place : int64, shape (n_gallery,) and (n,), or None
+        Images of the query's own place do not count for it either.
+    """
+
+    good_query: Integers
+    good: Integers
+    junk_query: Integers
+    junk: Integers
+    columns: Mask | None
+    place: Integers | None
+    query_place: Integers | None
+
+    def n_kept(self, n_query: int, n_gallery: int) -> Integers:
+        """Return how many gallery images count for each query."""
+        counting = np.ones(n_gallery, dtype=bool) if self.columns is None else self.columns
+        kept = np.full(n_query, np.count_nonzero(counting), dtype=np.int64)
+        if self.place is not None and self.query_place is not None:
+            places, count = np.unique(self.place[counting], return_counts=True)
+            for place, images in zip(places, count):
+                kept[self.query_place == place] -= images
+        return kept - np.bincount(self.junk_query, minlength=n_query)
+
+    def kept(self, k: int, n_gallery: int) -> Mask:
+        """Return which gallery images count for query k."""
+        kept = np.ones(n_gallery, dtype=bool) if self.columns is None else self.columns.copy()
+        if self.place is not None and self.query_place is not None:
+            kept &= self.place != self.query_place[k]
+        kept[self.junk[slice(*np.searchsorted(self.junk_query, [k, k + 1]))]] = False
+        return kept
+
+
+def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
+               lists: IndexLists | None = None) -> Roles:
+    """Find the good and the ignored images of every query.
+
+    Parameters
+    ----------
+    query, gallery : Labels
+    ignored : iterable of str
+        What is ignored: keys of `IGNORED` in conventions.py.
+    lists : IndexLists, optional
+        Good and junk images of every query, where "listed as junk" is among `ignored`.
+
+    Examples
+    --------
+    >>> roles = find_roles(Labels([7], [1]), Labels([7, 8, 7, -1], [1, 1, 2, 3]),
+    ...                    ["label -1", "same identity, same camera"])
+    >>> roles.good, roles.junk, roles.columns
+    (array([2]), array([0]), array([ True,  True,  True, False]))
+    """
+    rules = set(ignored)
+    if lists is not None and "listed as junk" in rules:
+        return Roles(*_flat(lists.good), *_flat(lists.junk), None, None, None)
+    row, image = _same_identity(query, gallery)
+    own = gallery.camera[image] == query.camera[row]
+    columns = gallery.identity != JUNK if "label -1" in rules else None
+    place = query_place = None
+    if "same location" in rules:
+        place, query_place = _locations(gallery), _locations(query)
+    elif "same camera" in rules:
+        place, query_place = gallery.camera, query.camera
+    elsewhere = np.ones(len(row), dtype=bool)
+    if place is not None and query_place is not None:
+        elsewhere = place[image] != query_place[row]
+    ignores_own = "same identity, same camera" in rules
+    good = elsewhere & ~own if ignores_own else elsewhere
+    junk = elsewhere & own if ignores_own else np.zeros(len(row), dtype=bool)
+    if columns is not None:
+        junk &= columns[image]
+    return Roles(row[good], image[good], row[junk], image[junk], columns, place, query_place)
+
+
+def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
+                lists: IndexLists | None = None) -> Callable[[int], tuple[Integers, Mask]]:
+    """Return the function that tells the good images and the kept ones of query k."""
+    roles = find_roles(query, gallery, ignored, lists)
+
+    def of_query(k: int) -> tuple[Integers, Mask]:
+        part = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
+        return roles.good[part], roles.kept(k, len(gallery))
+    return of_query
+
+
+def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
+    """Return all pairs of one identity, query after query, images in gallery order."""
+    by_identity = np.argsort(gallery.identity, kind="stable")
+    identities = gallery.identity[by_identity]
+    start = np.searchsorted(identities, query.identity, side="left")
+    count = np.searchsorted(identities, query.identity, side="right") - start
+    row = np.repeat(np.arange(len(query)), count)
+    before = np.cumsum(count) - count
+    return row, by_identity[np.arange(len(row)) + np.repeat(start - before, count)]
+
+
+def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
+    parts = list(lists)
+    row = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
+    empty = np.zeros(0, dtype=np.int64)
+    return row, np.concatenate([empty, *parts])
+
+
+def _locations(labels: Labels) -> Integers:
+    place: Integers = labels.camera.copy()
+    for camera, location in SYSU_LOCATION.items():
+        place[place == camera] = location
+    return place

@@ -1,0 +1,1 @@
+"""Results, and what analysis found, as text, tables and pictures; nothing computes here."""

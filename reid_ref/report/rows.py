@@ -1,0 +1,199 @@
+"""`Result` in the formats that others read: CSV, Markdown, LaTeX, and JSON for each query.
+
+Aim: numbers that can be pasted into a paper or a README without losing what they mean, so
+every format carries the signature: a column in CSV, a line under the table in Markdown, a
+comment above the row in LaTeX.
+
+Conventions: a dict of several results makes one row each, named by its key. CSV holds fractions
+of 1 in full precision; Markdown and LaTeX hold percent with two decimals. A number that does not
+exist (NaN, or a rank beyond the curve) is an empty field in CSV, a dash elsewhere. No text ends
+in a newline.
+"""
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from reid_ref.report.tables import RANKS, headline, json_number
+from reid_ref.labels import Labels
+from reid_ref.result import Result
+from reid_ref.arrays import InputError
+
+#: The name of the row where a single `Result` is given.
+ROW_NAME = "Method"
+COLUMNS = (*(f"Rank-{k}" for k in RANKS), "mAP", "mINP")
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"}}
+
+
+def as_csv(results: Result | Mapping[str, Result]) -> str:
+    r"""Return a header and one line a result: name, numbers in full precision, signature.
+
+    Parameters
+    ----------
+    results : Result or mapping of str to Result
+        Row name to result.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        No result, a row name that is not a text, or a value that is not a `Result`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
+    >>> for line in as_csv({"ours": result}).splitlines():
+    ...     print(line.partition(",convention")[0])
+    name,Rank-1,Rank-5,Rank-10,Rank-20,mAP,mINP,signature
+    ours,1.0,,,,0.7916666666666666,0.6666666666666666
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["name", *COLUMNS, "signature"])
+    for name, result in _rows(results).items():
+        numbers = dict(headline(result))
+        writer.writerow([name, *(json_number(numbers.get(column, math.nan))
+                                 for column in COLUMNS), result.signature])
+    return text.getvalue().removesuffix("\n")
+
+
+def as_markdown(results: Result | Mapping[str, Result]) -> str:
+    """Return a Markdown table, one row a result, and under it a line with each signature.
+
+    Parameters and errors: as `as_csv`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
+    >>> print(as_markdown({"ours": result}).partition("convention")[0])
+    | Method | Rank-1 | Rank-5 | Rank-10 | Rank-20 | mAP | mINP |
+    |:--|--:|--:|--:|--:|--:|--:|
+    | ours | 100.00 | - | - | - | 79.17 | 66.67 |
+    <BLANKLINE>
+    - ours: `
+    """
+    rows = _rows(results)
+    lines = [f"| {ROW_NAME} | {' | '.join(COLUMNS)} |", "|:--" + "|--:" * len(COLUMNS) + "|"]
+    lines += [f"| {_markdown(name)} | {' | '.join(_percents(result, '-'))} |"
+              for name, result in rows.items()]
+    # Behind an empty line, because a signature has bars, which would continue the table.
+    lines += ["", *(f"- {_markdown(name)}: `{_one_line(result.signature)}`"
+                    for name, result in rows.items())]
+    return "\n".join(lines)
+
+
+def as_latex(results: Result | Mapping[str, Result]) -> str:
+    r"""Return rows for a LaTeX table, each under a comment with its signature.
+
+    The rows go between ``\midrule`` and ``\bottomrule`` of a table of seven columns, whose
+    names stand in the first comment.
+
+    Parameters and errors: as `as_csv`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
+    >>> first, signature, row = as_latex({"R50 & ours": result}).splitlines()
+    >>> print(first, row, sep="\n")
+    % Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\
+    R50 \& ours & 100.00 & -- & -- & -- & 79.17 & 66.67 \\
+    """
+    lines = [f"% {ROW_NAME} & {' & '.join(COLUMNS)} \\\\"]
+    for name, result in _rows(results).items():
+        lines += [f"% {_one_line(name)}: {_one_line(result.signature)}",
+                  f"{_latex(name)} & {' & '.join(_percents(result, '--'))} \\\\"]
+    return "\n".join(lines)
+
+
+def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
+    """Return one dict a query, of plain JSON values; what does not exist is None.
+
+    Parameters
+    ----------
+    result : Result
+    query : Labels
+        The queries that were evaluated, in their order.
+
+    Returns
+    -------
+    list of dict
+        Keys: query (its number, from 0), identity, camera, fate, ap, inp, first_match, n_good,
+        n_junk.
+
+    Raises
+    ------
+    InputError
+        `query` has another length.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances(np.array([[.3, .2, .1]]), query, gallery)
+    >>> row, = per_query_json(result, query)
+    >>> row["query"], row["identity"], row["fate"], row["first_match"], row["n_good"]
+    (0, 7, 'fine', 1, 2)
+    """
+    per_query = result.per_query
+    if len(query) != len(per_query.ap):
+        raise InputError(f"query: expected the labels of the {len(per_query.ap)} queries "
+                         f"evaluated, got {len(query)}")
+    return [{
+        "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
+        "fate": str(per_query.fate[k]), "ap": json_number(float(per_query.ap[k])),
+        "inp": json_number(float(per_query.inp[k])),
+        "first_match": int(per_query.first_match[k]) or None,
+        "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),
+    } for k in range(len(query))]
+
+
+def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
+    if isinstance(results, Result):
+        return {ROW_NAME: results}
+    if not isinstance(results, Mapping):
+        raise InputError("results: expected a Result or a dict of row name to Result, got "
+                         f"{type(results).__name__}")
+    if not results:
+        raise InputError("results: expected at least one result, got an empty dict")
+    for name, result in results.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"results: expected a text as the name of each row, got {name!r}")
+        if not isinstance(result, Result):
+            raise InputError(f"results: expected a Result for {name!r}, got "
+                             f"{type(result).__name__}; pass what reid_ref.evaluate returns")
+    return results
+
+
+def _percents(result: Result, absent: str) -> list[str]:
+    numbers = dict(headline(result))
+    values = [numbers.get(column, math.nan) for column in COLUMNS]
+    return [absent if math.isnan(value) else f"{100 * value:.2f}" for value in values]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _markdown(name: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", _one_line(name))
+
+
+def _latex(name: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in _one_line(name))

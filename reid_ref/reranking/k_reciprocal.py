@@ -1,0 +1,300 @@
+"""k-reciprocal re-ranking of a full benchmark on a laptop.
+
+validate -> neighbours, tile by tile -> sparse encodings -> rows of distances, block by block.
+No matrix of all images against all is ever held; what a published code computes on the way is
+said in `VARIANTS`. "matlab" gives the bits of `re_ranking.m` wherever distances are exact
+(whole numbers as features); elsewhere the matrix product rounds its own way, and a near tie
+among neighbours may fall to the other side.
+
+Source: Z. Zhong, L. Zheng, D. Cao, S. Li, Re-ranking person re-identification with k-reciprocal
+encoding, CVPR 2017.
+"""
+from __future__ import annotations
+
+import numbers
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.conventions import Convention, find_convention
+from reid_ref.distances import working_precision
+from reid_ref.evaluation.engine import Progress, evaluate_blocks, features_made_of
+from reid_ref.reranking.encoding import encode, invert, jaccard
+from reid_ref.reranking.neighbours import Pairs, nearest, pairs_of, tile_of
+from reid_ref.reranking.variants import VARIANTS, Variant
+from reid_ref.labels import Labels
+from reid_ref.result import Result
+from reid_ref.labels import JUNK
+from reid_ref.arrays.stored import as_rows
+from reid_ref.arrays import InputError, as_array, check_choice
+from reid_ref.labels import check_feature_shapes, check_features, check_labels
+
+__all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
+
+Array = npt.NDArray[Any]
+
+#: Bytes of a block of rows when the caller names no block size.
+BLOCK_BYTES = 64 * 2**20
+
+
+def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
+           lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
+           mahalanobis: Any = None) -> npt.NDArray[np.float32]:
+    """Return re-ranked distances; `evaluate_reranked` gives their numbers, signed.
+
+    Parameters
+    ----------
+    query_features : array_like, shape (n_query, d)
+        One row an image; finite real numbers of any dtype.
+    gallery_features : array_like, shape (n_gallery, d)
+        Junk (label -1) counts as a neighbour where it is in: `VARIANTS[name].junk` says whether
+        that code's own evaluator leaves it in.
+    k1 : int
+        Neighbours that may be reciprocal: 1 to the number of all images less one.
+    k2 : int
+        Neighbours whose encodings are averaged: 1 (none) to the number of all images.
+    lambda_ : float
+        Share of the original distance, 0 to 1.
+    variant : str
+        A key of `VARIANTS`.
+    normalize : bool
+        Divide each feature by its 2-norm first, as the drivers and the evaluators of all
+        variants do by default, but for torchreid's.
+    mahalanobis : array_like, shape (d, d), optional
+        M of MahDist, symmetric, for features that were projected before (XQDA).
+
+    Returns
+    -------
+    float32, shape (n_query, n_gallery)
+        Smaller is nearer.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes or names, numbers out of range, NaN or Inf, a feature of norm 0 that is to
+        be normalised, images that are all equal.
+
+    Notes
+    -----
+    "matlab" computes in the precision of the features, the others in float32. Equal distances
+    are ranked in the order of the images, as MATLAB's sort does; the other codes leave that to
+    an unstable sort. Memory beyond the features: one more copy of them, the answer, and about
+    300 MiB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = np.array([[0., 1], [0, 2], [0, 3], [9, 1], [9, 2], [9, 4]])
+    >>> rerank(features[:1], features[1:], k1=2, k2=1, normalize=False).round(3)
+    array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
+    """
+    query_features = as_rows(query_features, "query_features")
+    gallery_features = as_rows(gallery_features, "gallery_features")
+    blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
+                           normalize=normalize, mahalanobis=mahalanobis)
+    answer, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
+    for block in blocks:
+        answer[done:done + len(block)] = block
+        done += len(block)
+    return answer
+
+
+def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                      k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab", *,
+                      normalize: bool = True, mahalanobis: Any = None,
+                      convention: str | Convention = "matlab",
+                      progress: Progress | None = None) -> Result:
+    """Re-rank and evaluate: Rank-k, mAP, mINP.
+
+    A variant whose own evaluator re-ranks a gallery without label -1 (`Variant.junk` is "out")
+    is given such a gallery: the counts and the signature are those of what is left.
+
+    Parameters
+    ----------
+    query_features, gallery_features, k1, k2, lambda_, variant, normalize, mahalanobis
+        As for `rerank`.
+    query, gallery : Labels
+    convention : str or Convention
+        As for `reid_ref.evaluate`, but for those that take index lists.
+    progress : callable, optional
+        Called with the number of queries done since the last call.
+
+    Returns
+    -------
+    Result
+        The signature says how distances were re-ranked.
+
+    Raises
+    ------
+    InputError
+        As `rerank` and `reid_ref.evaluate_distances`; a gallery of nothing but label -1 that is
+        left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = np.array([[0., 1], [0, 2], [0, 3], [9, 1], [9, 2], [9, 4]])
+    >>> result = evaluate_reranked(features[:1], features[1:], Labels([7], [1]),
+    ...                            Labels([7, 8, 8, 7, 8], [2] * 5), k1=2, k2=1)
+    >>> round(result.mean_ap, 4), result.signature.split("|")[4:9]
+    (0.7083, ['rerank:matlab', 'k1:2', 'k2:1', 'lambda:0.3', 'normalize:yes'])
+    """
+    check_labels(query, gallery)
+    check_choice(variant, "variant", VARIANTS)
+    convention = find_convention(convention)
+    if "listed as junk" in convention.ignored:
+        raise InputError(f"convention: expected one without index lists, got {convention.name!r}; "
+                         "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
+    check_feature_shapes(query_features, gallery_features, query, gallery)
+    query_features = as_rows(query_features, "query_features")
+    gallery_features = as_rows(gallery_features, "gallery_features")
+    kept = gallery.identity != JUNK
+    if VARIANTS[variant].junk == "out" and not kept.all():
+        gallery_features = gallery_features[kept]
+        gallery = Labels(gallery.identity[kept], gallery.camera[kept])
+        check_labels(query, gallery)
+    blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
+                           normalize=normalize, mahalanobis=mahalanobis)
+    made_of = {"rerank": variant, "k1": str(k1), "k2": str(k2), "lambda": str(lambda_)}
+    if mahalanobis is not None:
+        matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
+        made_of["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
+    measured = features_made_of(query_features, gallery_features, "euclidean", normalize)
+    made_of.update((key, measured[key]) for key in ("normalize", "features"))
+    results = evaluate_blocks(blocks, query, gallery, [convention], made_of, progress=progress)
+    return results[convention.name]
+
+
+def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
+                  lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
+                  mahalanobis: Any = None, block_size: int | None = None,
+                  ) -> Iterator[npt.NDArray[np.float32]]:
+    """As `rerank`, the rows of consecutive queries at a time, without holding the answer.
+
+    Parameters
+    ----------
+    query_features, gallery_features, k1, k2, lambda_, variant, normalize, mahalanobis
+        As for `rerank`.
+    block_size : int, optional
+        Queries in a block.
+
+    Yields
+    ------
+    float32, shape (n_block, n_gallery)
+
+    Raises
+    ------
+    InputError
+        As `rerank`, at the call, before the first block is asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = np.random.default_rng(0).standard_normal((30, 8))
+    >>> [block.shape for block in rerank_blocks(features[:5], features[5:], block_size=2)]
+    [(2, 25), (2, 25), (1, 25)]
+    """
+    check_choice(variant, "variant", VARIANTS)
+    one = VARIANTS[variant]
+    query = as_rows(query_features, "query_features")
+    gallery = as_rows(gallery_features, "gallery_features")
+    check_features(query, gallery, _nobody(query), _nobody(gallery))
+    size = len(query) + len(gallery)
+    _check_count("k1", k1, size - 1, "the number of images less one")
+    _check_count("k2", k2, size, "the number of images")
+    if block_size is None:
+        block_size = max(1, BLOCK_BYTES // (len(gallery) * 4))
+    _check_count("block_size", block_size, sys.maxsize, "queries")
+    if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
+        raise InputError(f"lambda_: expected a number from 0 to 1, got {lambda_!r}; it is the "
+                         "share of the original distance")
+    features = _joined(query, gallery, one, normalize)
+    pairs = pairs_of(features, _checked_matrix(mahalanobis, features), one.distance)
+    return _blocks(pairs, len(query), k1, k2, float(lambda_), one, normalize, block_size)
+
+
+def _blocks(pairs: Pairs, n_query: int, k1: int, k2: int, lambda_: float, variant: Variant,
+            normalize: bool, block_size: int) -> Iterator[npt.NDArray[np.float32]]:
+    with np.errstate(over="ignore", invalid="ignore"):  # looked at next
+        index, farthest = nearest(pairs, max(k1 + variant.own, k2))
+    _check_farthest(farthest, variant)
+    scale = farthest if variant.scaled else np.ones_like(farthest)
+    V = encode(pairs, index, scale, k1, k2, variant)
+    inverted = invert(V, n_query, variant.stored)
+    if not variant.scaled and normalize:
+        scale = scale + 1  # 1 - cosine is half of the squared distance
+    gallery = slice(n_query, len(pairs.features))
+    for start in range(0, n_query, block_size):
+        rows = slice(start, min(start + block_size, n_query))
+        original = tile_of(pairs, rows, gallery)
+        original /= scale[rows, np.newaxis]
+        original *= lambda_
+        block = original.astype(np.float32, copy=False)
+        for k, row in enumerate(block, start):
+            distances = jaccard(V, k, inverted)
+            if not variant.scaled:
+                np.maximum(distances, 0, out=distances)
+            row += distances * (1 - lambda_)
+        del original
+        yield block
+        del block  # or two of them are in memory while the next one is made
+
+
+def _joined(query: Array, gallery: Array, variant: Variant, normalize: bool) -> Array:
+    """Return the features of all images, the queries first, in one new array."""
+    dtype = np.dtype(np.float32)
+    if variant.precision == "features":
+        dtype = np.result_type(working_precision(query[:0]), working_precision(gallery[:0]))
+    features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
+    features[:len(query)], features[len(query):] = query, gallery
+    if normalize:
+        # Squares in double: those of float32 overflow from 1e19 on, and vanish below 1e-23.
+        squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
+        norms = np.sqrt(squares).astype(dtype)
+        if not norms.all():
+            row = int(np.argmin(norms))
+            side, row = ("query", row) if row < len(query) else ("gallery", row - len(query))
+            raise InputError(
+                f"{side}_features: expected features that can be normalised, got norm 0 in row "
+                f"{row}; look at how that image was read, or pass normalize=False")
+        features /= norms[:, np.newaxis]
+    return features
+
+
+def _nobody(features: Array) -> Labels:
+    none = np.zeros(len(features) if features.ndim else 0, np.int64)
+    return Labels(none, none)
+
+
+def _check_count(name: str, value: int, most: int, what: str) -> None:
+    if not (isinstance(value, (int, np.integer)) and 1 <= value <= most):
+        got = repr(value) if isinstance(value, numbers.Number) else type(value).__name__
+        raise InputError(f"{name}: expected a whole number from 1 to {most}, {what}, got {got}")
+
+
+def _checked_matrix(matrix: Any, features: Array) -> Array | None:
+    if matrix is None:
+        return None
+    array, dims = as_array(matrix, "mahalanobis"), features.shape[1]
+    if array.shape != (dims, dims) or array.dtype.kind not in "fiub":
+        raise InputError(
+            f"mahalanobis: expected real numbers of shape {(dims, dims)}, for features of {dims} "
+            f"dimensions, got {array.dtype} of shape {array.shape}")
+    if not np.isfinite(array).all() or np.abs(array - array.T).max() > 1e-5 * np.abs(array).max():
+        raise InputError("mahalanobis: expected a symmetric matrix of finite numbers; "
+                         "a distance is the same in both directions")
+    return array.astype(features.dtype)
+
+
+def _check_farthest(farthest: Array, variant: Variant) -> None:
+    if not np.isfinite(farthest).all():
+        raise InputError("query_features, gallery_features: the distances overflow "
+                         f"{farthest.dtype}; pass normalize=True, or smaller numbers")
+    if variant.scaled and not farthest.all():
+        raise InputError("query_features, gallery_features: expected images that differ; none is "
+                         f"farther than 0 from image {int(np.argmin(np.abs(farthest)))}, by which "
+                         "distances cannot be scaled (with a metric: one that is not positive)")

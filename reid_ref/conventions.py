@@ -463,17 +463,18 @@ _LOADERS = {
 }
 
 
-def _with_loader(evaluator: Convention) -> Convention:
-    """Return what users of the toolbox see: its loader, then its evaluator."""
+def _records(evaluator: Convention) -> list[Convention]:
+    """Return what users of the toolbox see (loader, then evaluator), and the evaluator alone."""
     if evaluator.name not in _LOADERS:
-        return evaluator
+        return [evaluator]
     differences = [text.partition(". ")[2].removesuffix(".").replace(_JUNK_WRONG, _NOT_LOADED)
                    for text in evaluator.differences]
     if evaluator.name.startswith("open-reid"):
         differences.append(_OPEN_REID_SETS)
-    return evaluator.replace(
+    toolbox = evaluator.replace(
         name=evaluator.name, loads="without label -1", loader=_LOADERS[evaluator.name],
         differences=_numbered(*differences))
+    return [toolbox, evaluator.replace(name=FUNCTIONS[evaluator.name])]
 
 
 #: The bare functions, by the name of their toolbox: what they make of arrays that hold images
@@ -483,9 +484,8 @@ FUNCTIONS = {name: f"{name}-function" for name in _LOADERS}
 #: The other way round: the toolbox of each bare function.
 TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
 
-CONVENTIONS: dict[str, Convention] = {convention.name: convention for convention in (
-    *(_with_loader(one) for one in _EVALUATORS),
-    *(one.replace(name=FUNCTIONS[one.name]) for one in _EVALUATORS if one.name in FUNCTIONS))}
+CONVENTIONS: dict[str, Convention] = {
+    one.name: one for evaluator in _EVALUATORS for one in _records(evaluator)}
 
 #: Conventions that `--convention all` leaves out, with the reason.
 NOT_IN_ALL = {

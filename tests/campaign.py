@@ -276,16 +276,15 @@ def run(case, folder):
             if how == "closed":
                 os.close(number)
 
-    def stream(how):
-        return open("/dev/full", "wb") if how == "full" else subprocess.PIPE
-
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",
                    **case.environment}
     start = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "reid_ref", *case.arguments], cwd=folder, env=environment,
-        stdin=subprocess.DEVNULL, stdout=stream(case.stdout), stderr=stream(case.stderr),
-        preexec_fn=before)
+    with open("/dev/full", "wb") as full:
+        out, err = (full if how == "full" else subprocess.PIPE
+                    for how in (case.stdout, case.stderr))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "reid_ref", *case.arguments], cwd=folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=err, preexec_fn=before)
     if case.signal is not None:
         timer = threading.Timer(case.signal[1], process.send_signal, (case.signal[0],))
         timer.start()
@@ -298,9 +297,13 @@ def run(case, folder):
     killer = threading.Timer(SECONDS + 5, process.kill)
     killer.start()
     texts = {}
-    readers = [threading.Thread(target=lambda name=name, pipe=pipe: texts.update(
-        {name: pipe.read()})) for name, pipe in (("out", process.stdout), ("err", process.stderr))
-        if pipe is not None]
+
+    def read(name, pipe):
+        with pipe:
+            texts[name] = pipe.read()
+
+    readers = [threading.Thread(target=read, args=one) for one in (
+        ("out", process.stdout), ("err", process.stderr)) if one[1] is not None]
     for reader in readers:
         reader.start()
     _, status, usage = os.wait4(process.pid, 0)

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from reid_ref import datasets, files, matlab, metric_learning
     from reid_ref._version import __version__
     from reid_ref.analysis import published
-    from reid_ref.analysis.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets.multi_query import pool_queries
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
+    from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_conventions, evaluate_distances, evaluate_features, evaluate_with_index)
     from reid_ref.files import trec
@@ -33,10 +33,10 @@ __all__ = [
 
 #: The module of each public name.
 _MODULES = {
-    "CONVENTIONS": "conventions", "CameraPairs": "analysis.camera_pairs",
+    "CONVENTIONS": "conventions", "CameraPairs": "evaluation.camera_pairs",
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
-    "Result": "result", "__version__": "_version", "camera_pairs": "analysis.camera_pairs",
+    "Result": "result", "__version__": "_version", "camera_pairs": "evaluation.camera_pairs",
     "evaluate": "evaluation.functions", "evaluate_conventions": "evaluation.functions",
     "evaluate_distances": "evaluation.functions", "evaluate_features": "evaluation.functions",
     "evaluate_reranked": "reranking.k_reciprocal", "evaluate_with_index": "evaluation.functions",

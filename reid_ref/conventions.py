@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
-from reid_ref.labels import JUNK
 from reid_ref.arrays import InputError, Integers, check_choice
+from reid_ref.labels import JUNK
+from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 
 #: Which images a toolbox's loader passes on to its evaluator.
 LOADS = {

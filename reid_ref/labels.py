@@ -1,7 +1,7 @@
 """Who is on each image and which camera took it, and what must fit these labels.
 
-Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of features,
-distances and lists against labels.
+Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of
+features, distances and lists against labels.
 """
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.distances import working_precision
 from reid_ref.arrays import InputError, Integers, as_array, as_integers, check_choice
+from reid_ref.distances import working_precision
 
 Array = npt.NDArray[Any]
 

@@ -13,9 +13,10 @@ from scipy.io import loadmat
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.report.heat_map import PICTURE_CAMERAS, heat_map
-from reid_ref.analysis.camera_pairs import camera_pairs, camera_pairs_blocks, camera_pairs_features
+from reid_ref.evaluation.camera_pairs import (
+    camera_pairs, camera_pairs_blocks, camera_pairs_features)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
+from reid_ref.report.heat_map import PICTURE_CAMERAS, heat_map
 from tests.cases import market_like, special
 from tests.octave import col
 from tests.shared import shared

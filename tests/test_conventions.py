@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels
-from reid_ref import conventions as tables
+from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.evaluation.functions import evaluate_conventions
 from reid_ref.files import read_result

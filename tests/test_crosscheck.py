@@ -209,7 +209,8 @@ def test_many_queries_are_screened_and_counted():
     assert sum(seen) == 500
     found = crosscheck(made(lambda hits, n: interpolated(hits, n) / 2), *arrays)
     assert found.verdict == "different" and found.match.compared.sum() > 100
-    found = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays, progress=seen.append)
+    found = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays,
+                       progress=seen.append)
     assert found.follows == "matlab" and sum(seen) == 750
 
 

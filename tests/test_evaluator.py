@@ -11,8 +11,8 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.evaluation.batches import Evaluator
 from reid_ref.arrays import as_array
+from reid_ref.evaluation.batches import Evaluator
 from tests.installed import version_of
 
 N_QUERY, N_GALLERY = 24, 131
@@ -346,7 +346,7 @@ def test_numbers_that_an_extension_of_numpy_knows():
 def test_torch_is_never_loaded():
     code = """
 import sys, numpy as np
-from reid_ref.evaluator import Evaluator
+from reid_ref import Evaluator
 evaluator = Evaluator()
 evaluator.update(np.eye(2), [1, 2], [1, 1], query=True)
 evaluator.update([[1., 0.], [0., 2.]], [1, 2], [2, 2], query=False)

@@ -14,8 +14,8 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.analysis.explain import explain, ranked_list
+from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.files import read_result
 from tests import cases
 from tests.shared import shared

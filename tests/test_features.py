@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.distances import distance_matrix
+from reid_ref.evaluation.functions import evaluate_distances, evaluate_features
 from reid_ref.ranking import exact_distances as features, exact_rows as rows
 from reid_ref.ranking.counting import TooFarOff
-from reid_ref.distances import distance_matrix
 from reid_ref.ranking.exact_distances import (
     feature_part, feature_parts, pair_products, slack, squares)
-from reid_ref.arrays.memory import bytes_of
-from reid_ref.evaluation.functions import evaluate_distances, evaluate_features
-from reid_ref.ranking.rank import in_parts, rank
 from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.rank import in_parts, rank
 from tests import brute
 
 RULES = ("label -1", "same identity, same camera")

@@ -16,10 +16,10 @@ import pytest
 from scipy import sparse
 from scipy.io import loadmat, savemat
 
+from reid_ref.arrays import InputError
+from reid_ref.arrays.stored import read_rows
 from reid_ref.files import LAYOUTS, SEPARATE, read_result
 from reid_ref.files.layouts import role_of
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays import InputError
 from tests.shared import shared
 
 GOLDENS = Path(__file__).parents[1] / "fixtures" / "goldens"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels, evaluate, evaluate_distances
-from reid_ref.files import LAYOUTS, is_lazy, read_result, read_rows
 from reid_ref.arrays import InputError
+from reid_ref.files import LAYOUTS, is_lazy, read_result, read_rows
 from tests.test_files import (
     DIMENSION, FIELDS, MATRICES, N_QUERY, assert_is_made, damaged, refuse, stored,
     write_driver, write_hdf5, write_texts, write_v73)

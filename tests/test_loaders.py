@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, InputError, IndexLists, Labels
-from reid_ref.conventions import FUNCTIONS, NOT_IN_ALL
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
 from reid_ref.analysis.explain import explain
+from reid_ref.analysis.tie_bounds import tie_bounds
+from reid_ref.conventions import FUNCTIONS, NOT_IN_ALL
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.ranking.rank import good_ranks
-from reid_ref.analysis.tie_bounds import tie_bounds
 from tests import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -8,8 +8,8 @@ import pytest
 
 from reid_ref import InputError, Labels, evaluate, evaluate_distances
 from reid_ref.arrays import memory
-from reid_ref.ranking.exact_distances import tile_shape
 from reid_ref.arrays.memory import bytes_of
+from reid_ref.ranking.exact_distances import tile_shape
 
 MB = 2**20
 

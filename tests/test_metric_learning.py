@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels, evaluate_distances
+from reid_ref.arrays import InputError
 from reid_ref.metric_learning import (
     TOLERANCE, kissme, kissme_pairs, mahalanobis_distances, pca, similar_pairs_metric, xqda,
     xqda_pairs)
-from reid_ref.arrays import InputError
 
 # ---------------------------------------------------------------- recorded from the originals
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 import reid_ref
 from reid_ref import Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranking.rank import good_ranks, in_parts, rank
 from reid_ref.ranking.good_ranks import GoodRanks, from_lists
+from reid_ref.ranking.rank import good_ranks, in_parts, rank
 from reid_ref.ranking.tiles import matrix_part
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

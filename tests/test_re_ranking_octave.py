@@ -7,8 +7,7 @@ reference BLAS does; with another library the last bits of the distances differ.
 import numpy as np
 import pytest
 
-from reid_ref.matlab import MahDist, my_pdist2, re_ranking
-from reid_ref.matlab import _arithmetic
+from reid_ref.matlab import MahDist, _arithmetic, my_pdist2, re_ranking
 from tests.rerank_cases import CASES, SINGLE, duplicates, near_one, whole_features
 
 pytestmark = pytest.mark.octave

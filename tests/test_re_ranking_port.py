@@ -10,7 +10,6 @@ import pytest
 from scipy.io import loadmat
 
 from reid_ref.matlab import MahDist, evaluation, my_pdist2, re_ranking
-from reid_ref.arrays import InputError
 from tests.rerank_cases import (
     CASES, SINGLE, by_definition, defined, near_one, whole_features)
 
@@ -161,7 +160,7 @@ GOOD = dict(feat=np.ones((3, 10)), M=1, W=1, query_num=4, k1=5, k2=2, lambda_=0.
 ])
 def test_re_ranking_refuses(change, message):
     re_ranking(**GOOD)
-    with pytest.raises(InputError, match=message) as refused:
+    with pytest.raises(ValueError, match=message) as refused:
         re_ranking(**{**GOOD, **change})
     assert "\n" not in str(refused.value)
 
@@ -175,10 +174,10 @@ def test_re_ranking_refuses(change, message):
     (np.ones((4, 3), np.float32), np.ones((2, 3)), "expected float32 as .* is, got float64"),
 ])
 def test_distances_refuse(function, left, right, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(ValueError, match=message):
         function(left, right)
 
 
 def test_MahDist_refuses_a_metric_that_does_not_fit():
-    with pytest.raises(InputError, match=r"^M: expected shape \(3, 3\), .* got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"^M: expected shape \(3, 3\), .* got shape \(2, 3\)"):
         MahDist(np.ones((2, 3)), np.ones((4, 3)), np.ones((4, 3)))

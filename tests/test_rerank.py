@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
-from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from reid_ref.reranking import neighbours
+from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from tests import cases
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,9 +10,8 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, cli
-from reid_ref.files import trec
 from reid_ref.commands import common
-from reid_ref.files import read_result
+from reid_ref.files import read_result, trec
 from tests.cases import market_like, special
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -15,12 +15,12 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, cli
+from reid_ref.analysis.figure import Figure, agreement, parse_figure
+from reid_ref.analysis.possible import RULES, good_and_kept, hit_counts, map_bounds
+from reid_ref.analysis.published import by_key
+from reid_ref.analysis.reproduce import validate
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.files import ResultFile, read_result
-from reid_ref.analysis.published import by_key
-from reid_ref.analysis.possible import RULES, good_and_kept, hit_counts, map_bounds
-from reid_ref.analysis.figure import Figure, agreement, parse_figure
-from reid_ref.analysis.reproduce import validate
 from tests.cases import market_like
 from tests.shared import shared
 

@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.conventions import (
-    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED,
-    Convention, find_convention)
-from reid_ref.evaluation.engine import evaluate_each, row_blocks
-from reid_ref.labels import IndexLists, Labels
-from reid_ref.result import Result
-from reid_ref.labels import DISTRACTOR, JUNK
-from reid_ref.ranking.roles import query_roles
 from reid_ref.arrays import InputError
-from reid_ref.labels import check_distances
+from reid_ref.conventions import (
+    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED, Convention,
+    find_convention)
+from reid_ref.evaluation.engine import evaluate_each, row_blocks
+from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, check_distances
+from reid_ref.ranking.roles import query_roles
+from reid_ref.result import Result
 
 #: The choices in the order in which they are changed.
 CHOICES = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",

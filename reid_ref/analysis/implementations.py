@@ -24,10 +24,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import Convention
-from reid_ref.arrays import Doubles
 from reid_ref.labels import Labels
-from reid_ref.arrays import InputError, Integers
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
@@ -108,8 +107,11 @@ def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     from reid_ref import matlab
 
     script = getattr(matlab, _functions(convention)[0])
-    cmc, mean_ap, _, _ = script(distances.T, gallery.identity, query.identity,
-                                gallery.camera, query.camera)
+    try:
+        cmc, mean_ap, _, _ = script(distances.T, gallery.identity, query.identity,
+                                    gallery.camera, query.camera)
+    except ValueError as error:  # the port shares no code with the rest, its errors neither
+        raise InputError(str(error)) from None
     return ScriptAnswer(float(mean_ap), cmc)
 
 

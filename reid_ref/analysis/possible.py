@@ -34,11 +34,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reid_ref.analysis.figure import Figure, unit_of
+from reid_ref.arrays import Integers
+from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
-from reid_ref.labels import Labels
-from reid_ref.labels import JUNK
-from reid_ref.arrays import Integers
 
 if TYPE_CHECKING:
     pass
@@ -99,7 +98,8 @@ class MapBounds:
 
 
 def possible(figure: Figure, query: Labels, gallery: Labels,
-              ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+             ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+    """Return the hits that print as its Rank-1, the bounds of mAP, and why there are none."""
     n_good, n_kept = good_and_kept(query, gallery)
     n_all, n_matched = len(query), int(np.count_nonzero(n_good))
     over = [n_all] if n_matched in (0, n_all) else [n_all, n_matched]

@@ -1,7 +1,7 @@
 """Figures that others published: a record of what was printed, and where.
 
 Aim: a printed Rank-1 or mAP can be looked up with the evaluator behind it, and put to the test by
-`reid_ref.validate`.
+`reid_ref.analysis.reproduce`.
 
 Conventions: figures are percent and kept as text, because the number of printed decimals
 matters. Nothing is corrected: a figure that cannot be right keeps its digits, and its

@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reid_ref.conventions import (
-    CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions)
 from reid_ref.analysis.figure import Figure, agreement
 from reid_ref.analysis.possible import HitCounts, MapBounds, possible
-from reid_ref.labels import JUNK
 from reid_ref.arrays import each_warning_once
+from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
+from reid_ref.labels import JUNK
 
 if TYPE_CHECKING:
-    from reid_ref.files import ResultFile
     from reid_ref.analysis.published import Published
+    from reid_ref.files import ResultFile
     from reid_ref.result import Result
 
 #: How features are compared: name, metric, divided by their norm.

@@ -6,8 +6,7 @@ and the way out. Checks run once, at the door; the rooms behind trust what they 
 from reid_ref.arrays.checks import (
     check_distinct, check_finite_rows, check_known_shape, check_numeric_matrix,
     check_real_distances, check_same_length, is_stored, stored_or_array)
-from reid_ref.arrays.convert import (
-    Doubles, Integers, as_array, as_integers, as_vector, read_only)
+from reid_ref.arrays.convert import Doubles, Integers, as_array, as_integers, as_vector, read_only
 from reid_ref.arrays.errors import InputError, check_choice, each_warning_once, warn
 
 __all__ = [

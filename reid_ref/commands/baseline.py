@@ -8,9 +8,9 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.drivers import Baseline, Driver, Inputs, Line
-    from reid_ref.datasets import Recognised
     from reid_ref.analysis.published import Published
+    from reid_ref.datasets import Recognised
+    from reid_ref.drivers import Baseline, Driver, Inputs, Line
 
 WIDTH = 80
 
@@ -37,9 +37,9 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.drivers import DRIVERS, baseline, random_choices, read_inputs
-    from reid_ref.datasets import recognise
     from reid_ref.arrays import InputError, check_choice, each_warning_once
+    from reid_ref.datasets import recognise
+    from reid_ref.drivers import DRIVERS, baseline, random_choices, read_inputs
 
     check_choice(args.driver, "--driver", DRIVERS)
     if not 0 <= args.seed < 2**32:

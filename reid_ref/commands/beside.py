@@ -28,8 +28,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
     """Tell whether anything is to stand beside; refuse what does not go together."""
-    from reid_ref.reranking.k_reciprocal import VARIANTS
     from reid_ref.arrays import InputError, check_choice
+    from reid_ref.reranking.k_reciprocal import VARIANTS
 
     numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
     args.rerank_numbers = {name: value for name, value in numbers.items() if value is not None}
@@ -50,8 +50,8 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
 
 
 def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
-    from reid_ref.report import tables as report
     from reid_ref.arrays import InputError, each_warning_once
+    from reid_ref.report import tables as report
 
     option = "--rerank" if args.rerank is not None else "--multi-query"
     if data.distances is not None:
@@ -103,8 +103,8 @@ def _multi_query(args: argparse.Namespace, data: ResultFile,
                  convention: Convention) -> dict[str, Result]:
     from dataclasses import replace
 
-    from reid_ref.datasets.multi_query import pool_queries, read_multi_query
     from reid_ref.arrays import InputError
+    from reid_ref.datasets.multi_query import pool_queries, read_multi_query
 
     images, features = read_multi_query(args.multi_query)
     width = common.features(data)[0].shape[1]

@@ -8,9 +8,9 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.analysis.camera_pairs import CameraPairs
-    from reid_ref.files import ResultFile
     from reid_ref.arrays import Doubles
+    from reid_ref.evaluation.camera_pairs import CameraPairs
+    from reid_ref.files import ResultFile
 
 WIDTH = 80
 
@@ -36,10 +36,10 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.analysis.camera_pairs import RULES
-    from reid_ref.report.heat_map import check_picture, heat_map
-    from reid_ref.files.writing import check_target
     from reid_ref.arrays import check_choice
+    from reid_ref.evaluation.camera_pairs import RULES
+    from reid_ref.files.writing import check_target
+    from reid_ref.report.heat_map import check_picture, heat_map
 
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
-    from reid_ref.analysis.camera_pairs import camera_pairs, camera_pairs_features
+    from reid_ref.evaluation.camera_pairs import camera_pairs, camera_pairs_features
 
     labels = data.query, data.gallery
     if data.distances is not None:
@@ -87,7 +87,7 @@ def as_table(pairs: CameraPairs, source: str) -> str:
     """Return both matrices and their means for a terminal of 80 columns, in percent."""
     import textwrap
 
-    from reid_ref.analysis.camera_pairs import RULES
+    from reid_ref.evaluation.camera_pairs import RULES
 
     def row(name: str, text: str) -> list[str]:
         return textwrap.wrap(text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,

@@ -28,9 +28,9 @@ def add_files(command: argparse.ArgumentParser) -> None:
 
 def read_files(args: argparse.Namespace) -> ResultFile:
     """Read what `add_files` took; how to measure is refused where there is nothing to."""
+    from reid_ref.arrays import InputError, check_choice
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
-    from reid_ref.arrays import InputError, check_choice
 
     asked = args.metric is not None or not args.normalize
     args.metric = args.metric or "euclidean"
@@ -61,8 +61,8 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
     """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
-    from reid_ref.evaluation.engine import row_blocks
     from reid_ref.arrays.memory import bytes_of
+    from reid_ref.evaluation.engine import row_blocks
     from reid_ref.ranking.exact_rows import feature_rows
 
     if data.distances is not None:
@@ -83,8 +83,8 @@ def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
 
 def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:
     """Return the names after every --convention, each once; None for `all`."""
-    from reid_ref.conventions import CONVENTIONS
     from reid_ref.arrays import InputError, check_choice
+    from reid_ref.conventions import CONVENTIONS
 
     given = [default] if args.convention is None else args.convention
     asked = list(dict.fromkeys(name.strip() for names in given for name in names.split(",")))
@@ -107,8 +107,8 @@ def add_lists(command: argparse.ArgumentParser) -> None:
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:
     """Read what `add_lists` took, if one of the conventions wants it."""
-    from reid_ref.files.lists import read_index_lists
     from reid_ref.arrays import InputError
+    from reid_ref.files.lists import read_index_lists
 
     if not args.index_lists:
         return None

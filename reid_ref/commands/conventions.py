@@ -26,8 +26,8 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from reid_ref.conventions import CONVENTIONS
     from reid_ref.arrays import check_choice
+    from reid_ref.conventions import CONVENTIONS
 
     if args.name is not None:
         check_choice(args.name, "NAME", CONVENTIONS)

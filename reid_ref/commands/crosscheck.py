@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _distances(args: argparse.Namespace, data: Any) -> Any:
-    from reid_ref.distances import METRICS
     from reid_ref.arrays import check_choice
+    from reid_ref.distances import METRICS
 
     check_choice(args.metric, "--metric", METRICS)
     return common.distance_matrix(args, data)

@@ -10,9 +10,9 @@ from reid_ref.commands import beside, common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
+    from reid_ref.arrays import Doubles
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.arrays import Doubles
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.result import Result
 
@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     """Return the conventions asked for, with the order of ties asked for, and why `all` is less.
     """
-    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
-    from reid_ref.arrays.memory import bytes_of
     from reid_ref.arrays import InputError, check_choice
+    from reid_ref.arrays.memory import bytes_of
+    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
 
     if args.max_memory is not None:
         args.max_memory = bytes_of(args.max_memory, "--max-memory")
@@ -124,9 +124,9 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
            left_out: dict[str, str]) -> None:
-    from reid_ref.report import rows as formats, tables as report
-    from reid_ref.datasets.fingerprints import recognise
     from reid_ref.arrays import warn
+    from reid_ref.datasets.fingerprints import recognise
+    from reid_ref.report import rows as formats, tables as report
 
     result = next(iter(results.values()))
     known = recognise(data.query, data.gallery)
@@ -153,8 +153,8 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
 
 def _check_per_query(args: argparse.Namespace) -> None:
     """Refuse, before any work, a file for --per-query that could not be written as it says."""
-    from reid_ref.files.writing import check_target, is_direct
     from reid_ref.arrays import InputError
+    from reid_ref.files.writing import check_target, is_direct
 
     name = args.per_query
     if name == "-":
@@ -170,8 +170,8 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
                      results: dict[str, Result]) -> None:
     import json
 
-    from reid_ref.report import rows as formats, tables as report
     from reid_ref.files.writing import whole_files
+    from reid_ref.report import rows as formats, tables as report
 
     result, = results.values()
     text = (json.dumps(formats.per_query_json(result, data.query), indent=1) + "\n"
@@ -183,14 +183,14 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
 
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
                 lists: IndexLists | None) -> int:
-    from reid_ref.report import tables as report
-    from reid_ref.evaluation.curves import Curves
-    from reid_ref.evaluation.engine import rank_blocks, rank_features, rank_key, warn_unmatched
-    from reid_ref.ranking.good_ranks import of_queries
-    from reid_ref.evaluation.summary import summarize
     from reid_ref.analysis.tie_bounds import check_rule, tie_bounds
     from reid_ref.arrays import InputError
+    from reid_ref.evaluation.curves import Curves
+    from reid_ref.evaluation.engine import rank_blocks, rank_features, rank_key, warn_unmatched
+    from reid_ref.evaluation.summary import summarize
     from reid_ref.labels import check_lists
+    from reid_ref.ranking.good_ranks import of_queries
+    from reid_ref.report import tables as report
 
     if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
@@ -231,9 +231,9 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
 
 def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
                       asked: list[Convention]) -> int:
-    from reid_ref.report import tables as report
-    from reid_ref.evaluation.functions import evaluate_distances
     from reid_ref.arrays import InputError
+    from reid_ref.evaluation.functions import evaluate_distances
+    from reid_ref.report import tables as report
 
     if args.per_query is not None or args.ties or args.format not in ("table", "json"):
         raise InputError("--implementation: --per-query, --ties and other formats need the fast "

@@ -26,8 +26,8 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.files.writing import check_target, whole_files
     from reid_ref.files.trec import write_trec
+    from reid_ref.files.writing import check_target, whole_files
 
     _check_prefix(args.output)
     paths = f"{args.output}.qrels", f"{args.output}.run"

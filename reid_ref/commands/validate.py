@@ -9,11 +9,11 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.files import ResultFile
-    from reid_ref.analysis.published import Published
     from reid_ref.analysis.figure import Figure
     from reid_ref.analysis.possible import HitCounts, MapBounds
+    from reid_ref.analysis.published import Published
     from reid_ref.analysis.reproduce import Candidate, Validation
+    from reid_ref.files import ResultFile
 
 WIDTH = 80
 #: How many of those that do not reproduce the figure the table shows.
@@ -42,12 +42,12 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.conventions import CONVENTIONS
-    from reid_ref.files import read_result
-    from reid_ref.analysis.published import by_key
     from reid_ref.analysis.figure import parse_figure
+    from reid_ref.analysis.published import by_key
     from reid_ref.analysis.reproduce import RANKINGS, paper_figure, validate
     from reid_ref.arrays import InputError
+    from reid_ref.conventions import CONVENTIONS
+    from reid_ref.files import read_result
 
     if (args.published is None) == (args.paper is None):
         raise InputError("--published, --paper: expected one of them, got "

@@ -15,18 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import Doubles, InputError, check_choice, check_real_distances
+from reid_ref.arrays.stored import read_rows
 from reid_ref.crosscheck.adapters import ADAPTERS
 from reid_ref.crosscheck.child import Child, Outcome
 from reid_ref.crosscheck.defects import Evidence, recognise
 from reid_ref.crosscheck.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.crosscheck.matching import Match, best_matches, same_ranks
 from reid_ref.crosscheck.reasons import Reason, explain
-from reid_ref.arrays import Doubles
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, check_distances
 from reid_ref.result import Result
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays import InputError, check_choice, check_real_distances
-from reid_ref.labels import check_distances
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]
 

@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Doubles, InputError
 from reid_ref.crosscheck.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
-from reid_ref.arrays import Doubles
-from reid_ref.arrays import InputError
 
 
 @dataclass(frozen=True)

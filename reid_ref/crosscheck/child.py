@@ -29,11 +29,11 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy import array_equal  # taken before an evaluator can put another in its place
 
+from reid_ref.arrays import InputError
 from reid_ref.crosscheck.adapters import load_adapter
 from reid_ref.crosscheck.foreign import (
     About, Answer, Arrays, Evaluator, Nonsense, describe, from_function, load_function,
     read_answer, text_of)
-from reid_ref.arrays import InputError
 
 #: How much of what an evaluator prints in one call is kept, and the longest message, in bytes.
 KEPT_TEXT, LONGEST_MESSAGE = 2000, 2**30

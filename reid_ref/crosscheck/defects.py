@@ -12,13 +12,12 @@ from typing import Literal
 
 import numpy as np
 
+from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.crosscheck.child import Outcome
 from reid_ref.crosscheck.foreign import MAX_RANK, Arrays
 from reid_ref.crosscheck.matching import Match
 from reid_ref.crosscheck.reasons import Reason
-from reid_ref.arrays import Doubles
-from reid_ref.arrays import Integers
 
 
 #: The orders of ties that are tried; None is numpy's default.

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.labels import Labels
-from reid_ref.arrays import InputError, Integers
 
 #: The length of CMC that ReID code asks of torchreid's signature.
 MAX_RANK = 50

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
 from reid_ref.crosscheck.foreign import Answer, Arrays
 from reid_ref.evaluation.functions import evaluate_conventions
-from reid_ref.arrays import Doubles
-from reid_ref.result import Result
 from reid_ref.labels import JUNK
-from reid_ref.arrays import Integers
+from reid_ref.result import Result
 
 #: How near two numbers are, nearest first, with the reason why that still counts as equal.
 LEVELS = {

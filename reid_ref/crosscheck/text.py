@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.crosscheck import CrossCheck
-from reid_ref.crosscheck.matching import LEVELS, Match
-from reid_ref.crosscheck.foreign import Answer, shorten
 from reid_ref.arrays import Doubles
+from reid_ref.crosscheck import CrossCheck
+from reid_ref.crosscheck.foreign import Answer, shorten
+from reid_ref.crosscheck.matching import LEVELS, Match
 
 WIDTH = 80
 _RANKS = (1, 5, 10, 20)

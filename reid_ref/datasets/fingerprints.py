@@ -17,10 +17,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from reid_ref.labels import Labels
-from reid_ref.labels import count_distractors
 from reid_ref.arrays import Integers
-from reid_ref.labels import check_labels
+from reid_ref.labels import Labels, check_labels, count_distractors
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
 from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different, check_regular, read_lines
 from reid_ref.labels import Labels
-from reid_ref.arrays import InputError, Integers, as_integers
 
 _FIELDS = {"query_identity": "queryID", "query_camera": "queryCam",
            "gallery_identity": "testID", "gallery_camera": "testCam"}

@@ -35,12 +35,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.distances import unit_rows, working_precision
-from reid_ref.labels import Labels
-from reid_ref.arrays.stored import as_rows
 from reid_ref.arrays import (
     InputError, as_integers, check_choice, check_finite_rows, check_same_length)
-from reid_ref.labels import check_feature_shapes, check_features, check_labels
+from reid_ref.arrays.stored import as_rows
+from reid_ref.distances import unit_rows, working_precision
+from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
 
 Array = npt.NDArray[Any]
 

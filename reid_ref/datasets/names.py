@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reid_ref.labels import Labels
 from reid_ref.arrays import InputError, Integers, check_choice
+from reid_ref.labels import Labels
 
 # Folders before the name are left out; 18 names of Market-1501's gallery end in .jpg.jpg.
 _FOLDER, _SUFFIX = r"(?:.*[/\\])?", r"(?:\.(?:jpe?g|png|bmp))*"

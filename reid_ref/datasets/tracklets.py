@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import Doubles, InputError, as_array, as_integers
 from reid_ref.arrays.stored import is_lazy, read_rows
-from reid_ref.arrays import Doubles
-from reid_ref.arrays import InputError, as_array, as_integers
 
 
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:

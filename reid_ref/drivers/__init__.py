@@ -22,9 +22,9 @@ Differences from the drivers:
 Source: zhunzhong07/person-re-ranking (278f2c7), zhunzhong07/IDE-baseline-Market-1501 (8be027b),
 liangzheng06/MARS-evaluation (3a91bbc).
 """
-from reid_ref.drivers.records import DRIVERS, Driver, Method
 from reid_ref.drivers.inputs import Images, Inputs, read_inputs
 from reid_ref.drivers.lines import Baseline, Line, baseline, random_choices
+from reid_ref.drivers.records import DRIVERS, Driver, Method
 
 __all__ = ["DRIVERS", "Baseline", "Driver", "Images", "Inputs", "Line", "Method", "baseline",
            "random_choices", "read_inputs"]

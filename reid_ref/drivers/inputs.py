@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.drivers.records import DRIVERS
-from reid_ref.analysis.camera_pairs import SCRIPT_CAMERAS
+from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.datasets import pool_tracklets, read_cuhk03, read_indices, read_tracks, take
 from reid_ref.distances import unit_rows
+from reid_ref.drivers.records import DRIVERS
+from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
 from reid_ref.files.layouts import role_of
 from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different
 from reid_ref.labels import Labels
-from reid_ref.arrays import InputError, check_choice, check_finite_rows
 
 Array = npt.NDArray[Any]
 

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metric_learning
-from reid_ref.drivers.records import Driver, Method
-from reid_ref.drivers.inputs import Inputs
-from reid_ref.analysis.camera_pairs import camera_pairs_blocks
-from reid_ref.distances import BLOCK_BYTES
-from reid_ref.evaluation.functions import evaluate
-from reid_ref.evaluation.engine import evaluate_blocks
-from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.arrays import InputError, Integers
+from reid_ref.distances import BLOCK_BYTES
+from reid_ref.drivers.inputs import Inputs
+from reid_ref.drivers.records import Driver, Method
+from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
+from reid_ref.evaluation.engine import evaluate_blocks
+from reid_ref.evaluation.functions import evaluate
+from reid_ref.reranking.k_reciprocal import rerank_blocks
 
 Array = npt.NDArray[Any]
 

@@ -12,7 +12,7 @@ class Method:
     Parameters
     ----------
     space : str
-        In which distances are measured: a key of `reid_ref.baselines.lines.SPACES`.
+        In which distances are measured: a key of `reid_ref.drivers.lines.SPACES`.
     reranked : bool
         Whether k-reciprocal re-ranking follows.
     """

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import (
+    InputError, Integers, as_array, as_integers, check_choice, check_same_length)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import Labels
 from reid_ref.result import Result
-from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, check_choice, check_same_length)
 
 #: What `Evaluator.state` returns.
 State = dict[str, npt.NDArray[Any]]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.metrics import identities
 from reid_ref import metrics
-from reid_ref.conventions import Convention
-from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.arrays import Doubles
+from reid_ref.conventions import Convention
 from reid_ref.labels import IndexLists, Labels
+from reid_ref.metrics import identities
+from reid_ref.ranking.good_ranks import GoodRanks
 
 _OVER_IDENTITIES = (
     "identities", "single-gallery-shot", "single-gallery-shot-other-cameras",

@@ -22,25 +22,23 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.conventions import Convention, find_convention
-from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
-from reid_ref.evaluation.curves import Curves, needs_rows
-from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import features_made_of, warn_unmatched
-from reid_ref.ranking.exact_distances import (
-    checked_query, checked_squares, feature_part, warn_of_zeros)
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, as_array, check_choice, check_known_shape, is_stored)
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.ranking.rank import Before, Source, count_part, rank
-from reid_ref.arrays import Doubles
-from reid_ref.labels import IndexLists, Labels
-from reid_ref.result import Result
 from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+from reid_ref.conventions import Convention, find_convention
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.curves import Curves, needs_rows
+from reid_ref.evaluation.engine import features_made_of, warn_unmatched
 from reid_ref.evaluation.summary import summarize
+from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, check_lists
+from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
+from reid_ref.ranking.exact_distances import (
+    checked_query, checked_squares, feature_part, warn_of_zeros)
+from reid_ref.ranking.rank import Before, Source, count_part, rank
 from reid_ref.ranking.tiles import Array, Part
-from reid_ref.arrays import (
-    InputError, Integers, as_array, check_choice, check_known_shape, is_stored)
-from reid_ref.labels import check_feature_shapes, check_labels, check_lists
+from reid_ref.result import Result
 
 #: Bytes of a shard of what is no dask array: enough work to outweigh a task's overhead.
 SHARD_BYTES = 64 * 2**20

@@ -1,4 +1,4 @@
-"""The one path from distances or features to results: rank once for all conventions, summarise each.
+"""The one path from distances or features to results: rank for all conventions, sum up each.
 
 Features are ranked by exact distances; a matrix as it is. The few conventions that need whole rows
 (numpy's order of ties, curves over identities) get blocks of rows, from features in the exact
@@ -14,22 +14,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.conventions import Convention, find_conventions, loaded_images
-from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
-from reid_ref.evaluation.curves import Curves
-from reid_ref.distances import BLOCK_BYTES
-from reid_ref.ranking.exact_distances import feature_parts
-from reid_ref.arrays.memory import bytes_of
-from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
-from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.labels import IndexLists, Labels
-from reid_ref.result import Result
-from reid_ref.ranking.roles import find_roles
-from reid_ref.arrays.stored import read_rows
-from reid_ref.evaluation.summary import summarize
-from reid_ref.ranking.tiles import Part, matrix_part
 from reid_ref.arrays import InputError, check_real_distances, warn
-from reid_ref.labels import check_lists
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.stored import read_rows
+from reid_ref.conventions import Convention, find_conventions, loaded_images
+from reid_ref.distances import BLOCK_BYTES
+from reid_ref.evaluation.curves import Curves
+from reid_ref.evaluation.summary import summarize
+from reid_ref.labels import IndexLists, Labels, check_lists
+from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
+from reid_ref.ranking.exact_distances import feature_parts
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
+from reid_ref.ranking.roles import find_roles
+from reid_ref.ranking.tiles import Part, matrix_part
+from reid_ref.result import Result
 
 
 #: Called with the number of queries done since the last call.

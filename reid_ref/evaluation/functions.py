@@ -1,4 +1,4 @@
-"""What a user calls: `evaluate`, `evaluate_distances`, the same for several conventions, one list."""
+"""What a user calls: features, distances or one ranked list; one convention or several."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import (
-    Progress, _check_lists, _summaries, evaluate_blocks, features_made_of, rank_blocks, rank_features, rank_key, row_blocks)
-from reid_ref.evaluation.curves import Curves, needs_rows
-from reid_ref.distances import METRICS
-from reid_ref.arrays.memory import bytes_of
-from reid_ref.metrics import AP_RULES
-from reid_ref.ranking.good_ranks import from_index
-from reid_ref.labels import IndexLists, Labels
-from reid_ref.result import Result
-from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.arrays import check_choice, check_distinct, check_real_distances
-from reid_ref.labels import check_distances, check_feature_shapes, check_labels
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.conventions import Convention, find_conventions
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.curves import Curves, needs_rows
+from reid_ref.evaluation.engine import (
+    Progress, _check_lists, _summaries, evaluate_blocks, features_made_of, rank_blocks,
+    rank_features, rank_key, row_blocks)
+from reid_ref.labels import IndexLists, Labels, check_distances, check_feature_shapes, check_labels
+from reid_ref.metrics import AP_RULES
+from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.good_ranks import from_index
+from reid_ref.result import Result
 
 
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,

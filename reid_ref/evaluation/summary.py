@@ -8,15 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
+from reid_ref.arrays import Integers
 from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.evaluation.curves import Curves
+from reid_ref.labels import JUNK, Labels, count_distractors
 from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranking.good_ranks import (
     GoodRanks, forget_junk_matches, of_queries, reverse_ties, truncate)
 from reid_ref.result import FATES, Counts, PerQuery, Result, signature
-from reid_ref.labels import Labels
-from reid_ref.labels import JUNK, count_distractors
-from reid_ref.arrays import Integers
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,

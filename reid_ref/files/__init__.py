@@ -14,8 +14,8 @@ Contents: `read_result` and its answer `ResultFile` (read.py), the known layouts
 (lazy.py), index lists (lists.py), a check without which a damaged MAT file ends the process
 (mat5.py).
 """
-from reid_ref.files.layouts import LAYOUTS, SEPARATE, Layout
 from reid_ref.arrays.stored import is_lazy, read_rows
+from reid_ref.files.layouts import LAYOUTS, SEPARATE, Layout
 from reid_ref.files.read import ResultFile, read_result
 
 __all__ = ["LAYOUTS", "SEPARATE", "Layout", "ResultFile", "is_lazy", "read_result", "read_rows"]

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import memory
+from reid_ref.arrays import InputError, Integers, as_integers, as_vector, check_same_length, memory
 from reid_ref.labels import Labels
-from reid_ref.arrays import InputError, Integers, as_integers, as_vector, check_same_length
 
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
 

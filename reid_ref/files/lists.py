@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from reid_ref.arrays import InputError, Integers
 from reid_ref.files.regular import read_lines
 from reid_ref.labels import IndexLists
-from reid_ref.arrays import InputError, Integers
 
 
 def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str]) -> IndexLists:

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
-from reid_ref.files.lazy import Stored, StoredLabels
-from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
-from reid_ref.files.regular import check_different
-from reid_ref.labels import Labels
-from reid_ref.arrays.stored import is_lazy
 from reid_ref.arrays import InputError, check_finite_rows
-from reid_ref.labels import check_distances, check_feature_shapes
+from reid_ref.arrays.stored import is_lazy
+from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
+from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
+from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.regular import check_different
+from reid_ref.labels import Labels, check_distances, check_feature_shapes
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")

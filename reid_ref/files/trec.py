@@ -30,9 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.labels import Labels
 from reid_ref.arrays import InputError, Integers, check_real_distances, warn
-from reid_ref.labels import check_distances, check_labels
+from reid_ref.labels import Labels, check_distances, check_labels
 
 JUNK = -1
 #: Whole numbers beyond this are not all exact in single precision.

@@ -41,9 +41,10 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
 
     Examples
     --------
-    >>> check_target(os.curdir)
+    >>> check_target(os.curdir)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    reid_ref.validation.InputError: .: expected a file name in a folder that exists, got a folder
+        ...
+    reid_ref.arrays.errors.InputError: .: expected a file name in a folder that exists, got a f...
     """
     name = os.fspath(path)
     try:

@@ -34,7 +34,7 @@ def MahDist(
 
     Raises
     ------
-    InputError
+    ValueError
         Not real, shapes that do not fit, or `Xg` and `Xp` of different precision.
 
     Notes

@@ -30,13 +30,13 @@ re_ranking
 Source: zhunzhong07/person-re-ranking, commit 278f2c7, ``evaluation``, and
 liangzheng06/MARS-evaluation, ``utils``.
 """
+from reid_ref.matlab.MahDist import MahDist
 from reid_ref.matlab.compute_AP import compute_AP
 from reid_ref.matlab.compute_AP_multiCam import compute_AP_multiCam
 from reid_ref.matlab.compute_r1_multiCam import compute_r1_multiCam
 from reid_ref.matlab.draw_confusion_matrix import draw_confusion_matrix
 from reid_ref.matlab.evaluation import evaluation
 from reid_ref.matlab.evaluation_mars import evaluation_mars
-from reid_ref.matlab.MahDist import MahDist
 from reid_ref.matlab.my_pdist2 import my_pdist2
 from reid_ref.matlab.re_ranking import re_ranking
 

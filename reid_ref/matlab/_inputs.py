@@ -1,7 +1,7 @@
 """What the ported scripts accept: every check, done once, before the first line.
 
 The scripts stop in the middle, or answer something, where these functions raise
-`InputError` with the argument's name, what was expected, what came, and the way out.
+`ValueError` with the argument's name, what was expected, what came, and the way out.
 """
 from __future__ import annotations
 
@@ -10,7 +10,44 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_integers
+Integers = npt.NDArray[np.int64]
+
+
+def as_matrix(value: Any, name: str) -> npt.NDArray[Any]:
+    """Return `value` as a numpy array."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(f"{name}: expected an array, got a {type(value).__name__} that numpy "
+                         f"cannot read ({reason}); pass a numpy array") from None
+
+
+def whole_numbers(value: Any, name: str) -> Integers:
+    """Return a row or column of whole numbers, of any type that holds them exactly."""
+    array = as_matrix(value, name)
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise ValueError(f"{name}: expected a vector (n,), (n, 1) or (1, n), got shape "
+                         f"{array.shape}; pass one number per image")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name}: expected whole numbers, got dtype {array.dtype}; map names to integers "
+            "first, e.g. numpy.unique(names, return_inverse=True)[1]")
+    if array.dtype.kind == "f":
+        bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
+        why = "labels and cameras are integers"
+        if not bad.size:
+            bad = np.flatnonzero(np.abs(array) >= 2.0**(np.finfo(array.dtype).nmant + 1))
+            why = "beyond what it tells apart different labels become one: pass int64"
+    else:
+        bad = np.flatnonzero(array > np.iinfo(np.int64).max)
+        why = "it does not fit a 64-bit integer"
+    if bad.size:
+        raise ValueError(f"{name}: expected whole numbers, got {array[bad[0]]!s} at index "
+                         f"{bad[0]}; {why}")
+    return array.astype(np.int64)
 
 
 def index_list(value: Any, name: str) -> Integers:
@@ -18,14 +55,14 @@ def index_list(value: Any, name: str) -> Integers:
     array = np.asarray(value)
     if array.size == 0 and array.ndim <= 2:
         return np.zeros(0, dtype=np.int64)
-    return as_integers(array, name)
+    return whole_numbers(array, name)
 
 
 def column(value: Any, name: str, because: str) -> Integers:
     """Return whole numbers that MATLAB needs as a column; a 1-D array counts as one."""
     array = np.asarray(value)
     if array.ndim == 2 and array.shape[0] == 1 and array.shape[1] > 1:
-        raise InputError(
+        raise ValueError(
             f"{name}: expected a column (n,) or (n, 1), got a row of shape {array.shape}; "
             f"MATLAB stops at {because} with a row, pass it transposed (.T)")
     return index_list(array, name)
@@ -36,7 +73,7 @@ def cameras(value: Any, name: str) -> Integers:
     cams = index_list(value, name)
     outside = np.flatnonzero((cams < 1) | (cams > 6))
     if outside.size:
-        raise InputError(
+        raise ValueError(
             f"{name}: expected cameras 1 to 6, got {cams[outside[0]]} at index {outside[0]}; "
             "the multi-camera scripts have six columns: renumber the cameras, or use "
             "evaluation, which takes any")
@@ -48,20 +85,20 @@ def distances(dist: Any) -> npt.NDArray[Any]:
     try:
         matrix = np.asarray(dist)
     except ValueError:
-        raise InputError(
+        raise ValueError(
             "dist: expected a matrix (gallery, query), got rows of different length; "
             "pass one distance for each gallery image and query") from None
     if matrix.dtype.kind not in "biufc":
-        raise InputError(
+        raise ValueError(
             f"dist: expected numbers (real, integer, bool or complex), got dtype "
             f"{matrix.dtype}; convert it, e.g. with dist.astype(float)")
     if matrix.ndim != 2:
-        raise InputError(
+        raise ValueError(
             f"dist: expected a matrix (gallery, query), got shape {matrix.shape}; "
             "for a single query pass a column (gallery, 1)")
     for size, word, axis in zip(matrix.shape, ("gallery image", "query"), ("row", "column")):
         if size == 0:
-            raise InputError(
+            raise ValueError(
                 f"dist: expected at least one {word} (a {axis} each), got shape "
                 f"{matrix.shape}; check how the images were selected")
     return matrix
@@ -87,7 +124,7 @@ def labelled_distances(
             ("cam_gallery", cam_gallery, 0, "row"),
             ("cam_query", cam_query, 1, "column")):
         if len(labels) != dist.shape[axis]:
-            raise InputError(
+            raise ValueError(
                 f"{name}: expected {dist.shape[axis]} entries, one for each {word} of dist "
                 f"{dist.shape} (gallery x query), got {len(labels)}; {way_out}")
     return dist, label_gallery, label_query, cam_gallery, cam_query
@@ -101,18 +138,18 @@ def camera_lists(
     junk_image = column(junk_image, "junk_image", "[junk_image; good_image]")
     index = index_list(index, "index")
     if index.size == 0:
-        raise InputError(
+        raise ValueError(
             "index: expected at least one gallery number, got none; the first one is taken "
             "to be the query itself")
     if np.size(queryCam) != 1:
-        raise InputError(
+        raise ValueError(
             f"queryCam: expected the camera of one query, got {np.size(queryCam)} values; "
             "call once for each query")
     query_cam = int(cameras(np.reshape(queryCam, (1,)), "queryCam")[0])
     test_cam = cameras(testCam, "testCam")
     outside = np.flatnonzero((good_image < 0) | (good_image >= len(test_cam)))
     if outside.size:
-        raise InputError(
+        raise ValueError(
             f"good_image: expected gallery numbers from 0 to {len(test_cam) - 1}, got "
             f"{good_image[outside[0]]} at index {outside[0]}; numbers count from 0 here, "
             "and testCam has one camera for each gallery image")
@@ -123,11 +160,11 @@ def scores(value: Any, name: str, n_query: int) -> npt.NDArray[np.float64]:
     """Return the scores of `n_query` queries on six cameras as doubles."""
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise InputError(
+        raise ValueError(
             f"{name}: expected real numbers, got dtype {array.dtype}; pass what "
             "evaluation_mars returned")
     if array.shape != (n_query, 6):
-        raise InputError(
+        raise ValueError(
             f"{name}: expected shape ({n_query}, 6), a row for each entry of queryCam, got "
             f"{array.shape}; pass what evaluation_mars returned")
     return array.astype(np.float64)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.matlab._inputs import Integers
 
 
 def sort_ascending(column: npt.NDArray[Any]) -> Integers:

@@ -33,7 +33,7 @@ def compute_AP(
 
     Raises
     ------
-    InputError
+    ValueError
         A list that is not a vector of whole numbers.
 
     Notes

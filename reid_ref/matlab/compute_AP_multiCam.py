@@ -4,9 +4,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.matlab._inputs import camera_lists
+from reid_ref.matlab._inputs import Integers, camera_lists
 from reid_ref.matlab._values import divide, ismember, setdiff, unique
-from reid_ref.arrays import Integers
 
 
 # compute_AP_multiCam.m:1-2 | function ap_multi = compute_AP_multiCam( ...
@@ -37,7 +36,7 @@ def compute_AP_multiCam(
 
     Raises
     ------
-    InputError
+    ValueError
         A camera outside 1 to 6, an empty `index`, a good image that `testCam` lacks, a
         row where MATLAB needs a column, or numbers that are not whole.
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.matlab._inputs import camera_lists
+from reid_ref.matlab._inputs import Integers, camera_lists
 from reid_ref.matlab._values import ismember, setdiff, unique
-from reid_ref.arrays import Integers
 
 
 # compute_r1_multiCam.m:1-2 | function r1 = compute_r1_multiCam( ...
@@ -29,7 +28,7 @@ def compute_r1_multiCam(
 
     Raises
     ------
-    InputError
+    ValueError
         As for `compute_AP_multiCam`.
 
     Notes

@@ -33,7 +33,7 @@ def draw_confusion_matrix(
 
     Raises
     ------
-    InputError
+    ValueError
         A camera outside 1 to 6, or scores of another shape or kind.
 
     Notes

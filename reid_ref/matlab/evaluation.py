@@ -46,7 +46,7 @@ def evaluation(
 
     Raises
     ------
-    InputError
+    ValueError
         `dist` is not a non-empty numeric matrix, or labels or cameras are not whole
         numbers or do not fit it.
 

@@ -41,7 +41,7 @@ def evaluation_mars(
 
     Raises
     ------
-    InputError
+    ValueError
         As for `evaluation`, and for a camera outside 1 to 6.
 
     Notes

@@ -30,7 +30,7 @@ def my_pdist2(A: npt.ArrayLike, B: npt.ArrayLike) -> npt.NDArray[np.inexact[Any]
 
     Raises
     ------
-    InputError
+    ValueError
         Not real, shapes that do not fit, or `A` and `B` of different precision.
 
     Notes

@@ -4,12 +4,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.matlab.MahDist import MahDist
 from reid_ref.matlab._arithmetic import (
     add_up_rows, divide_rows, exponential, mean_of_columns, product, round_half_away, weigh)
 from reid_ref.matlab._features import re_ranking_inputs
+from reid_ref.matlab._inputs import Integers
 from reid_ref.matlab._values import ismember, sort_ascending, unique
-from reid_ref.matlab.MahDist import MahDist
-from reid_ref.arrays import Integers
 
 Singles = npt.NDArray[np.float32]
 
@@ -45,7 +45,7 @@ def re_ranking(
 
     Raises
     ------
-    InputError
+    ValueError
         Not real, shapes that do not fit, a number out of its range.
 
     Notes

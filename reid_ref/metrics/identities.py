@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Doubles, Integers
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.ranking.good_ranks import in_order
 from reid_ref.ranking.roles import query_roles
-from reid_ref.arrays import Doubles
-from reid_ref.labels import IndexLists, Labels
-from reid_ref.arrays import Integers
 
 Array = npt.NDArray[Any]
 DRAWS = 10

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.metrics.sums import (
-    n_good_of, per_query_share)
+from reid_ref.metrics.sums import n_good_of, per_query_share
 from reid_ref.ranking.good_ranks import GoodRanks
 
 

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Integers
 from reid_ref.ranking.roles import Mask
 from reid_ref.ranking.tiles import Array, Part, Tile
-from reid_ref.arrays import Integers
 
 #: Above this many good images of a query, one sort is cheaper than one comparison for each.
 _SORT_FROM = 64

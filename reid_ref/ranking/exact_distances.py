@@ -29,11 +29,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles
-from reid_ref.ranking.roles import Mask
+from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
 from reid_ref.arrays.stored import read_rows
+from reid_ref.ranking.roles import Mask
 from reid_ref.ranking.tiles import TILE, Array, Part, Tile
-from reid_ref.arrays import InputError, Integers, check_finite_rows, warn
 
 #: Of single precision.
 ROUNDOFF = 2.0**-24

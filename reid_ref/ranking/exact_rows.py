@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Doubles
 from reid_ref.ranking.exact_distances import (
     Gallery, checked_query, feature_part, galleries, nearly_exact)
 from reid_ref.ranking.rank import measure_part
-from reid_ref.arrays import Doubles
 from reid_ref.ranking.tiles import Array
 
 Measure = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Doubles]

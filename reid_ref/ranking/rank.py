@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Integers
+from reid_ref.labels import JUNK, IndexLists, Labels
 from reid_ref.ranking.counting import Counting, Goods, count_before
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
-from reid_ref.labels import IndexLists, Labels
-from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.ranking.tiles import Array, Part, matrix_part
-from reid_ref.arrays import Integers
 
 #: What is ignored: keys of `IGNORED` in conventions.py.
 Ignored = tuple[str, ...]

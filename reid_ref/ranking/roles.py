@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.labels import JUNK, IndexLists, Labels
 from reid_ref.arrays import Integers
+from reid_ref.labels import JUNK, IndexLists, Labels
 
 #: SYSU-MM01: its cameras 2 and 3 stand at one location.
 SYSU_LOCATION = {3: 2}

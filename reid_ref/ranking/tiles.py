@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.ranking.roles import Mask
 from reid_ref.arrays import Integers
+from reid_ref.ranking.roles import Mask
 
 Array = npt.NDArray[Any]
 

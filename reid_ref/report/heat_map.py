@@ -7,7 +7,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError
 
-from reid_ref.analysis.camera_pairs import CameraPairs
+from reid_ref.evaluation.camera_pairs import CameraPairs
 
 
 #: Suffixes of files that `heat_map` writes, and how many cameras a picture can show.

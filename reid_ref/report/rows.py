@@ -18,10 +18,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from reid_ref.report.tables import RANKS, headline, json_number
-from reid_ref.labels import Labels
-from reid_ref.result import Result
 from reid_ref.arrays import InputError
+from reid_ref.labels import Labels
+from reid_ref.report.tables import RANKS, headline, json_number
+from reid_ref.result import Result
 
 #: The name of the row where a single `Result` is given.
 ROW_NAME = "Method"

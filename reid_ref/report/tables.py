@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reid_ref.result import Counts, Result
 from reid_ref.arrays import Doubles
 from reid_ref.labels import Labels
+from reid_ref.result import Counts, Result
 
 if TYPE_CHECKING:
     from reid_ref.analysis.tie_bounds import TieBounds

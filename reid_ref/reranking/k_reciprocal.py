@@ -20,18 +20,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import InputError, as_array, check_choice
+from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.distances import working_precision
 from reid_ref.evaluation.engine import Progress, evaluate_blocks, features_made_of
+from reid_ref.labels import JUNK, Labels, check_feature_shapes, check_features, check_labels
 from reid_ref.reranking.encoding import encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs, nearest, pairs_of, tile_of
 from reid_ref.reranking.variants import VARIANTS, Variant
-from reid_ref.labels import Labels
 from reid_ref.result import Result
-from reid_ref.labels import JUNK
-from reid_ref.arrays.stored import as_rows
-from reid_ref.arrays import InputError, as_array, check_choice
-from reid_ref.labels import check_feature_shapes, check_features, check_labels
 
 __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
 

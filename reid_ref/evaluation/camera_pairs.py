@@ -42,16 +42,15 @@ from typing import Any
 import numpy as np
 
 from reid_ref import metrics
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
+from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import features_made_of, rank_features, row_blocks
-from reid_ref.ranking.rank import good_ranks
+from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.arrays import Doubles, read_only
-from reid_ref.labels import Labels
+from reid_ref.ranking.rank import good_ranks
 from reid_ref.result import signature
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays import InputError, Integers, check_choice, check_real_distances, warn
-from reid_ref.labels import check_distances, check_feature_shapes, check_labels
 
 #: Rule to what it is.
 RULES = {

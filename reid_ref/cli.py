@@ -70,6 +70,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except SystemExit:
         flush()
         raise
+    _check_folder()
     from reid_ref.arrays import InputError
 
     try:
@@ -84,6 +85,15 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except InputError as error:
         tell(f"error: {in_options(str(error))}")
         return 2
+
+
+def _check_folder() -> None:
+    """Refuse to work in a folder that was deleted: recent numpy cannot be imported there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, "it is gone; change to a folder that exists",
+                                "the current folder") from None
 
 
 def _reason(error: OSError | MemoryError) -> str:

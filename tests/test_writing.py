@@ -161,7 +161,7 @@ def test_a_folder_that_is_gone(tmp_path, arguments):
             f"sys.exit(cli.main({arguments}))")
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gone")],
                           capture_output=True, text=True)
-    refused(done, ": cannot be written: No such file")
+    refused(done, "the current folder: it is gone; change to a folder that exists")
 
 
 # ---------------------------------------------------------------- the commands

@@ -8,7 +8,7 @@ import pytest
 from reid_ref.ranking import counting as counts, tiles
 from reid_ref.ranking.counting import Counting, Goods, TooFarOff, ahead, count_before
 from reid_ref.ranking.tiles import Part, Tile, matrix_part
-from tests import brute
+from tests.proof import brute
 
 NOTHING = np.zeros(0, dtype=np.int64)
 ALL = Counting(NOTHING, NOTHING)

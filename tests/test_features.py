@@ -24,7 +24,7 @@ from reid_ref.ranking.exact_distances import (
     feature_part, feature_parts, pair_products, slack, squares)
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.rank import in_parts, rank
-from tests import brute
+from tests.proof import brute
 
 RULES = ("label -1", "same identity, same camera")
 METRICS = ("euclidean", "cosine", "dot")

@@ -5,7 +5,7 @@ import pytest
 import reid_ref
 from reid_ref import metrics
 from reid_ref.ranking.good_ranks import from_lists
-from tests import hand_cases
+from tests.proof import hand_cases
 
 # Two queries, two similarities, five returned of five that exist (seed 000).
 SIMILARITY1 = from_lists([[1, 4, 5], [2, 3, 4]], n_good=5, n_kept=5)

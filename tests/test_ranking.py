@@ -1,4 +1,4 @@
-"""Ranks from counts, against one sorted list a query in plain Python (`tests/brute.py`)."""
+"""Ranks from counts, against one sorted list a query in plain Python (`tests/proof/brute.py`)."""
 import numpy as np
 import pytest
 
@@ -7,7 +7,8 @@ from reid_ref.ranking import counting as counts, tiles
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles, query_roles
 from reid_ref.ranking.tiles import matrix_part
-from tests import brute, cases
+from tests import cases
+from tests.proof import brute
 
 IGNORED = [
     ("label -1", "same identity, same camera"),

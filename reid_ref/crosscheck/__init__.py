@@ -185,18 +185,7 @@ def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Label
 
 def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCheck:
     evaluator, loading = child.load()
-    outcome = child.ask()
-    answer = outcome.answer or Answer()
-    refused: dict[int, str] = {}
-    if answer.ap is not None and len(answer.ap) != len(arrays.query):
-        refused[-1] = (f"it answers {len(answer.ap)} APs for {len(arrays.query)} queries, so "
-                       "queries were asked one at a time")
-        answer = _with_ap(answer, None)
-    if answer.ap is None:
-        ap = _one_by_one(child, len(arrays.query), outcome, refused, progress)
-        answer = _with_ap(answer, ap)
-    elif progress is not None:
-        progress(len(arrays.query))
+    outcome, answer, refused = _answered(child, arrays, progress)
     matches = [] if answer.empty else best_matches(answer, arrays, evaluator.expected)
     best = matches[0] if matches else None
     wrong = problems(answer, len(arrays.gallery))
@@ -228,6 +217,24 @@ def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCh
         defects=recognise(evidence), problems=tuple(wrong), failure=outcome.failure,
         printed=_joined(loading.printed, outcome.printed),
         warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
+
+
+def _answered(child: Child, arrays: Arrays,
+              progress: Progress | None) -> tuple[Outcome, Answer, dict[int, str]]:
+    """Return what the evaluator said, with an AP of every query; and which it refused, and why."""
+    outcome = child.ask()
+    answer = outcome.answer or Answer()
+    refused: dict[int, str] = {}
+    if answer.ap is not None and len(answer.ap) != len(arrays.query):
+        refused[-1] = (f"it answers {len(answer.ap)} APs for {len(arrays.query)} queries, so "
+                       "queries were asked one at a time")
+        answer = _with_ap(answer, None)
+    if answer.ap is None:
+        ap = _one_by_one(child, len(arrays.query), outcome, refused, progress)
+        answer = _with_ap(answer, ap)
+    elif progress is not None:
+        progress(len(arrays.query))
+    return outcome, answer, refused
 
 
 def _explain(arrays: Arrays, answer: Answer,

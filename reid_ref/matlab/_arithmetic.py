@@ -1,6 +1,6 @@
 """Single and double arithmetic in MATLAB's order: one small function a rule.
 
-Each was observed in GNU Octave 7.3.0; ``tests/test_re_ranking_octave.py`` asks Octave again.
+Each was observed in GNU Octave 7.3.0; ``tests/proof/test_re_ranking_octave.py`` asks Octave again.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """MATLAB's rules for values that numpy lacks: one small function a rule.
 
-Each was observed in GNU Octave 7.3.0; ``tests/test_matlab_octave.py`` asks Octave again.
+Each was observed in GNU Octave 7.3.0; ``tests/proof/test_matlab_octave.py`` asks Octave again.
 """
 from __future__ import annotations
 

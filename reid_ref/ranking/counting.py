@@ -28,6 +28,8 @@ _SORT_FROM = 64
 #: Unclear pairs that are looked at together, or memory would grow with them.
 _TOGETHER = 2**17
 
+_NONE = np.zeros(0, dtype=np.int64)
+
 _Item = TypeVar("_Item")
 
 
@@ -196,61 +198,94 @@ def _places(images: Integers, columns: Integers) -> Integers:
 def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array, upper: Array,
            before: npt.NDArray[np.int64]) -> None:
     """Add what a tile has before each good image."""
-    n_rows, width = tile.values.shape
-    pairs = slice(start[tile.first_row], start[tile.first_row + n_rows])
-    is_nan = _is_nan(goods.value[pairs])
-    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~is_nan)])
+    pairs = slice(start[tile.first_row], start[tile.first_row + len(tile.values)])
+    row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1]
     if not part.is_exact:
         _check_slack(tile, goods, pairs, lower, upper)
-    # Plain numbers and lists: single entries of arrays take as long as a comparison does.
-    row_starts = start[tile.first_row:tile.first_row + n_rows + 1] - pairs.start
-    themselves = np.diff(in_tile[row_starts]).tolist()
-    starts, ends = row_starts.tolist(), tile.ends.tolist()
-    count: Callable[[Mask], int] = np.count_nonzero
-    low, high = lower[pairs, np.newaxis], upper[pairs, np.newaxis]
     counted: list[int] = []
     unclear: list[tuple[Integers, Integers]] = []
     waiting = 0
-    for row in range(n_rows):
+    is_nan = _is_nan(goods.value[pairs])
+    for nearer, good, image, among in _by_row(
+            tile, row_starts - pairs.start, is_nan, lower[pairs], upper[pairs]):
+        counted += nearer
+        if not len(good):
+            continue
+        good = good + pairs.start
+        if part.is_exact:
+            _add_ties(before, good, image, goods,
+                      slice(pairs.start + among.start, pairs.start + among.stop))
+            continue
+        unclear.append((good, image))
+        waiting += len(good)
+        if waiting > _TOGETHER:
+            _look_closer(before, part, goods, pairs, unclear)
+            unclear, waiting = [], 0
+    before[0, pairs] += np.array(counted, dtype=np.int64)
+    if unclear:
+        _look_closer(before, part, goods, pairs, unclear)
+    if is_nan.any():
+        _count_nan(tile, goods, row_starts, before)
+
+
+_Row = tuple[list[int], Integers, Integers, slice]
+
+
+def _by_row(tile: _Apart, row_starts: Integers, is_nan: Mask, lower: Array,
+            upper: Array) -> Iterator[_Row]:
+    """Yield, of each row with good pairs: how many images are surely nearer than each of them;
+    (good pair, image) wherever the tile cannot tell; which good pairs are the row's.
+    """
+    width = tile.values.shape[1]
+    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~is_nan)])
+    # Plain numbers and lists: single entries of arrays take as long as a comparison does.
+    themselves = np.diff(in_tile[row_starts]).tolist()
+    starts, ends = row_starts.tolist(), tile.ends.tolist()
+    low, high = lower[:, np.newaxis], upper[:, np.newaxis]
+    for row in range(len(tile.values)):
         first, last = starts[row], starts[row + 1]
         if first == last:
             continue
         candidates = tile.candidates[ends[row]:ends[row + 1]]
         if last - first > _SORT_FROM:
-            order = np.argsort(candidates, kind="stable")
-            ordered, known = candidates[order], ~is_nan[first:last]
-            nearer = known * np.searchsorted(ordered, low[first:last, 0], side="left")
-            reach = known * np.searchsorted(ordered, high[first:last, 0], side="right")
-            counted += nearer.tolist()
-            good, place = _ranges(nearer, reach)
-            place = order[place]
+            nearer, good, place = _by_one_sort(
+                candidates, lower[first:last], upper[first:last], ~is_nan[first:last])
         else:
-            below = candidates < low[first:last]
-            counts = [count(one) for one in below]
-            counted += counts
-            within = candidates <= high[first:last]
-            # Mostly nothing is as near as a good image but that image itself.
-            if count(within) - sum(counts) == themselves[row]:
-                continue
-            # nonzero is slow in two dimensions.
-            good, place = np.divmod(np.flatnonzero(within ^ below), len(candidates))
-        good = good + first
-        column = tile.near[ends[row] + place] - row * width
-        other = column != tile.good_column[good]
-        good, image = pairs.start + good[other], tile.images[column[other]]
-        if part.is_exact:
-            _add_ties(before, good, image, goods, slice(pairs.start + first, pairs.start + last))
-        else:
-            unclear.append((good, image))
-            waiting += len(good)
-            if waiting > _TOGETHER:
-                _look_closer(before, part, goods, pairs, unclear)
-                unclear, waiting = [], 0
-    before[0, pairs] += np.array(counted, dtype=np.int64)
-    if unclear:
-        _look_closer(before, part, goods, pairs, unclear)
-    if is_nan.any():
-        _count_nan(tile, goods, row_starts + pairs.start, before)
+            nearer, good, place = _by_comparing(
+                candidates, low[first:last], high[first:last], themselves[row])
+        image = _NONE
+        if len(good):
+            good = good + first
+            column = tile.near[ends[row] + place] - row * width
+            other = column != tile.good_column[good]
+            good, image = good[other], tile.images[column[other]]
+        yield nearer, good, image, slice(first, last)
+
+
+def _by_one_sort(candidates: Array, low: Array, high: Array,
+                 known: Mask) -> tuple[list[int], Integers, Integers]:
+    """Return how many candidates are below each `low`; those from there to `high`, and whose."""
+    order = np.argsort(candidates, kind="stable")
+    ordered = candidates[order]
+    nearer = known * np.searchsorted(ordered, low, side="left")
+    reach = known * np.searchsorted(ordered, high, side="right")
+    good, place = _ranges(nearer, reach)
+    return nearer.tolist(), good, order[place]
+
+
+def _by_comparing(candidates: Array, low: Array, high: Array,
+                  themselves: int) -> tuple[list[int], Integers, Integers]:
+    """As `_by_one_sort`; `low` and `high` are columns."""
+    count: Callable[[Mask], int] = np.count_nonzero
+    below = candidates < low
+    nearer = [count(one) for one in below]
+    within = candidates <= high
+    # Mostly nothing is as near as a good image but that image itself.
+    if count(within) - sum(nearer) == themselves:
+        return nearer, _NONE, _NONE
+    # nonzero is slow in two dimensions.
+    good, place = np.divmod(np.flatnonzero(within ^ below), len(candidates))
+    return nearer, good, place
 
 
 def _check_slack(tile: _Apart, goods: Goods, pairs: slice, lower: Array, upper: Array) -> None:

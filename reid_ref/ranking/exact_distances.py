@@ -204,30 +204,14 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
     precision : dtype
         Of the products of tiles.
     """
-    normalized = normalize or metric == "cosine"
-    query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-    largest = float(gallery_norm.max()) or 1.0
+    scaling = "normalized" if normalize or metric == "cosine" else metric
+    query_norm = np.sqrt(query_square)
+    scale, gallery_scale, divisor, off = _scales(
+        query_norm, np.sqrt(gallery_square), query.shape[1], scaling)
 
     def exact(row: Integers, image: Integers) -> Array:
-        product = pair_products(query, gallery, row, image)
-        if normalized:
-            with np.errstate(invalid="ignore"):
-                unit: Doubles = -product / gallery_norm[image]
-            unit[query_norm[row] == 0] = np.nan
-            return unit
-        return gallery_square[image] - 2 * product if metric == "euclidean" else -product
-
-    # In tiles all queries are of one scale, so that one slack fits all.
-    off = np.full(len(query), slack(query.shape[1]))
-    if normalized:
-        scale, gallery_scale = query_norm, gallery_norm
-    else:
-        # A query far shorter than the longest gallery image: its |g|^2 outweighs its product.
-        scale = np.maximum(query_norm, largest / 2**10)
-        gallery_scale = np.full(len(gallery), largest)
-        if metric == "euclidean":
-            off *= 1 + largest / scale
-    divisor = scale if normalized else scale * largest * (2 if metric == "euclidean" else 1)
+        return _ranked(pair_products(query, gallery, row, image), query_norm[row],
+                       gallery_square[image], scaling)
 
     def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -249,7 +233,7 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
                 for one in range(0, len(product), step):
                     values = product[one:one + step]
                     part = slice(start + one, start + one + len(values))
-                    if not normalized and metric == "euclidean":
+                    if scaling == "euclidean":
                         values = values + np.multiply.outer(
                             1 / divisor[part], gallery_square[chosen]).astype(precision)
                     yield Tile(part, values, chosen, None,
@@ -257,6 +241,35 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
                 del product, values  # before the next one is made
 
     return Part(images, exact, bounds, tiles, is_exact=False)
+
+
+def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
+            scaling: str) -> Doubles:
+    """Return what is ranked of pairs, from their products."""
+    if scaling == "normalized":
+        with np.errstate(invalid="ignore"):
+            unit: Doubles = -product / np.sqrt(gallery_square)
+        unit[query_norm == 0] = np.nan
+        return unit
+    return gallery_square - 2 * product if scaling == "euclidean" else -product
+
+
+def _scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int,
+            scaling: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Return what tiles divide queries and images by, and distances; and how far off they are.
+
+    All queries are of one scale, so that one slack fits all.
+    """
+    off = np.full(len(query_norm), slack(dimension))
+    if scaling == "normalized":
+        return query_norm, gallery_norm, query_norm, off
+    largest = float(gallery_norm.max()) or 1.0
+    # A query far shorter than the longest gallery image: its |g|^2 outweighs its product.
+    scale = np.maximum(query_norm, largest / 2**10)
+    gallery_scale = np.full(len(gallery_norm), largest)
+    if scaling == "euclidean":
+        return scale, gallery_scale, scale * largest * 2, off * (1 + largest / scale)
+    return scale, gallery_scale, scale * largest, off
 
 
 def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,

@@ -2,8 +2,7 @@
 
 Good: the query's identity, where it is not ignored. What is ignored is up to the convention.
 
-Contents: `count_distractors`; `Roles`, `find_roles`; `query_roles`, the same for one query at a
-time.
+Contents: `Roles`, `find_roles`; `query_roles`, the same for one query at a time.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
 """

@@ -5,7 +5,7 @@ import pytest
 from reid_ref.matlab import (
     compute_AP, compute_AP_multiCam, compute_r1_multiCam, draw_confusion_matrix, evaluation,
     evaluation_mars)
-from tests.hand_cases import AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, SORT
+from tests.proof.hand_cases import AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, SORT
 from tests.octave import NEEDS, col
 
 pytestmark = pytest.mark.octave

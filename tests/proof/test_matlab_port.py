@@ -11,7 +11,7 @@ import reid_ref.matlab
 from reid_ref.matlab import (
     _values, compute_AP, compute_AP_multiCam, compute_r1_multiCam, draw_confusion_matrix,
     evaluation, evaluation_mars)
-from tests.hand_cases import (
+from tests.proof.hand_cases import (
     AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, ROUNDING, SORT, confusion_matrices, doubles)
 
 

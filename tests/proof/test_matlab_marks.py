@@ -7,7 +7,7 @@ import pytest
 
 import reid_ref.matlab
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
+SCRIPTS = Path(__file__).resolve().parents[2] / "matlab_ref"
 PORT = Path(reid_ref.matlab.__file__).parent
 NAMES = reid_ref.matlab.__all__
 
@@ -124,7 +124,7 @@ def test_the_test_sees_assignments():
 
 
 def test_the_readme_of_the_scripts_names_each_one():
-    folder = Path(__file__).parents[1] / "matlab_ref"
+    folder = Path(__file__).parents[2] / "matlab_ref"
     table = [line for line in (folder / "README.md").read_text().splitlines()
              if line.startswith("| `")]
     named = {name for line in table for name in re.findall(r"`(\w+)`", line.split("|")[1])}

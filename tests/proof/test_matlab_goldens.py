@@ -7,7 +7,7 @@ from scipy.io import loadmat
 
 from reid_ref.matlab import evaluation, evaluation_mars
 
-GOLDENS = Path(__file__).resolve().parents[1] / "fixtures" / "goldens"
+GOLDENS = Path(__file__).resolve().parents[2] / "fixtures" / "goldens"
 NAMES = sorted(path.stem for path in GOLDENS.glob("*.mat")
                if not path.stem.startswith("rerank_"))
 INPUTS = ("dist", "label_gallery", "label_query", "cam_gallery", "cam_query")

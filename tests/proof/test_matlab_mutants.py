@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import reid_ref.matlab
-from tests.hand_cases import (
+from tests.proof.hand_cases import (
     AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, ROUNDING, SORT, confusion_matrices, doubles)
-from tests.rerank_cases import CASES, SINGLE, defined, near_one
+from tests.proof.rerank_cases import CASES, SINGLE, defined, near_one
 
 PORT = Path(reid_ref.matlab.__file__).parent
 

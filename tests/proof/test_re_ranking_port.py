@@ -10,10 +10,10 @@ import pytest
 from scipy.io import loadmat
 
 from reid_ref.matlab import MahDist, evaluation, my_pdist2, re_ranking
-from tests.rerank_cases import (
+from tests.proof.rerank_cases import (
     CASES, SINGLE, by_definition, defined, near_one, whole_features)
 
-GOLDENS = Path(__file__).resolve().parents[1] / "fixtures" / "goldens"
+GOLDENS = Path(__file__).resolve().parents[2] / "fixtures" / "goldens"
 RECORDED = sorted(path.stem for path in GOLDENS.glob("rerank_*.mat"))
 
 #: Products of a few doubles of about 1, summed in another order.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reid_ref.matlab import MahDist, _arithmetic, my_pdist2, re_ranking
-from tests.rerank_cases import CASES, SINGLE, duplicates, near_one, whole_features
+from tests.proof.rerank_cases import CASES, SINGLE, duplicates, near_one, whole_features
 
 pytestmark = pytest.mark.octave
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
-from reid_ref.evaluation.functions import evaluate_conventions
+from reid_ref.conventions import CONVENTIONS, NO_CHOICES, NOT_IN_ALL, Convention
+from reid_ref.conventions.records import (
+    Also, Evaluator, Toolbox, conventions_of, functions_of, left_out_of)
+from reid_ref.evaluation.functions import evaluate_conventions, evaluate_distances
 from reid_ref.files import read_result
-from reid_ref.metrics import AP_RULES
 from tests.shared import shared
 
 NAMES = [
@@ -29,8 +30,11 @@ LOADERS = [
     "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03", "open-reid-cuhk03-sklearn-0.18",
     "cuhk03-single-shot", "cuhk03-single-shot-draws"]
 NAMES += [f"{name}-function" for name in LOADERS]
+#: How every difference ends: what it does to the numbers.
 DIRECTION = re.compile(
-    r"higher|lower|either way|the same|matlab's|last bits|NaN|digit|not reproduced|off the exp")
+    r": (?:(?:mAP|CMC) )?(?:higher|lower|either way|the same|last bits)\b[^:]*\.$")
+#: Where the code of another toolbox is the same: commit, evaluator, and the lines of its loader.
+COPY = re.compile(r"^[\w.-]+/[\w.-]+ [0-9a-f]{7}, .*\.py.*loader .*\.py:\d")
 #: What a difference says of a choice; {0} is the choice made.
 TOLD = {
     "loads": "labelled -1 are not loaded", "ignored": "[Ll]abel(?:led)? -1|from lists",
@@ -69,7 +73,7 @@ class TestRecord:
     def test_a_difference_is_told_where_a_choice_differs(self, name):
         record, matlab = CONVENTIONS[name], CONVENTIONS["matlab"]
         choices = [key for key in Convention.__dataclass_fields__
-                   if key not in ("name", "source", "differences", "loader")]
+                   if key not in NO_CHOICES]
         differs = [key for key in choices if getattr(record, key) != getattr(matlab, key)]
         assert bool(differs) == (name != "matlab")
         for key in differs:
@@ -78,7 +82,7 @@ class TestRecord:
 
     def test_choices_are_known(self, name):
         record = CONVENTIONS[name]
-        assert record.ap in AP_RULES
+        assert record.ap in tables.AP
         assert set(record.ignored) <= set(tables.IGNORED)
         for choice in ("recall", "unmatched", "ties", "cmc", "arithmetic"):
             assert getattr(record, choice) in getattr(tables, choice.upper())
@@ -86,6 +90,99 @@ class TestRecord:
 
     def test_has_an_order_of_ties_on_every_machine(self, name):
         assert CONVENTIONS[name].ties == "gallery-order"
+
+
+@pytest.mark.parametrize("choice", tables.CHOICES)
+def test_every_other_value_tells_its_difference(choice):
+    """Whatever matlab has not, a difference tells, and none is told twice."""
+    matlab = CONVENTIONS["matlab"]
+    for value in tables.CHOICES[choice]:
+        chosen = (value,) if choice == "ignored" else value
+        mine = matlab.replace(**{choice: chosen})
+        differs = getattr(mine, choice) != getattr(matlab, choice)
+        assert bool(mine.differences) == differs
+        assert len(set(mine.differences)) == len(mine.differences)
+        assert all(DIRECTION.search(text) for text in mine.differences), mine.differences
+        assert [text[:3] for text in mine.differences] == [
+            f"{k}. " for k in range(1, len(mine.differences) + 1)]
+
+
+@pytest.mark.parametrize("changes, told", [
+    ({"top_k": 5}, ["1. Only the first 5 kept images are looked at: lower."]),
+    ({"cmc_length": 7}, ["1. CMC over the first 7 ranks: the same numbers, cut off."]),
+    ({"ignored": ("same identity, same camera",)}, [
+        "1. Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery has "
+        "none."]),
+    ({"ignored": ("label -1",), "unmatched": "drop"}, [
+        "1. Images of the query's identity on its own camera are good: either way, mostly "
+        "higher.", "2. A query without a good image is dropped: higher."])])
+def test_differences_follow_from_the_choices(changes, told):
+    assert list(CONVENTIONS["matlab"].replace(**changes).differences) == told
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_direction_of_some_differences():
+    """Random rankings go where the difference says, and some of them move."""
+    rng = np.random.default_rng(3)
+    moved = {}
+    for _ in range(20):
+        query = Labels(rng.integers(1, 6, 8), rng.integers(1, 4, 8))
+        gallery = Labels(rng.integers(-1, 5, 40), rng.integers(1, 4, 40))
+        problem = rng.random((8, 40)), query, gallery
+        start = evaluate_distances(*problem).mean_ap
+        for changes in ({"ap": "step"}, {"ap": "mistaken-trapezoid"}, {"unmatched": "drop"},
+                        {"ignored": ("same identity, same camera",)}, {"top_k": 6}):
+            mine = CONVENTIONS["matlab"].replace(**changes)
+            difference, = mine.differences
+            change = evaluate_distances(*problem, mine).mean_ap - start
+            assert change * (1 if ": higher" in difference else -1) >= -1e-12, difference
+            moved[mine.name] = moved.get(mine.name, 0) + (abs(change) > 1e-6)
+    assert len(moved) == 5 and min(moved.values()) > 0, moved
+
+
+@pytest.mark.parametrize("alias, name", [
+    ("BoT", "reid-strong-baseline"), ("bag-of-tricks", "reid-strong-baseline"),
+    ("BAG_OF_TRICKS", "reid-strong-baseline"), ("transreid", "reid-strong-baseline"),
+    ("CLIP_ReID", "reid-strong-baseline"), ("SOLIDER", "reid-strong-baseline"),
+    ("AGW", "reid-survey"), ("openunreid", "torchreid"), ("MMT", "open-reid"),
+    ("spcl", "open-reid"), ("Cluster-Contrast", "open-reid"),
+    ("CamStyle", "open-reid-sklearn-0.18"), ("Torchreid", "torchreid"),
+    ("fast_reid", "fast-reid"), ("Torchreid_Function", "torchreid-function")])
+def test_names_that_people_know(alias, name):
+    assert tables.find_convention(alias) is CONVENTIONS[name]
+
+
+def test_every_alias_is_one_records_alone_and_shown_there():
+    assert not set(map(str.lower, tables.ALIASES)) & set(CONVENTIONS)
+    assert len(set(map(str.lower, tables.ALIASES))) == len(tables.ALIASES)
+    for alias, name in tables.ALIASES.items():
+        assert any(alias in other for other in CONVENTIONS[name].also)
+    for record in CONVENTIONS.values():
+        for other in record.also:
+            named, _, source = other.partition(" (")
+            assert not source or COPY.search(source), other
+
+
+def test_a_toolbox_is_one_entry():
+    """What one entry says is evaluated behind its loader and alone, and tells its differences."""
+    toolbox = Toolbox("me/toolbox 1234567", (
+        Evaluator("mine", "rank.py", {"ap": "step", "cmc_length": 2},
+                  ("It rounds to one digit: either way",), (Also(("Mine too",), "a copy"),)),),
+        loader="data.py:7")
+    mine, function = conventions_of(toolbox)
+    assert functions_of(toolbox) == {"mine": "mine-function"}
+    assert set(left_out_of(toolbox)) == {"mine-function"}
+    assert mine.source == "me/toolbox 1234567, rank.py"
+    assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ("Mine too (a copy)",)
+    problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])
+    results = evaluate_conventions(*problem, [mine, function.replace(name="bare", ignored=())])
+    assert results["mine"].mean_ap == (1 / 2 + 2 / 3) / 2
+    assert results["mine"].cmc.tolist() == [0, 1]
+    assert results["bare"].mean_ap == (1 / 3 + 2 / 4) / 2
+    assert [text.split(":")[0] for text in mine.differences] == [
+        "1. AP by the step rule",
+        "2. Images labelled -1 are not loaded, where matlab ignores them",
+        "3. CMC over the first 2 ranks", "4. It rounds to one digit"]
 
 
 @pytest.mark.parametrize("choice", [

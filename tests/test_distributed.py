@@ -22,7 +22,6 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 from reid_ref.evaluation import distributed as ours  # noqa: E402
-from reid_ref.evaluation.curves import needs_rows  # noqa: E402
 
 N_QUERY, N_GALLERY, DIMENSION = 15, 120, 24
 
@@ -120,12 +119,12 @@ def test_dtypes_on_the_cluster(client, dtype, normalize):
 
 
 @pytest.mark.parametrize("name", [
-    name for name, one in CONVENTIONS.items() if not needs_rows(one)])
+    name for name, one in CONVENTIONS.items() if not one.needs_rows])
 def test_conventions(name):
     query_features, gallery_features, query, gallery = problem(3)
     rng = np.random.default_rng(1)
     lists = None
-    if "listed as junk" in CONVENTIONS[name].ignored:
+    if CONVENTIONS[name].needs_lists:
         lists = IndexLists([rng.permutation(N_GALLERY)[:5] for _ in range(N_QUERY)],
                            [rng.permutation(N_GALLERY)[:9] for _ in range(N_QUERY)])
     check(query_features, da.from_array(gallery_features, chunks=(33, -1)), query, gallery,
@@ -348,7 +347,7 @@ def test_unknown_chunks_are_refused_with_the_way_out():
 
 
 @pytest.mark.parametrize("name", [
-    name for name, one in CONVENTIONS.items() if needs_rows(one)])
+    name for name, one in CONVENTIONS.items() if one.needs_rows])
 def test_conventions_that_need_rows_are_refused(name):
     refuse(f"^convention: {name!r} needs whole rows of distances .*use reid_ref.evaluate",
            *problem(12), convention=name)

@@ -126,7 +126,7 @@ def test_the_record_says_so(name):
     assert any("ordinary wrong answer" in text for text in function.differences)
     assert len(toolbox.differences) - len(function.differences) == name.startswith("open-reid")
     assert FUNCTIONS[name] in NOT_IN_ALL
-    rest = dict(name="same", loads="all images", loader="", differences=())
+    rest = dict(name="same", loads="all images", loader="", also=(), oddities=())
     assert replace(toolbox, **rest) == replace(function, **rest)
 
 

@@ -14,21 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
-from reid_ref.conventions import (
-    ARITHMETIC, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED, Convention,
-    find_convention)
+from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.evaluation.engine import evaluate_each, row_blocks
 from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, check_distances
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
 
 #: The choices in the order in which they are changed.
-CHOICES = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
-           "cmc_length")
-
-_MEANING: dict[str, dict[str, str]] = {
-    "ties": TIES, "recall": RECALL, "arithmetic": ARITHMETIC, "unmatched": UNMATCHED,
-    "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH}
+ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
+         "cmc_length")
 
 
 @dataclass(frozen=True)
@@ -163,22 +157,27 @@ def _chain(origin: Convention,
         label = tuple(rule for rule in target.ignored if rule == "label -1")
         others = tuple(rule for rule in now.ignored if rule != "label -1")
         now = now.replace(loads=target.loads, loader=target.loader, ignored=label + others)
-        yield "loads", target.loads, f"loaded are {LOADS[target.loads]}", now
+        yield "loads", target.loads, f"loaded are {LOADS[target.loads].words}", now
     for rule in now.ignored:
         if rule not in target.ignored:
             now = now.replace(ignored=tuple(one for one in now.ignored if one != rule))
-            yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule]}", now
+            yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule].words}", now
     for rule in target.ignored:
         if rule not in now.ignored:
             now = now.replace(ignored=(*now.ignored, rule))
-            yield "ignored", f"with {rule}", f"now ignored: {IGNORED[rule]}", now
-    waiting = [choice for choice in CHOICES if getattr(now, choice) != getattr(target, choice)]
+            yield "ignored", f"with {rule}", f"now ignored: {IGNORED[rule].words}", now
+    waiting = [choice for choice in ORDER if getattr(now, choice) != getattr(target, choice)]
     while waiting:
         choice = _first_that_fits(now, target, waiting)
         value = getattr(target, choice)
         now = now.replace(**{choice: value})
         waiting.remove(choice)
-        yield choice, str(value), _MEANING.get(choice, {}).get(value, ""), now
+        yield choice, str(value), _meaning(choice, value), now
+
+
+def _meaning(choice: str, value: Any) -> str:
+    """Return a value in words, where it has some: a number and an AP rule say it themselves."""
+    return getattr(CHOICES.get(choice, {}).get(value), "words", "")
 
 
 def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) -> str:

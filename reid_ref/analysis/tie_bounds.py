@@ -17,9 +17,7 @@ import numpy as np
 
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
-from reid_ref.conventions import Convention
-from reid_ref.evaluation.summary import as_asked, cut_off
-from reid_ref.metrics import AP_RULES
+from reid_ref.conventions import TIES, Convention
 from reid_ref.ranking.good_ranks import GoodRanks
 
 #: Rules of which the expectation is known.
@@ -73,7 +71,7 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     (1.0, 0.25, 0.625, array([0.5, 1. ]))
     """
     check_rule(convention)
-    ranks = cut_off(as_asked(ranks, convention), convention)
+    ranks = convention.cut_off(convention.in_order(ranks))
     groups, before, hits = metrics.tie_groups(ranks)
     place = ranks.nth - np.repeat(before, hits)  # among the good ones of its group
     best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
@@ -94,14 +92,15 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     junk_matches = ranks.first_match[ranks.found == 0]
     curve += metrics.cumulative_matching(junk_matches, length, 1)
     expected = (_mean(ap, ranks, convention),
-                metrics.per_query_share(curve, _n_query(ranks, convention)))
+                metrics.per_query_share(curve, convention.n_in_cmc(ranks.n_good)))
     return TieBounds(best, worst, expected, len(np.unique(groups.query[tied > hits])))
 
 
 def check_rule(convention: Convention) -> None:
     """Refuse a convention whose expectation is not known here."""
-    if (convention.ap not in RULES or convention.ties == "grouped" or convention.top_k is not None
-            or convention.cmc != "first-match" or convention.arithmetic != "double"):
+    if (convention.ap not in RULES or TIES[convention.ties].grouped
+            or convention.top_k is not None or not convention.curve.counts
+            or convention.arithmetic != "double"):
         raise InputError(
             f"convention: bounds over tie orders are for AP by {' or '.join(RULES)} in double, "
             f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
@@ -118,21 +117,12 @@ def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:
 
 def _summary(ranks: GoodRanks, convention: Convention, length: int) -> tuple[float, Doubles]:
     curve = metrics.cumulative_matching(
-        ranks.first_match, length, _n_query(ranks, convention))
-    return _mean(AP_RULES[convention.ap](ranks), ranks, convention), curve
-
-
-def _n_query(ranks: GoodRanks, convention: Convention) -> int:
-    matched = int(np.count_nonzero(ranks.n_good))
-    return matched if convention.unmatched == "drop" else len(ranks.n_good)
+        ranks.first_match, length, convention.n_in_cmc(ranks.n_good))
+    return _mean(convention.average_precision(ranks), ranks, convention), curve
 
 
 def _mean(ap: Doubles, ranks: GoodRanks, convention: Convention) -> float:
-    if convention.unmatched == "zero":
-        ap = np.nan_to_num(ap, nan=0.0)
-    elif convention.unmatched != "nan":
-        ap = ap[ranks.n_good > 0]
-    return metrics.mean_in_order(ap)
+    return convention.mean(convention.counted(ap, ranks.n_good))
 
 
 def _expected_sum(nearer: int, tied: int, before: int, hits: int, rule: str) -> float:

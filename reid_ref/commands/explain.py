@@ -38,8 +38,9 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.explain import explain
     from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS
+    from reid_ref.conventions import CONVENTIONS, known_as
 
+    args.origin, args.target = known_as(args.origin), known_as(args.target)
     for option, name in (("--from", args.origin), ("--to", args.target)):
         check_choice(name, option, CONVENTIONS)
     data = common.read_files(args)

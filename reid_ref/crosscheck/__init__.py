@@ -200,11 +200,11 @@ def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCh
         matches, reason = _explain(arrays, answer, matches)
         best = matches[0]
     again = None
-    if verdict == "different" or (best is not None and "draws" in best.name):
+    if verdict == "different" or (best is not None and best.convention.curve.draws):
         again = child.ask(seed=1)
     evidence = Evidence(arrays, outcome, answer.ap, best, reason, again)
     also = () if best is None else tuple(
-        m.name for m in matches[1:] if m.agrees and "[" not in m.name
+        m.name for m in matches[1:] if m.agrees and m.named
         and m.worst <= max(best.worst, 1))
     return CrossCheck(
         evaluator=evaluator.name, version=evaluator.version, computes=evaluator.computes,

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions import TIES
 from reid_ref.crosscheck.child import Outcome
 from reid_ref.crosscheck.foreign import MAX_RANK, Arrays
 from reid_ref.crosscheck.matching import Match
@@ -176,7 +176,7 @@ def _float32_identities(e: Evidence) -> str | None:
 
 
 def _machine_ties(e: Evidence) -> str | None:
-    if (e.match is not None and e.match.agrees and "ties=numpy" in e.match.name) or (
+    if (e.match is not None and e.match.agrees and TIES[e.match.convention.ties].sorts) or (
             e.has_reason("ties", "numpy")):
         return "good images tie with wrong ones here; another machine gives another number"
     return None
@@ -251,7 +251,7 @@ def _similarities(e: Evidence) -> str | None:
 def _label_counted(e: Evidence) -> str | None:
     n = int(np.count_nonzero(e.arrays.gallery.identity == -1))
     follows = e.match is not None and "ap" in e.match.agreement and e.match.level("ap") < 3 and (
-        "label -1" not in CONVENTIONS[e.match.name.split("[")[0]].not_ranked)
+        "label -1" not in e.match.convention.not_ranked)
     if n and (follows or e.has_reason("label", "-1 wrong")):
         return f"{n} gallery images are labelled -1; remove them first to have them ignored"
     return None

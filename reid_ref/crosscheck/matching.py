@@ -49,7 +49,7 @@ class Match:
 
     Parameters
     ----------
-    name : str
+    convention : Convention
     result : Result
         Ours.
     agreement : dict of str to Agreement
@@ -64,13 +64,22 @@ class Match:
         steps of 1e-6: less tells nothing.
     """
 
-    name: str
+    convention: Convention
     result: Result
     agreement: dict[str, Agreement]
     compared: npt.NDArray[np.bool_]
     equal: npt.NDArray[np.bool_]
     tolerance: Doubles
     mean_away: float
+
+    @property
+    def name(self) -> str:
+        return self.convention.name
+
+    @property
+    def named(self) -> bool:
+        """Whether the convention is one of the records as it stands."""
+        return self.name == self.convention.base
 
     @property
     def agrees(self) -> bool:
@@ -139,7 +148,7 @@ def _ordered(matches: list[Match], expected: str | None) -> list[Match]:
         differing = sum(agreement.level == "differs" for agreement in match.agreement.values())
         return (not match.agrees, -int(match.equal.sum()), differing, match.worst,
                 match.level("cmc"), 0.0 if match.agrees else match.mean_away,
-                not _is(match, expected), "[" in match.name)
+                not _is(match, expected), not match.named)
     ordered = sorted(matches, key=merit)
     # What is expected need not be the nearest in the last bits, nor in its ties.
     for match in ordered:
@@ -150,18 +159,18 @@ def _ordered(matches: list[Match], expected: str | None) -> list[Match]:
 
 
 def _is(match: Match, expected: str | None) -> bool:
-    return expected is not None and match.name.split("[")[0] == expected
+    return match.convention.base == expected
 
 
 def _match_all(answer: Answer, arrays: Arrays, conventions: Iterable[Convention]) -> list[Match]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
-        results = evaluate_conventions(
-            arrays.distances, arrays.query, arrays.gallery, conventions)
-    return [match(answer, result, name) for name, result in results.items()]
+        tried = list(conventions)
+        results = evaluate_conventions(arrays.distances, arrays.query, arrays.gallery, tried)
+    return [match(answer, results[one.name], one) for one in tried]
 
 
-def match(answer: Answer, result: Result, name: str) -> Match:
+def match(answer: Answer, result: Result, convention: Convention) -> Match:
     """Hold an answer against one result."""
     n_query = len(result.per_query.ap)
     agreement: dict[str, Agreement] = {}
@@ -182,7 +191,7 @@ def match(answer: Answer, result: Result, name: str) -> Match:
     if answer.cmc is not None and len(answer.cmc):
         theirs_cmc, ours_cmc = same_ranks(answer, result)
         agreement["cmc"] = _agreement(theirs_cmc, ours_cmc, np.full(len(ours_cmc), 4.0))
-    return Match(name, result, agreement, compared, equal, operations * _UNIT["float32"],
+    return Match(convention, result, agreement, compared, equal, operations * _UNIT["float32"],
                  _mean_away(answer, result, compared))
 
 

@@ -49,11 +49,10 @@ def verdict(check: CrossCheck) -> str:
     """Return the verdict as one sentence."""
     if check.verdict == "equal":
         also = f"; here the same as {', '.join(check.also)}" if check.also else ""
-        expected = ""
-        if check.expected and check.expected != (check.follows or "").split("[")[0]:
-            expected = f" (expected: {check.expected})"
-        how = ""
+        expected = how = ""
         if check.match is not None:
+            if check.expected not in (None, check.match.convention.base):
+                expected = f" (expected: {check.expected})"
             how = list(LEVELS.values())[check.match.worst].removeprefix("equal")
         return f"EQUAL to convention {check.follows}{expected},{how}{also}"
     if check.verdict == "failed":

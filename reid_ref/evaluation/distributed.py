@@ -29,7 +29,7 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.curves import Curves, needs_rows
+from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import features_made_of, warn_unmatched
 from reid_ref.evaluation.summary import summarize
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, check_lists
@@ -107,7 +107,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     convention = find_convention(convention)
-    if needs_rows(convention):
+    if convention.needs_rows:
         raise InputError(
             f"convention: {convention.name!r} needs whole rows of distances (ties "
             f"{convention.ties!r}, CMC {convention.cmc!r}), which no shard has; use "

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, check_real_distances, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
-from reid_ref.conventions import Convention, find_conventions, loaded_images
+from reid_ref.conventions import TIES, Convention, find_conventions, loaded_images
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.summary import summarize
@@ -152,7 +152,7 @@ def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
     Features are ranked by exact distances, whatever precision sums then run in.
     """
     precision = "double" if of_features else convention.arithmetic
-    if convention.ties.startswith("numpy"):
+    if TIES[convention.ties].sorts:
         # Its order of equal distances depends on everything that is sorted.
         return convention.not_ranked, convention.ties, precision, convention.loads
     return convention.not_ranked, "gallery-order", precision, "all images"

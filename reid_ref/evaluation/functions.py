@@ -10,14 +10,13 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import check_choice, check_distinct, check_real_distances
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.conventions import Convention, find_conventions
+from reid_ref.conventions import AP, Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.curves import Curves, needs_rows
+from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
     Progress, _check_lists, _summaries, evaluate_blocks, features_made_of, rank_blocks,
     rank_features, rank_key, row_blocks)
 from reid_ref.labels import IndexLists, Labels, check_distances, check_feature_shapes, check_labels
-from reid_ref.metrics import AP_RULES
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
@@ -124,7 +123,7 @@ progress
     query_features, gallery_features = check_feature_shapes(
         query_features, gallery_features, query, gallery)
     _check_lists(asked, lists, query, gallery)
-    if any(map(needs_rows, asked)):
+    if any(one.needs_rows for one in asked):
         rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
         ranked, curves = rank_blocks(rows, query, gallery, asked, lists, progress,
                                      of_features=True)
@@ -248,7 +247,7 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
     junk : sequence of int
         Ignored images.
     ap : str
-        A key of `metrics.AP_RULES`.
+        A key of `conventions.AP`.
 
     Returns
     -------
@@ -268,9 +267,9 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
     >>> evaluate_with_index([0, 9, 8, 1, 2], good=[0, 1, 2, 3, 4])
     (0.3933333333333333, array([1., 1., 1., 1., 1.]))
     """
-    check_choice(ap, "ap", AP_RULES)
+    check_choice(ap, "ap", AP)
     lists = [check_distinct(value, name) for value, name in (
         (index, "index"), (good, "good"), (junk, "junk"))]
     ranks = from_index(*lists)
-    return (float(AP_RULES[ap](ranks)[0]),
+    return (float(AP[ap].exact(ranks)[0]),
             metrics.cumulative_matching(ranks.first_match, len(lists[0]), 1))

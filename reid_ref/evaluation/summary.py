@@ -12,9 +12,7 @@ from reid_ref.arrays import Integers
 from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.evaluation.curves import Curves
 from reid_ref.labels import JUNK, Labels, count_distractors
-from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
-from reid_ref.ranking.good_ranks import (
-    GoodRanks, forget_junk_matches, of_queries, reverse_ties, truncate)
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 from reid_ref.result import FATES, Counts, PerQuery, Result, signature
 
 
@@ -24,11 +22,9 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     there = convention.loaded(query.identity)
     n_absent = len(gallery) - int(np.count_nonzero(convention.loaded(gallery.identity)))
     every = replace(ranks, n_junk=ranks.n_junk - n_absent)
-    loaded = as_asked(of_queries(every, there), convention)
-    ranks = cut_off(loaded, convention)
-    rules = (FLOAT32_RULES if convention.arithmetic == "float32" else
-             GROUPED_RULES if convention.ties == "grouped" else AP_RULES)
-    ap, inp = rules[convention.ap](ranks), metrics.inverse_negative_penalty(ranks)
+    loaded = convention.in_order(of_queries(every, there))
+    ranks = convention.cut_off(loaded)
+    ap, inp = convention.average_precision(ranks), metrics.inverse_negative_penalty(ranks)
     n_good = loaded.n_good
     per_query = PerQuery(
         ap=_spread(ap, there, np.nan), inp=_spread(inp, there, np.nan),
@@ -36,37 +32,12 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
         n_junk=_spread(ranks.n_junk, there, 0),
         fate=_spread(_fates(loaded, query.identity[there], gallery, convention), there,
                      "not loaded"))
-    mean = (metrics.mean_in_float32 if convention.arithmetic == "float32"
-            else metrics.mean_in_order)
-    if convention.unmatched == "zero":
-        ap, inp = (np.nan_to_num(values, nan=0.0) for values in (ap, inp))
-    elif convention.unmatched != "nan":
-        ap, inp = ap[n_good > 0], inp[n_good > 0]
+    ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
-        mean_ap=mean(ap), cmc=curves.curve(ranks, convention, there), mean_inp=mean(inp),
-        per_query=per_query,
+        mean_ap=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
+        mean_inp=convention.mean(inp), per_query=per_query,
         counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
         counted=len(ap), signature=_signature(convention, made_of, query, gallery))
-
-
-def as_asked(ranks: GoodRanks, convention: Convention) -> GoodRanks:
-    """Return the ranks in the convention's order of ties, with its matches of junk images."""
-    if convention.ties == "reversed":
-        ranks = reverse_ties(ranks)
-    if convention.junk_match == "never":
-        ranks = forget_junk_matches(ranks)
-    return ranks
-
-
-def cut_off(ranks: GoodRanks, convention: Convention) -> GoodRanks:
-    """Return what the convention looks at, and the good images that its recall divides by."""
-    n_good = ranks.n_good
-    if convention.top_k is not None:
-        ranks = truncate(ranks, convention.top_k)
-    if convention.recall == "found":
-        # A query whose good images are all behind the cut has AP 0, not none.
-        ranks = replace(ranks, n_good=np.where(ranks.found > 0, ranks.found, n_good))
-    return ranks
 
 
 def _spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],

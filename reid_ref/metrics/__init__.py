@@ -7,8 +7,7 @@ from reid_ref.arrays import Doubles
 from reid_ref.metrics.at_rank import (
     accuracy_at, precision_at, precision_recall_curve, recall_at)
 from reid_ref.metrics.average_precision import (
-    AP_RULES, FLOAT32_RULES, GROUPED_RULES, average_precision_grouped_step,
-    average_precision_grouped_trapezoid, average_precision_layumi,
+    average_precision_grouped_step, average_precision_grouped_trapezoid, average_precision_layumi,
     average_precision_mistaken_trapezoid, average_precision_step, average_precision_step_float32,
     average_precision_trapezoid, average_precision_trapezoid_float32)
 from reid_ref.metrics.matching import cumulative_matching, cumulative_matching_all_shots
@@ -16,8 +15,8 @@ from reid_ref.metrics.penalty import inverse_negative_penalty, negative_penalty
 from reid_ref.metrics.sums import mean_in_float32, mean_in_order, per_query_share, tie_groups
 
 __all__ = [
-    "AP_RULES", "Doubles", "FLOAT32_RULES", "GROUPED_RULES", "accuracy_at",
-    "average_precision_grouped_step", "average_precision_grouped_trapezoid",
+    "Doubles", "accuracy_at", "average_precision_grouped_step",
+    "average_precision_grouped_trapezoid",
     "average_precision_layumi", "average_precision_mistaken_trapezoid",
     "average_precision_step", "average_precision_step_float32", "average_precision_trapezoid",
     "average_precision_trapezoid_float32", "cumulative_matching",

@@ -1,11 +1,9 @@
-"""Average precision: one function a rule, and the tables of rules.
+"""Average precision: one function a rule.
 
 Of every AP: shape (n_query,), in [0, 1]; NaN where no good image exists (0/0 in the
 scripts), but 0 where nothing is kept at all, because then their loop adds nothing.
 """
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -165,26 +163,3 @@ def average_precision_trapezoid_float32(ranks: GoodRanks) -> Doubles:
     both = old_precision + (ranks.nth / ranks.rank).astype(single)
     return unmatched_as_nan(
         ranks, sum_in_float32(ranks, step.astype(np.float64) * (both.astype(np.float64) / 2)))
-
-
-#: AP rule to its function, where equal distances have an order.
-AP_RULES: dict[str, Callable[[GoodRanks], Doubles]] = {
-    "trapezoid": average_precision_trapezoid,
-    "trapezoid-layumi": average_precision_layumi,
-    "mistaken-trapezoid": average_precision_mistaken_trapezoid,
-    "step": average_precision_step,
-    "sklearn-0.18": average_precision_grouped_trapezoid,
-    "sklearn-0.19": average_precision_grouped_step,
-}
-#: The same rules where equal distances are one group.
-GROUPED_RULES = {
-    "trapezoid": average_precision_grouped_trapezoid,
-    "step": average_precision_grouped_step,
-    "sklearn-0.18": average_precision_grouped_trapezoid,
-    "sklearn-0.19": average_precision_grouped_step,
-}
-#: The same rules in single precision.
-FLOAT32_RULES = {
-    "trapezoid": average_precision_trapezoid_float32,
-    "step": average_precision_step_float32,
-}

@@ -4,7 +4,7 @@ These need to know which identities, not only how many images, come before a goo
 each row is sorted here: they cost more than ranks, and run only when a convention asks.
 
 An identity is a label; -1 and 0, where they are kept, are one each. `ties` is an order of
-`TIES` in conventions.py; "grouped" has none, so there ties keep gallery order.
+`conventions.TIES`; "grouped" has none, so there ties keep gallery order.
 """
 from __future__ import annotations
 

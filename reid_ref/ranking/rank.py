@@ -22,7 +22,7 @@ from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.ranking.tiles import Array, Part, matrix_part
 
-#: What is ignored: keys of `IGNORED` in conventions.py.
+#: What is ignored: keys of `conventions.IGNORED`.
 Ignored = tuple[str, ...]
 #: What `count_before` returns: int64, shape (3, good pairs).
 Before = npt.NDArray[np.int64]

@@ -76,7 +76,7 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     ----------
     query, gallery : Labels
     ignored : iterable of str
-        What is ignored: keys of `IGNORED` in conventions.py.
+        What is ignored: keys of `conventions.IGNORED`.
     lists : IndexLists, optional
         Good and junk images of every query, where "listed as junk" is among `ignored`.
 

@@ -144,7 +144,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     check_labels(query, gallery)
     check_choice(variant, "variant", VARIANTS)
     convention = find_convention(convention)
-    if "listed as junk" in convention.ignored:
+    if convention.needs_lists:
         raise InputError(f"convention: expected one without index lists, got {convention.name!r}; "
                          "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
     check_feature_shapes(query_features, gallery_features, query, gallery)

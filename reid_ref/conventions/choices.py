@@ -1,0 +1,374 @@
+"""The choices of a convention: a table a field, and in it each value's words and behaviour.
+
+What `differs` says is against `matlab`, whose values say nothing, and ends in a direction: the
+number is higher, lower, the same, differs in its last bits, or either way.
+
+Contents: `LOADS`, `IGNORED`, `AP`, `RECALL`, `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`,
+`CMC_LENGTH`, `ARITHMETIC`; `as_text`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import metrics
+from reid_ref.arrays import Doubles, Integers
+from reid_ref.labels import JUNK
+from reid_ref.metrics import identities
+from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_ties
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+class Loads(NamedTuple):
+    """`keeps`: identities to those of the images that are passed on."""
+
+    words: str
+    keeps: Callable[[Integers], Mask]
+
+
+class Ignored(NamedTuple):
+    """What is ignored; `ranking.roles` finds these images."""
+
+    words: str
+    differs: str = ""
+
+
+class Rule(NamedTuple):
+    """An AP rule; the same where equal distances are one group, and in single precision."""
+
+    exact: Callable[[GoodRanks], Doubles]
+    grouped: Callable[[GoodRanks], Doubles] | None = None
+    float32: Callable[[GoodRanks], Doubles] | None = None
+    differs: str = ""
+
+
+class Recall(NamedTuple):
+    """`n_good`: good images found and existing, to those that recall divides by."""
+
+    words: str
+    n_good: Callable[[Integers, Integers], Integers]
+    differs: str = ""
+
+
+class Unmatched(NamedTuple):
+    """`counted`: AP or INP and the number of good images of each query, to what a mean takes."""
+
+    words: str
+    counted: Callable[[Doubles, Integers], Doubles]
+    in_cmc: bool = True
+    differs: str = ""
+
+
+class Ties(NamedTuple):
+    """`order`: ranks in gallery order to ranks in this one; not where `sorts` is set.
+
+    `sorts`: the order is that of a sort of whole rows. `grouped`: AP has no order.
+    """
+
+    words: str
+    order: Callable[[GoodRanks], GoodRanks]
+    sorts: bool = False
+    grouped: bool = False
+    differs: str = ""
+
+
+class JunkMatch(NamedTuple):
+    """`matches`: ranks to ranks with the first matches that count."""
+
+    words: str
+    matches: Callable[[GoodRanks], GoodRanks]
+    differs: str = ""
+
+
+class Curve(NamedTuple):
+    """A CMC curve.
+
+    Parameters
+    ----------
+    words, short : str
+        In full, and as a column of a list.
+    curve : callable
+        (ranks, or what `of_rows` gave of all queries; length; n_query) to the curve.
+    of_rows : callable, optional
+        (distances, query, gallery, ignored, length, ties, lists, random) to values a query;
+        where ranks do not tell enough.
+    counts : bool
+        Whether it counts queries, one each.
+    draws : bool
+        Whether it depends on random numbers.
+    also_ignored : tuple of str
+        Keys of `IGNORED`.
+    """
+
+    words: str
+    short: str
+    curve: Callable[[Any, int, int], Doubles]
+    of_rows: Callable[..., Array] | None = None
+    counts: bool = False
+    draws: bool = False
+    also_ignored: tuple[str, ...] = ()
+    differs: str = ""
+
+
+class Length(NamedTuple):
+    """`ranks`: gallery identities, and the images that each query keeps, to the curve's end."""
+
+    words: str
+    ranks: Callable[[Integers, Integers | None], int]
+    differs: str = ""
+
+
+class Arithmetic(NamedTuple):
+    """A precision.
+
+    `distances` casts them, `mean` takes AP or INP, and `curve` a curve that counts queries, with
+    their number.
+    """
+
+    words: str
+    distances: Callable[[Array], Array]
+    mean: Callable[[Doubles], float]
+    curve: Callable[[Doubles, int], Doubles]
+    differs: str = ""
+
+
+def _same(value: Any, *_: Any) -> Any:
+    return value
+
+
+def _matched(values: Doubles, n_good: Integers) -> Doubles:
+    matched: Doubles = values[n_good > 0]
+    return matched
+
+
+def _found(found: Integers, n_good: Integers) -> Integers:
+    # A query whose good images are all behind the cut has AP 0, not none.
+    return np.where(found > 0, found, n_good)
+
+
+def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
+    return metrics.cumulative_matching(ranks.first_match, length, n_query)
+
+
+def _identity_ranks(*arguments: Any) -> Array:
+    distances, query, gallery, ignored, _, ties, lists, _ = arguments
+    return identities.identity_ranks(distances, query, gallery, ignored, ties, lists)
+
+
+def _single_shot(*arguments: Any) -> Array:
+    *most, _ = arguments
+    return identities.single_gallery_shot(*most)
+
+
+def _single_shot_draws(*arguments: Any) -> Array:
+    distances, query, gallery, ignored, length, ties, lists, random = arguments
+    return identities.single_gallery_shot_draws(
+        distances, query, gallery, ignored, length, random, ties, lists)
+
+
+def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
+    counts = np.bincount(values, minlength=length + 1)[1:]
+    # SYSU-MM01's script adds up shares, not counts.
+    curve: Doubles = np.cumsum(metrics.per_query_share(counts.astype(np.float64), n_query))
+    return curve
+
+
+def _of_chances(values: Array, length: int, n_query: int) -> Doubles:
+    matched = values[~np.isnan(values[:, 0])]
+    total = np.cumsum(matched, axis=0)[-1] if len(matched) else np.zeros(values.shape[1])
+    return metrics.per_query_share(total, n_query)
+
+
+def _fewest_kept(identity: Integers, n_kept: Integers | None) -> int:
+    if n_kept is None:
+        return len(identity)
+    return max(1, int(n_kept.min(initial=len(identity))))
+
+
+def _in_float32(distances: Array) -> Array:
+    return distances.astype(np.float32)
+
+
+def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
+    counts = (curve * n_query).round().astype(np.float32)
+    return metrics.per_query_share(counts, n_query).astype(np.float64)
+
+
+#: Which images a toolbox's loader passes on to its evaluator.
+LOADS = {
+    "all images": Loads("all images", lambda identity: np.ones(len(identity), dtype=np.bool_)),
+    "without label -1": Loads(
+        "all images but those labelled -1, which are neither query nor gallery",
+        lambda identity: np.asarray(identity != JUNK)),
+}
+
+#: Which gallery images are ignored. The rest of the query's identity is good.
+IGNORED = {
+    "label -1": Ignored("images labelled -1"),
+    "same identity, same camera": Ignored("the query's identity on the query's camera"),
+    "same camera": Ignored(
+        "every image of the query's camera",
+        "Every image of the query's camera is ignored, not only those of its identity: higher"),
+    "same location": Ignored(
+        "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
+        "Every image of the query's location is ignored, not only those of its identity and "
+        "camera: either way"),
+    "listed as junk": Ignored(
+        "the query's junk list; good are those of its good list",
+        "Good and junk images come from lists, and label -1 matters only if listed: the same "
+        "where the lists follow matlab's rule"),
+}
+
+#: What most Python evaluators ignore.
+OWN_CAMERA = ("same identity, same camera",)
+
+#: How average precision is computed.
+AP = {
+    "trapezoid": Rule(
+        metrics.average_precision_trapezoid,
+        grouped=metrics.average_precision_grouped_trapezoid,
+        float32=metrics.average_precision_trapezoid_float32),
+    "trapezoid-layumi": Rule(
+        metrics.average_precision_layumi,
+        differs="AP adds a recall step of 1/n instead of k/n - (k-1)/n: last bits"),
+    "mistaken-trapezoid": Rule(
+        metrics.average_precision_mistaken_trapezoid,
+        differs="AP by a trapezoid that takes the precision of the good image before, not that "
+                "of the position before: higher, never lower"),
+    "step": Rule(
+        metrics.average_precision_step, grouped=metrics.average_precision_grouped_step,
+        float32=metrics.average_precision_step_float32,
+        differs="AP by the step rule: higher, never lower"),
+    "sklearn-0.18": Rule(
+        metrics.average_precision_grouped_trapezoid,
+        grouped=metrics.average_precision_grouped_trapezoid,
+        differs="AP by scikit-learn 0.18: trapezoid, equal distances as one group: the same "
+                "without ties"),
+    "sklearn-0.19": Rule(
+        metrics.average_precision_grouped_step, grouped=metrics.average_precision_grouped_step,
+        differs="AP by scikit-learn since 0.19: step, equal distances as one group: higher "
+                "without ties"),
+}
+
+#: What recall, and so AP, divides by.
+RECALL = {
+    "existing": Recall("the good images that exist", lambda found, n_good: n_good),
+    "found": Recall(
+        "the good images found in the list, or in its first K", _found,
+        "Recall is over the good images found in the list: higher where the list is cut"),
+}
+
+#: What a query without a good image counts as in the means.
+UNMATCHED = {
+    "zero": Unmatched("AP 0, INP 0 and no match; counted",
+                      lambda values, n_good: np.nan_to_num(values, nan=0.0)),
+    "nan": Unmatched(
+        "AP NaN, which makes mAP and mINP NaN; no match in CMC", _same,
+        differs="A query without a good image makes mAP NaN, where matlab counts AP 0: CMC the "
+                "same"),
+    "drop": Unmatched(
+        "left out of mAP, mINP and CMC", _matched, in_cmc=False,
+        differs="A query without a good image is dropped: higher"),
+    "drop-from-map": Unmatched(
+        "left out of mAP and mINP; no match in CMC, which divides by all queries", _matched,
+        differs="A query without a good image is left out of mAP but a miss in CMC: mAP higher"),
+}
+
+#: In which order images at equal distance stand.
+TIES = {
+    "gallery-order": Ties("in gallery order, as MATLAB's stable sort leaves them", _same),
+    "reversed": Ties(
+        "in reversed gallery order (but for what a query labelled -1 meets)", reverse_ties,
+        differs="Equal distances stand in reversed gallery order: either way"),
+    "grouped": Ties(
+        "AP: as one group, one point of the curve; the rest in gallery order", _same,
+        grouped=True,
+        differs="AP takes equal distances as one group: either way"),
+    "numpy": Ties(
+        "as this machine's numpy.argsort(distances) leaves them: not defined elsewhere", _same,
+        sorts=True,
+        differs="Equal distances stand as this machine's numpy.argsort leaves them: either way"),
+    "numpy-reversed": Ties(
+        "as this machine's numpy.argsort(-distances)[::-1] leaves them", _same, sorts=True,
+        differs="Equal distances stand as this machine's numpy.argsort leaves their negatives, "
+                "reversed: either way"),
+}
+
+#: What a good image that is ignored as well does: the images of a query labelled -1, where
+#: that label is ignored.
+JUNK_MATCH = {
+    "raises-cmc": JunkMatch("it raises the query's CMC curve, as compute_AP.m lets it", _same),
+    "never": JunkMatch(
+        "nothing: the query has no match", forget_junk_matches,
+        "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
+        "once, raise its CMC curve: CMC lower"),
+}
+
+#: What the CMC curve counts.
+CMC = {
+    "first-match": Curve(
+        "queries whose first good image stands at rank k or before", "first",
+        _first_matches, counts=True),
+    "all-shots": Curve(
+        "every good image, by the wrong images before it, with weight 1/good", "shots",
+        metrics.cumulative_matching_all_shots,
+        differs="CMC counts every good image, by the wrong ones before it: lower"),
+    "identities": Curve(
+        "queries whose identity is among the k nearest identities", "ids",
+        _of_identity_ranks, _identity_ranks,
+        differs="CMC counts identities, not images: higher"),
+    "single-gallery-shot": Curve(
+        "expectation over galleries of one image drawn from each identity", "drawn",
+        _of_chances, _single_shot,
+        differs="CMC of one gallery image drawn from each identity, as an expectation, which no "
+                "seed moves: higher"),
+    "single-gallery-shot-other-cameras": Curve(
+        "the same, without any image of the query's camera", "drawn",
+        _of_chances, _single_shot, also_ignored=("same camera",),
+        differs="CMC of one image drawn from each identity of the other cameras, as an "
+                "expectation, which no seed moves: higher"),
+    "single-gallery-shot-draws": Curve(
+        "mean of 10 such draws, by numpy.random.RandomState(0)", "drawn",
+        _of_chances, _single_shot_draws, draws=True,
+        differs="CMC of one gallery image drawn from each identity, 10 draws by seed 0: higher, "
+                "and off the expectation by up to some points"),
+}
+
+#: Where a CMC curve ends, if not at a number of ranks.
+CMC_LENGTH = {
+    "gallery": Length("at the number of gallery images", lambda identity, n_kept: len(identity)),
+    "identities": Length(
+        "at the number of gallery identities",
+        lambda identity, n_kept: len(np.unique(identity)),
+        "CMC has as many ranks as the gallery has identities: the same numbers, cut off"),
+    "shortest": Length(
+        "at the fewest images that any query keeps", _fewest_kept,
+        "CMC is cut to the fewest images that any query keeps: the same numbers"),
+}
+
+#: In which precision sums run.
+ARITHMETIC = {
+    "double": Arithmetic("double", _same, metrics.mean_in_order, _same),
+    "float32": Arithmetic(
+        "distances, sums of AP, CMC and their means in single precision", _in_float32,
+        metrics.mean_in_float32, _curve_in_float32,
+        "Distances, sums of AP, CMC and their means are float32: either way, about 1e-7 without "
+        "new ties"),
+}
+
+#: The tables by the field of a convention.
+CHOICES: Mapping[str, Mapping[str, Any]] = {
+    "loads": LOADS, "ignored": IGNORED, "ap": AP, "recall": RECALL, "unmatched": UNMATCHED,
+    "ties": TIES, "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH,
+    "arithmetic": ARITHMETIC,
+}
+
+
+def as_text(value: Any) -> str:
+    """Return a choice as text; several are joined by +."""
+    return "+".join(value) or "nothing" if isinstance(value, (tuple, list)) else str(value)

@@ -1,0 +1,229 @@
+"""`Convention`: how one toolbox turns distances and labels into numbers, as a frozen record.
+
+Its fields are names of choices; what a choice does is asked here, never by its name elsewhere.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.conventions.choices import (
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES,
+    UNMATCHED, Curve, Mask, as_text)
+from reid_ref.conventions.differences import numbered
+from reid_ref.ranking.good_ranks import GoodRanks, truncate
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How one toolbox turns distances and labels into numbers: its loader and its evaluator.
+
+    Parameters
+    ----------
+    name : str
+    source : str
+        Repository, commit and file of the evaluator.
+    also : tuple of str
+        Other names it is found by, with the code that is the same.
+    oddities : tuple of str
+        What the evaluator does otherwise than `matlab` that no choice says, with the direction
+        of the effect.
+    loads : str
+        A key of `LOADS`: the images that the toolbox's loader passes on.
+    loader : str
+        File and line of the loader, where it leaves images out.
+    ignored : tuple of str
+        Keys of `IGNORED`.
+    ap : str
+        A key of `AP`.
+    recall : str
+        A key of `RECALL`.
+    top_k : int, optional
+        Only the first so many kept images are looked at.
+    unmatched, ties, junk_match, cmc, arithmetic : str
+        Keys of `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`, `ARITHMETIC`.
+    cmc_length : str or int
+        A key of `CMC_LENGTH`, or a number of ranks (fewer if the gallery is smaller).
+    base : str
+        The record that `replace` made this one of; its own name otherwise.
+
+    Raises
+    ------
+    InputError
+        An unknown choice (the known ones are listed), or choices that do not go together.
+
+    Examples
+    --------
+    >>> from reid_ref.conventions import CONVENTIONS
+    >>> CONVENTIONS["torchreid"].ap, CONVENTIONS["torchreid"].loads
+    ('step', 'without label -1')
+    >>> CONVENTIONS["torchreid-function"].loads
+    'all images'
+    >>> mine = CONVENTIONS["torchreid"].replace(name="mine", ties="reversed")
+    >>> mine.ties, mine.base
+    ('reversed', 'torchreid')
+    """
+
+    name: str
+    source: str = field(repr=False)
+    also: tuple[str, ...] = field(default=(), repr=False)
+    oddities: tuple[str, ...] = field(default=(), repr=False)
+    loads: str = "all images"
+    loader: str = field(default="", repr=False)
+    ignored: tuple[str, ...] = ("label -1", "same identity, same camera")
+    ap: str = "trapezoid"
+    recall: str = "existing"
+    top_k: int | None = None
+    unmatched: str = "zero"
+    ties: str = "gallery-order"
+    junk_match: str = "raises-cmc"
+    cmc: str = "first-match"
+    cmc_length: str | int = "gallery"
+    arithmetic: str = "double"
+    base: str = field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ignored", tuple(self.ignored))
+        object.__setattr__(self, "base", self.base or self.name)
+        for choice, known in CHOICES.items():
+            if choice not in ("ignored", "cmc_length"):
+                check_choice(getattr(self, choice), choice, known)
+        for rule in self.ignored:
+            check_choice(rule, "ignored", IGNORED)
+        if isinstance(self.cmc_length, str):
+            check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
+        else:
+            _check_count(self.cmc_length, "cmc_length")
+        _check_lists(self)
+        _check_ranked(self)
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """What it does otherwise than `matlab`, numbered, with the direction of the effect."""
+        return numbered(vars(self), self.oddities)
+
+    @property
+    def needs_lists(self) -> bool:
+        """Whether good and junk images come from lists."""
+        return "listed as junk" in self.ignored
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether whole rows of distances are needed: ranks of good images do not tell all."""
+        return self.curve.of_rows is not None or TIES[self.ties].sorts
+
+    @property
+    def not_ranked(self) -> tuple[str, ...]:
+        """Keys of `IGNORED`: what no ranked list holds, ignored or never loaded."""
+        if self.loads == "all images" or "label -1" in self.ignored:
+            return self.ignored
+        return ("label -1", *self.ignored)
+
+    @property
+    def curve(self) -> Curve:
+        """What the CMC curve counts."""
+        return CMC[self.cmc]
+
+    @property
+    def average_precision(self) -> Callable[[GoodRanks], Doubles]:
+        """AP of each query, in this arithmetic and with these ties."""
+        rule = AP[self.ap]
+        other = (rule.float32 if self.arithmetic == "float32" else
+                 rule.grouped if TIES[self.ties].grouped else None)
+        return other or rule.exact
+
+    def loaded(self, identity: Integers) -> Mask:
+        """Return which images the loader passes on: bool, shape of `identity`."""
+        return loaded_images(identity, self.loads)
+
+    def in_order(self, ranks: GoodRanks) -> GoodRanks:
+        """Return the ranks in this order of ties, with these matches of junk images."""
+        return JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))
+
+    def cut_off(self, ranks: GoodRanks) -> GoodRanks:
+        """Return what is looked at, and the good images that recall divides by."""
+        n_good = ranks.n_good
+        if self.top_k is not None:
+            ranks = truncate(ranks, self.top_k)
+        return replace(ranks, n_good=RECALL[self.recall].n_good(ranks.found, n_good))
+
+    def counted(self, values: Doubles, n_good: Integers) -> Doubles:
+        """Return what the mean of AP or INP takes, given each query's number of good images."""
+        return UNMATCHED[self.unmatched].counted(values, n_good)
+
+    def mean(self, counted: Doubles) -> float:
+        """Return the mean of AP or INP, in this arithmetic."""
+        return ARITHMETIC[self.arithmetic].mean(counted)
+
+    def n_in_cmc(self, n_good: Integers) -> int:
+        """Return how many queries CMC divides by."""
+        return len(n_good) if UNMATCHED[self.unmatched].in_cmc else int(np.count_nonzero(n_good))
+
+    def curve_length(self, identity: Integers, n_kept: Integers | None = None) -> int:
+        """Return where the CMC curve ends, of a loaded gallery with these identities."""
+        if not isinstance(self.cmc_length, str):
+            return min(int(self.cmc_length), len(identity))
+        length = "identities" if self.cmc == "identities" else self.cmc_length
+        return CMC_LENGTH[length].ranks(identity, n_kept)
+
+    def replace(self, **changes: Any) -> Convention:
+        """Return a convention of your own: this one with some choices changed.
+
+        Without a `name` of its own it is named after this one and the changes.
+        """
+        unknown = [key for key in changes if key not in self.__dataclass_fields__]
+        if unknown:
+            check_choice(unknown[0], "replace", self.__dataclass_fields__)
+        words = ",".join(f"{key}={as_text(value)}" for key, value in changes.items()
+                         if key not in NO_CHOICES)
+        name = f"{self.name}[{words}]" if words else self.name
+        return replace(self, **{"name": name, **changes})
+
+
+#: Fields that say nothing of the numbers.
+NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base")
+
+
+def loaded_images(identity: Integers, loads: str) -> Mask:
+    """Return which images a loader of that kind passes on: bool, shape of `identity`."""
+    return LOADS[loads].keeps(identity)
+
+
+def _check_lists(one: Convention) -> None:
+    """Refuse what does not go together with lists."""
+    if not one.needs_lists:
+        return
+    if len(one.ignored) > 1:
+        raise InputError("ignored: 'listed as junk' stands alone, since lists name every "
+                         f"ignored image; got {', '.join(one.ignored)}")
+    if one.curve.also_ignored:
+        raise InputError(f"cmc: {one.cmc!r} leaves out images by their "
+                         "camera, 'listed as junk' by lists alone; choose another of the two")
+    if one.loads != "all images":
+        raise InputError(f"loads: lists name every ignored image, got {one.loads!r}; leave "
+                         "it at 'all images'")
+
+
+def _check_ranked(one: Convention) -> None:
+    """Refuse what does not go together with a cut list, single precision or grouped ties."""
+    if one.top_k is not None:
+        _check_count(one.top_k, "top_k")
+        if one.curve.of_rows is not None:
+            raise InputError(f"top_k: cuts ranked lists of images, got CMC {one.cmc!r}, "
+                             "which counts identities")
+    if one.arithmetic == "float32":
+        check_choice(one.ap, "ap in float32", [ap for ap, rule in AP.items() if rule.float32])
+    if TIES[one.ties].grouped:
+        check_choice(one.ap, "ap of grouped ties", [ap for ap, rule in AP.items() if rule.grouped])
+        if one.top_k is not None:
+            raise InputError("top_k: a list that is cut off needs an order of ties, "
+                             f"got ties {one.ties!r}")
+
+
+def _check_count(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")

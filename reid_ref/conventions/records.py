@@ -1,0 +1,289 @@
+"""The toolboxes: one record each, with its evaluators, their files, and the lines of its loader.
+
+A toolbox that comes anew is one entry of `TOOLBOX_RECORDS`; everything else here follows.
+
+Contents: `Evaluator`, `Also`, `Toolbox`; `TOOLBOX_RECORDS`; `conventions_of`.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reid_ref.conventions.choices import OWN_CAMERA
+from reid_ref.conventions.convention import Convention
+
+
+@dataclass(frozen=True)
+class Also:
+    """Further names of an evaluator.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Found in any case, with - or _.
+    source : str
+        Another toolbox with the same code: repository, commit, evaluator and loader. Empty for
+        another name of the toolbox itself.
+    """
+
+    names: tuple[str, ...]
+    source: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) + (f" ({self.source})" if self.source else "")
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """One evaluator, or one setting of it.
+
+    Parameters
+    ----------
+    name : str
+    file : str
+        File and function, after the toolbox's repository.
+    choices : mapping
+        Where it is not `matlab`: fields of `Convention`.
+    oddities : tuple of str
+        What it does otherwise that no choice says, with the direction.
+    also : tuple of Also
+    left_out : str
+        Why `--convention all` leaves it out.
+    """
+
+    name: str
+    file: str
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    oddities: tuple[str, ...] = ()
+    also: tuple[Also, ...] = ()
+    left_out: str = ""
+
+
+@dataclass(frozen=True)
+class Toolbox:
+    """A toolbox.
+
+    Parameters
+    ----------
+    repository : str
+        Owner, name and commit.
+    evaluators : tuple of Evaluator
+    loader : str
+        File and line that leave out images labelled -1, which its evaluators rank as wrong
+        answers and never meet. Empty: every image is loaded.
+    loader_oddities : tuple of str
+        What the loader does otherwise that is not done here, with the direction.
+    """
+
+    repository: str
+    evaluators: tuple[Evaluator, ...]
+    loader: str = ""
+    loader_oddities: tuple[str, ...] = ()
+
+
+_ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
+    "processor; here ties keep gallery order (ties='numpy' meets it exactly): either way"
+_DRAWS = "The evaluator draws 10 times, here is the expectation: either way"
+_INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not have; here d " \
+    "itself: either way"
+
+#: torchreid's rank.py, and its many copies.
+_EVAL_MARKET1501 = {
+    "ignored": OWN_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
+_OPEN_REID = {
+    "ignored": OWN_CAMERA, "ap": "sklearn-0.19", "unmatched": "drop", "cmc_length": 100}
+_OPEN_REID_018 = {**_OPEN_REID, "ap": "sklearn-0.18"}
+_TRIPLET = {"unmatched": "drop-from-map"}
+_RANKING = "reid/evaluation_metrics/ranking.py"
+_SLOW = "takes long on a large gallery; ask for it by name"
+_LISTS = "needs index lists"
+_FUNCTION = "the evaluator without its toolbox's loader; ask for it by name"
+
+
+def _same_as_bag_of_tricks(names: tuple[str, ...], repository: str) -> Also:
+    return Also(names, f"{repository}, utils/metrics.py, eval_func; loader "
+                       "datasets/market1501.py:71,77")
+
+
+def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
+                       lines: str) -> Also:
+    return Also(names, f"{repository}, {package}/evaluation_metrics/ranking.py; loader "
+                       f"{package}/datasets/market1501.py:{lines}")
+
+
+TOOLBOX_RECORDS = (
+    Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
+        Evaluator("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
+                            "al., ICCV 2015)"),)),
+    Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
+        Evaluator("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),)),
+    Toolbox("JDAI-CV/VeRidataset 09ccfce", (
+        Evaluator("veri", "compute_AP.m with gt_index and jk_index",
+                  {"ignored": ("listed as junk",), "unmatched": "nan"}, left_out=_LISTS),)),
+    Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
+        Evaluator("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
+            "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
+            "(ties='numpy-reversed' meets it exactly): either way",
+            "CMC is stored in float32, seven digits: last bits")),)),
+    Toolbox(
+        "KaiyangZhou/deep-person-reid f8cd150", (
+            Evaluator(
+                "torchreid", "torchreid/metrics/rank.py, eval_market1501",
+                _EVAL_MARKET1501, (_ARGSORT,), (
+                    Also(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada, "
+                         "openunreid/core/metrics/rank.py; loader "
+                         "openunreid/data/datasets/market1501.py:90,106"),
+                    Also(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620, "
+                         "util/eval_metrics.py; loader util/data_manager.py:86,93"))),
+            Evaluator(
+                "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx; the same in "
+                "JDAI-CV/fast-reid c9bc3ce", {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
+                    _ARGSORT,
+                    "Its CMC buffer is not cleared, which is not reproduced here: a query that "
+                    "keeps fewer than 50 images inherits the tail of the one before: CMC either "
+                    "way"))),
+        loader="torchreid/data/datasets/image/market1501.py:71,79"),
+    Toolbox(
+        "JDAI-CV/fast-reid c9bc3ce", (
+            Evaluator("fast-reid", "fastreid/evaluation/rank.py, eval_market1501; mINP",
+                      _EVAL_MARKET1501, (_ARGSORT,)),),
+        loader="fastreid/data/datasets/market1501.py:79"),
+    Toolbox(
+        "michuanhaohao/reid-strong-baseline 3da7e6f", (
+            Evaluator(
+                "reid-strong-baseline", "data/datasets/eval_reid.py", _EVAL_MARKET1501,
+                (_ARGSORT,), (
+                    Also(("BoT", "bag-of-tricks")),
+                    _same_as_bag_of_tricks(("TransReID",), "damo-cv/TransReID dec5504"),
+                    _same_as_bag_of_tricks(("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b"),
+                    _same_as_bag_of_tricks(("SOLIDER", "SOLIDER-REID"),
+                                           "tinyvision/SOLIDER-REID 8c08e1c"))),),
+        loader="data/datasets/market1501.py:71,78"),
+    Toolbox(
+        "mangye16/ReID-Survey 38f5912", (
+            Evaluator("reid-survey", "data/datasets/eval_reid.py; mINP", _EVAL_MARKET1501,
+                      (_ARGSORT,), (Also(("AGW",)),)),),
+        loader="data/datasets/market1501.py:67,74"),
+    Toolbox(
+        "Cysu/open-reid 3293ca7", (
+            Evaluator(
+                "open-reid", f"{_RANKING}, mean_ap and cmc with first_match_break (its "
+                "Market-1501 setting); scikit-learn >= 0.19", _OPEN_REID, (_ARGSORT,), (
+                    _copy_of_open_reid(("MMT",), "yxgeee/MMT 057e1ea", "mmt", "68,75"),
+                    _copy_of_open_reid(("SpCL",), "yxgeee/SpCL 01a486e", "spcl", "68,75"),
+                    _copy_of_open_reid(
+                        ("cluster-contrast", "cluster-contrast-reid"),
+                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72"))),
+            Evaluator(
+                "open-reid-sklearn-0.18", f"{_RANKING}, mean_ap and cmc with first_match_break "
+                "(its Market-1501 setting); scikit-learn 0.18", _OPEN_REID_018, (_ARGSORT,), (
+                    Also(("CamStyle",), f"zhunzhong07/CamStyle e3e6784, {_RANKING}, which brings "
+                         "the AP of scikit-learn 0.18; loader reid/datasets/market.py:30"),
+                    Also(("AlignedReID-Re-Production-Pytorch",),
+                         "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454, "
+                         "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1; "
+                         "loader script/dataset/transform_market1501.py:64"))),
+            Evaluator(
+                "open-reid-allshots", f"{_RANKING}, mean_ap and cmc without first_match_break "
+                "(its default); scikit-learn >= 0.19",
+                {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
+            Evaluator(
+                "open-reid-allshots-sklearn-0.18", f"{_RANKING}; scikit-learn 0.18",
+                {**_OPEN_REID_018, "cmc": "all-shots"}, (_ARGSORT,)),
+            Evaluator(
+                "open-reid-cuhk03", f"{_RANKING}, cmc with separate_camera_set and "
+                "single_gallery_shot (its CUHK03 setting); scikit-learn >= 0.19",
+                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT),
+                left_out=_SLOW),
+            Evaluator(
+                "open-reid-cuhk03-sklearn-0.18", f"{_RANKING}, cmc with separate_camera_set and "
+                "single_gallery_shot; scikit-learn 0.18",
+                {**_OPEN_REID_018, "cmc": "single-gallery-shot-other-cameras"},
+                (_DRAWS, _ARGSORT), left_out=_SLOW)),
+        loader="reid/datasets/market1501.py:68",
+        loader_oddities=(
+            "open-reid's own loader takes every image of the test identities as query and as "
+            "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
+            "the file's own queries and gallery are ranked: either way",)),
+    Toolbox("VisualComputingInstitute/triplet-reid a538696", (
+        Evaluator("triplet-reid", "evaluate.py; scikit-learn >= 0.19",
+                  {**_TRIPLET, "ap": "sklearn-0.19"}, (_INVERSE,)),
+        Evaluator("triplet-reid-sklearn-0.18", "evaluate.py; scikit-learn 0.18",
+                  {**_TRIPLET, "ap": "sklearn-0.18"}, (_INVERSE,)),
+        Evaluator("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
+                  (_INVERSE,)))),
+    Toolbox("wangguanan/light-reid 97c6b2d", (
+        Evaluator("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
+                  {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),)),
+    Toolbox(
+        "KaiyangZhou/deep-person-reid f8cd150", (
+            Evaluator(
+                "cuhk03-single-shot", "torchreid/metrics/rank.py, eval_cuhk03; the CUHK03 "
+                "protocol (Li et al., CVPR 2014)",
+                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot"}, (_DRAWS, _ARGSORT),
+                left_out=_SLOW),
+            Evaluator(
+                "cuhk03-single-shot-draws", "torchreid/metrics/rank.py, eval_cuhk03 after "
+                "numpy.random.seed(0)",
+                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,),
+                left_out="random draws; ask for it by name")),
+        loader="torchreid/data/datasets/image/market1501.py:71,79"),
+    Toolbox("wuancong/SYSU-MM01 0499112", (
+        Evaluator("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
+                  {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
+                   "cmc": "identities", "cmc_length": "identities"},
+                  left_out="its cameras are those of SYSU-MM01; ask for it by name"),)),
+    Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
+        Evaluator("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
+                  {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
+                  ("Its good and its ok list are good together: the same where one list holds "
+                   "both",), left_out=_LISTS),)),
+    Toolbox("usnistgov/trec_eval f425365", (
+        Evaluator("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
+                  "--to trec`", {"ap": "step", "junk_match": "never"}),)),
+    Toolbox("zjykzj/SimpleIR 9bc420d", (
+        Evaluator("simpleir", "simpleir/metric/impl; the rule it documents",
+                  {"ignored": (), "ap": "step", "recall": "found"}),)),
+)
+
+
+def conventions_of(toolbox: Toolbox) -> list[Convention]:
+    """Return what users of a toolbox see, evaluators behind its loader, and the bare functions.
+
+    A toolbox that loads every image has no bare functions of its own.
+
+    Examples
+    --------
+    >>> mine = Toolbox("me/toolbox 1234567", (Evaluator("mine", "rank.py", {"ap": "step"}),),
+    ...                loader="data.py:7")
+    >>> [(one.name, one.loads) for one in conventions_of(mine)]
+    [('mine', 'without label -1'), ('mine-function', 'all images')]
+    """
+    found = []
+    for one in toolbox.evaluators:
+        fields: dict[str, Any] = dict(
+            one.choices, source=f"{toolbox.repository}, {one.file}",
+            also=tuple(map(str, one.also)))
+        if toolbox.loader:
+            found.append(Convention(
+                one.name, **fields, loads="without label -1",
+                loader=f"{toolbox.repository}, {toolbox.loader}",
+                oddities=(*one.oddities, *toolbox.loader_oddities)))
+            del fields["also"]
+        name = f"{one.name}-function" if toolbox.loader else one.name
+        found.append(Convention(name, **fields, oddities=one.oddities))
+    return found
+
+
+def functions_of(toolbox: Toolbox) -> dict[str, str]:
+    """Return the bare functions of a toolbox, by the name of what stands behind its loader."""
+    return {one.name: f"{one.name}-function" for one in toolbox.evaluators if toolbox.loader}
+
+
+def left_out_of(toolbox: Toolbox) -> dict[str, str]:
+    """Return what `--convention all` leaves out of a toolbox, with the reason."""
+    reasons = {one.name: one.left_out for one in toolbox.evaluators if one.left_out}
+    functions = {function: reasons.get(name, _FUNCTION)
+                 for name, function in functions_of(toolbox).items()}
+    return {**reasons, **functions}

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.arrays import InputError
-
 from reid_ref.evaluation.camera_pairs import CameraPairs
-
+from reid_ref.files.writing import whole_files
 
 #: Suffixes of files that `heat_map` writes, and how many cameras a picture can show.
 PICTURES = (".png", ".pdf", ".svg")
@@ -50,6 +49,7 @@ def heat_map(pairs: CameraPairs, path: str | Path) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from reid_ref import Labels, camera_pairs
     >>> pairs = camera_pairs([[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     heat_map(pairs, Path(folder) / "pairs.png")
@@ -58,8 +58,6 @@ def heat_map(pairs: CameraPairs, path: str | Path) -> None:
     """
     check_picture(path)
     from matplotlib.figure import Figure
-
-    from reid_ref.files.writing import whole_files
 
     n = len(pairs.cameras)
     if n > PICTURE_CAMERAS:

@@ -9,7 +9,7 @@ import pytest
 from scipy.io import loadmat, savemat
 
 from reid_ref import InputError, Labels, cli, matlab
-from reid_ref.commands.baseline import published_lines
+from reid_ref.analysis.published_lines import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
 from reid_ref.drivers import DRIVERS, Images, Inputs, baseline, random_choices, read_inputs
 from reid_ref.drivers.lines import as_roots

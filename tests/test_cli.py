@@ -13,8 +13,9 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
-from reid_ref.commands import common, conventions, evaluate
+from reid_ref.commands import common, evaluate
 from reid_ref.files import read_result
+from reid_ref.report import conventions
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MARKET = str(FIXTURES / "market_like.mat")

@@ -25,7 +25,7 @@ from reid_ref.crosscheck.adapters import load_adapter
 from reid_ref.crosscheck.defects import DEFECTS
 from reid_ref.crosscheck.foreign import MAX_RANK
 from reid_ref.crosscheck.reasons import WORDS
-from reid_ref.crosscheck.text import as_json, as_text
+from reid_ref.report.crosscheck import as_json, as_text
 from tests.cases import market_like
 from tests.installed import version_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from reid_ref import InputError
 from reid_ref.crosscheck import crosscheck
-from reid_ref.crosscheck.text import as_json, as_text
+from reid_ref.report.crosscheck import as_json, as_text
 from tests import faulty
 from tests.installed import version_of
 from tests.test_crosscheck import data, run_command, write

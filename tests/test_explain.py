@@ -152,6 +152,14 @@ def test_command_shows_one_query():
     assert sum(one["role"] == "good" for one in answer["list"]) == 15
 
 
+def test_distances_that_json_lacks_are_null():
+    values = Path(MARKET).with_name("special_values.mat")
+    done = command("explain", values, "--query", 1, "--json")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)["list"]
+    assert {type(image["distance"]) for image in listed} == {float, type(None)}
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (("--to", "torchried"), "--to: unknown 'torchried'; known: .* Did you mean 'torchreid'?"),
     (("--from", "x"), "--from: unknown 'x'; known: matlab, mars"),

@@ -14,7 +14,8 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
-from reid_ref.commands.terminal import in_options, visible
+from reid_ref.commands.terminal import in_options
+from reid_ref.report.names import visible
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MARKET = str(FIXTURES / "market_like.mat")

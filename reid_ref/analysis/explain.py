@@ -16,7 +16,8 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.evaluation.engine import evaluate_each, row_blocks
-from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, check_distances
+from reid_ref.labels import (
+    DISTRACTOR, JUNK, IndexLists, Labels, check_distances, count_distractors)
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
 
@@ -225,6 +226,14 @@ class ListedImage:
     camera: int
     distance: float
     role: str
+
+
+def list_of_query(k: int, distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+                  way: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
+    """Return the ranked list of query k under both ends of the way; see `ranked_list`."""
+    return ranked_list(distances[k], query[k:k + 1], gallery, [way.origin, way.target],
+                       lists=lists and lists.of_queries(slice(k, k + 1)),
+                       distractors=count_distractors(query, gallery) > 0)
 
 
 def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,

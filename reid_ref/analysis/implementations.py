@@ -24,8 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import Convention
+from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
 
 #: The script that each convention follows, then the functions that it calls.
@@ -101,11 +103,48 @@ class ScriptAnswer:
     cmc: Doubles
 
 
+def run_fast(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+             convention: Convention) -> ScriptAnswer:
+    """Run the fast path, for its answer to stand beside those of the scripts."""
+    result = evaluate_distances(distances, query, gallery, convention)
+    return ScriptAnswer(result.mean_ap, result.cmc)
+
+
+def run_scripts(which: str, distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+                convention: Convention, matlab_dir: str | None = None) -> dict[str, ScriptAnswer]:
+    """Run "port" or "octave", or both for "all"; return answers by name.
+
+    Errors: as `run_octave`.
+    """
+    data = distances, query, gallery, convention
+    answers = {"port": run_port(*data)} if which in ("port", "all") else {}
+    if which in ("octave", "all"):
+        answers["octave"] = run_octave(*data, matlab_dir)
+    return answers
+
+
+def largest_difference(answers: dict[str, ScriptAnswer]) -> float:
+    """Return the largest difference between any two answers, over mAP and all of CMC.
+
+    NaN differs by 0 from NaN, and by infinity from a number.
+
+    Examples
+    --------
+    >>> nothing = ScriptAnswer(np.nan, np.array([np.nan]))
+    >>> largest_difference({"fast": nothing, "port": ScriptAnswer(np.nan, np.array([1.]))})
+    inf
+    """
+    rows = np.array([[one.mean_ap, *one.cmc] for one in answers.values()])
+    nan = np.isnan(rows)
+    span = np.ptp(np.where(nan, 0.0, rows), axis=0)
+    span[nan.any(axis=0)] = np.inf
+    span[nan.all(axis=0)] = 0.0
+    return float(span.max())
+
+
 def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
              convention: Convention) -> ScriptAnswer:
     """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
-    from reid_ref import matlab
-
     script = getattr(matlab, _functions(convention)[0])
     try:
         cmc, mean_ap, _, _ = script(distances.T, gallery.identity, query.identity,

@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
@@ -107,8 +108,6 @@ def by_key(key: str) -> Published:
     >>> row.rank1, row.mAP, row.source_repo
     ('94.5', '85.9', 'michuanhaohao/reid-strong-baseline')
     """
-    from difflib import get_close_matches
-
     known = {row.key: row for row in load()}
     if key not in known:
         folded = str(key).casefold()

@@ -16,20 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reid_ref.analysis.figure import Figure, agreement
 from reid_ref.analysis.possible import HitCounts, MapBounds, possible
-from reid_ref.arrays import each_warning_once
+from reid_ref.analysis.published import Published
+from reid_ref.arrays import each_warning_once, warn
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
+from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
+from reid_ref.files import ResultFile
 from reid_ref.labels import JUNK
-
-if TYPE_CHECKING:
-    from reid_ref.analysis.published import Published
-    from reid_ref.files import ResultFile
-    from reid_ref.result import Result
+from reid_ref.result import Result
 
 #: How features are compared: name, metric, divided by their norm.
 RANKINGS = {
@@ -104,6 +102,13 @@ def paper_figure(row: Published) -> Figure:
     'Rank-1 94.5, mAP 85.9'
     """
     return Figure(*(Decimal(text) if text else None for text in (row.rank1, row.mAP)))
+
+
+def warn_other_queries(row: Published, data: ResultFile) -> None:
+    """Warn where a row of the built-in table is over another number of queries."""
+    if row.n_query and int(row.n_query) != len(data.query):
+        warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, this file "
+             f"has {len(data.query):,}: it is not the same test set")
 
 
 def validate(data: ResultFile, figure: Figure,
@@ -196,8 +201,6 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
 
 def _results(data: ResultFile, names: list[Convention],
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
-    from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
-
     labels = data.query, data.gallery
     if data.distances is not None:
         yield "distances", evaluate_conventions(

@@ -12,13 +12,19 @@ no order, so nothing can move them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
-from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.evaluation.curves import Curves
+from reid_ref.evaluation.engine import (
+    Progress, features_made_of, rank_blocks, rank_features, rank_key, row_blocks, warn_unmatched)
+from reid_ref.evaluation.summary import summarize
+from reid_ref.labels import IndexLists, Labels, check_lists
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 
 #: Rules of which the expectation is known.
 RULES = ("trapezoid", "step")
@@ -34,12 +40,65 @@ class TieBounds:
         mAP and the CMC curve with the good images first in their groups, last, and on average.
     tied : int
         Queries with a good image at the very distance of a wrong one.
+    signature : str
+        Everything that could change the numbers, the version last; empty for bare ranks.
     """
 
     best: tuple[float, Doubles]
     worst: tuple[float, Doubles]
     expected: tuple[float, Doubles]
     tied: int
+    signature: str = ""
+
+
+def tie_bounds_distances(distances: Any, query: Labels, gallery: Labels, convention: Convention,
+                         lists: IndexLists | None = None,
+                         progress: Progress | None = None) -> TieBounds:
+    """Return the bounds of a distance matrix; arguments and errors as `evaluate_distances`.
+
+    Examples
+    --------
+    >>> from reid_ref.conventions import CONVENTIONS
+    >>> bounds = tie_bounds_distances(np.zeros((1, 2)), Labels([7], [1]), Labels([7, 8], [2, 2]),
+    ...                               CONVENTIONS["matlab"])
+    >>> bounds.worst[0], bounds.best[0], "|ties:bounds|" in bounds.signature
+    (0.25, 1.0, True)
+    """
+    _check(convention, lists, query, gallery)
+    ranks, _ = rank_blocks(row_blocks(distances), query, gallery, [convention], lists, progress)
+    return _with_signature(ranks[rank_key(convention)], query, gallery, convention,
+                           {"distances": str(distances.dtype)})
+
+
+def tie_bounds_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                        convention: Convention, metric: str = "euclidean", normalize: bool = True,
+                        lists: IndexLists | None = None,
+                        progress: Progress | None = None) -> TieBounds:
+    """Return the bounds of features; arguments and errors as `evaluate_features`."""
+    _check(convention, lists, query, gallery)
+    # Any order of ties has the same groups.
+    ranks = rank_features(query_features, gallery_features, query, gallery,
+                          [convention.not_ranked], metric, normalize, lists=lists,
+                          progress=progress)
+    return _with_signature(ranks[convention.not_ranked], query, gallery, convention,
+                           features_made_of(query_features, gallery_features, metric, normalize))
+
+
+def _check(convention: Convention, lists: IndexLists | None, query: Labels,
+           gallery: Labels) -> None:
+    check_rule(convention)
+    check_lists(lists, [convention.name] if convention.needs_lists else [], query, gallery)
+
+
+def _with_signature(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
+                    made_of: dict[str, str]) -> TieBounds:
+    result = summarize(ranks, query, gallery, convention, made_of,
+                       Curves([convention], query, gallery))
+    warn_unmatched(result, query, gallery)
+    bounds = tie_bounds(of_queries(ranks, convention.loaded(query.identity)), convention,
+                        len(gallery))
+    return replace(bounds, signature=result.signature.replace(
+        f"|ties:{convention.ties}|", "|ties:bounds|"))
 
 
 def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBounds:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
@@ -51,7 +51,8 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
 
 def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
     from reid_ref.arrays import InputError, each_warning_once
-    from reid_ref.report import tables as report
+    from reid_ref.report import tables
+    from reid_ref.report.names import source
 
     option = "--rerank" if args.rerank is not None else "--multi-query"
     if data.distances is not None:
@@ -60,62 +61,48 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
         raise InputError(f"{option}: --index-lists is not taken; leave it out")
     remarks: list[str] = []
     with each_warning_once():
-        results = {"as they are": _evaluate(args, data, convention)}
+        results = {"as they are": _as_they_are(args, data, convention)}
         if args.rerank is not None:
-            results["re-ranked"], remarks = _reranked(args, data, convention)
+            results["re-ranked"] = reranked = _reranked(args, data, convention)
+            remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
         else:
             results.update(_multi_query(args, data, convention))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
-            "results": {name: report.as_json(one) for name, one in results.items()}})
+            "results": {name: tables.as_json(one) for name, one in results.items()}})
     else:
-        show(report.beside(results, common.source(args, data), remarks))
+        show(tables.beside(results, source(args.files, data.layout), remarks))
     return 0
 
 
-def _evaluate(args: argparse.Namespace, data: ResultFile, convention: Convention,
-              query_features: Any = None) -> Result:
+def _as_they_are(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:
     from reid_ref.evaluation.functions import evaluate
 
     with common.progress_bar(len(data.query)) as bar:
         return evaluate(
-            data.query_features if query_features is None else query_features,
-            data.gallery_features, data.query, data.gallery, args.metric, args.normalize,
-            convention, max_memory=args.max_memory, progress=None if bar is None else bar.update)
+            data.query_features, data.gallery_features, data.query, data.gallery, args.metric,
+            args.normalize, convention, max_memory=args.max_memory,
+            progress=None if bar is None else bar.update)
 
 
-def _reranked(args: argparse.Namespace, data: ResultFile,
-              convention: Convention) -> tuple[Result, list[str]]:
+def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:
     from reid_ref.reranking.k_reciprocal import evaluate_reranked
 
     with common.progress_bar(len(data.query)) as bar:
-        result = evaluate_reranked(
+        return evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
             variant=args.rerank, normalize=args.normalize, convention=convention,
             progress=None if bar is None else bar.update, **args.rerank_numbers)
-    left_out = len(data.gallery) - result.counts.gallery
-    return result, [f"{args.rerank} re-ranks a gallery without label -1: {left_out:,} images "
-                    "left out"] if left_out else []
 
 
 def _multi_query(args: argparse.Namespace, data: ResultFile,
                  convention: Convention) -> dict[str, Result]:
-    from dataclasses import replace
+    from reid_ref.analysis.multi_query import evaluate_multi_query
+    from reid_ref.datasets.multi_query import POOLINGS
 
-    from reid_ref.arrays import InputError
-    from reid_ref.datasets.multi_query import pool_queries, read_multi_query
-
-    images, features = read_multi_query(args.multi_query)
-    width = common.features(data)[0].shape[1]
-    if features.shape[1] != width:
-        raise InputError(f"{args.multi_query}: mquery_f: expected {width} dimensions, as the "
-                         f"queries have, got {features.shape[1]}")
-    results = {}
-    for pooling in ("mean", "max"):
-        pooled = pool_queries(data.query, images, features, pooling, args.normalize)
-        result = _evaluate(args, data, convention, pooled)
-        results[f"multiple, {pooling}"] = replace(
-            result, signature=result.signature.replace("|queries:", f"|multi-query:{pooling}|"
-                                                       "queries:"))
-    return results
+    with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
+        results = evaluate_multi_query(
+            data, args.multi_query, convention, args.metric, args.normalize, args.max_memory,
+            None if bar is None else bar.update)
+    return {f"multiple, {pooling}": one for pooling, one in results.items()}

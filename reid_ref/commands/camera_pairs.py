@@ -8,11 +8,8 @@ from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.arrays import Doubles
     from reid_ref.evaluation.camera_pairs import CameraPairs
     from reid_ref.files import ResultFile
-
-WIDTH = 80
 
 
 def add(commands: Any) -> None:
@@ -39,7 +36,9 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.arrays import check_choice
     from reid_ref.evaluation.camera_pairs import RULES
     from reid_ref.files.writing import check_target
+    from reid_ref.report import camera_pairs as report
     from reid_ref.report.heat_map import check_picture, heat_map
+    from reid_ref.report.names import source
 
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
@@ -50,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         heat_map(pairs, args.plot)
     if args.json:
-        common.print_json({"files": args.files, "layout": data.layout, **as_json(pairs)})
+        common.print_json({"files": args.files, "layout": data.layout, **report.as_json(pairs)})
     else:
-        show(as_table(pairs, common.source(args, data)))
+        show(report.as_table(pairs, source(args.files, data.layout)))
     return 0
 
 
@@ -64,75 +63,3 @@ def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
         return camera_pairs(data.distances, *labels, args.rule)
     return camera_pairs_features(data.query_features, data.gallery_features, *labels,
                                  args.metric, args.normalize, args.rule)
-
-
-def as_json(pairs: CameraPairs) -> dict[str, Any]:
-    """Return the fields of pairs of cameras as plain JSON values; NaN becomes None."""
-    from reid_ref.report.tables import json_number, json_numbers
-
-    return {
-        "rule": pairs.rule,
-        "cameras": pairs.cameras.tolist(),
-        "mAP": [json_numbers(row) for row in pairs.ap_matrix],
-        "rank1": [json_numbers(row) for row in pairs.rank1_matrix],
-        "mAP_queries": pairs.ap_count.tolist(),
-        "rank1_queries": pairs.rank1_count.tolist(),
-        "mean_mAP": json_number(pairs.mean_ap),
-        "mean_rank1": json_number(pairs.mean_rank1),
-        "signature": pairs.signature,
-    }
-
-
-def as_table(pairs: CameraPairs, source: str) -> str:
-    """Return both matrices and their means for a terminal of 80 columns, in percent."""
-    import textwrap
-
-    from reid_ref.evaluation.camera_pairs import RULES
-
-    def row(name: str, text: str) -> list[str]:
-        return textwrap.wrap(text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
-                             break_long_words=False, break_on_hyphens=False)
-
-    lines = row("input", source)
-    lines += row("rule", f"{pairs.rule}: {RULES[pairs.rule]}")
-    for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
-        lines += ["", f"{name}, percent; down: camera of the query, across: of the gallery"]
-        lines += _matrix(matrix, pairs.cameras.tolist())
-    empty = {name: _empty(matrix) for name, matrix in (
-        ("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix))}
-    lines += ["", f"{'mean over different cameras':30}{'percent':>9}  full precision"]
-    lines += [f"{name:30}{_percent(value):>9}  {value!r}" for name, value in (
-        ("mAP", pairs.mean_ap), ("Rank-1", pairs.mean_rank1))]
-    blank = ", ".join(f"{n} in {name}" for name, n in empty.items() if n)
-    if blank:
-        what = ("one of them, or one on the diagonal, makes the mean NaN"
-                if pairs.rule == "script" else "they are left out of the mean")
-        lines += ["", *row("no score", f"pairs of different cameras: {blank}; {what}")]
-    lines += ["", *row("signature", pairs.signature.replace("|", " | "))]
-    return "\n".join(lines)
-
-
-def _matrix(matrix: Doubles, cameras: list[int]) -> list[str]:
-    """Return the lines of a matrix; columns that do not fit follow below."""
-    width = max(8, 2 + max(len(str(camera)) for camera in cameras))
-    step = (WIDTH - width) // width
-    lines: list[str] = []
-    for start in range(0, len(cameras), step):
-        columns = slice(start, start + step)
-        lines += [""] if start else []
-        lines.append(" " * width + "".join(f"{camera:>{width}}" for camera in cameras[columns]))
-        lines += [f"{camera:>{width}}" + "".join(f"{_percent(value):>{width}}"
-                                                 for value in values[columns])
-                  for camera, values in zip(cameras, matrix)]
-    return lines
-
-
-def _empty(matrix: Doubles) -> int:
-    """Number of pairs of different cameras without a score."""
-    import numpy as np
-
-    return int(np.count_nonzero(np.isnan(matrix[~np.eye(len(matrix), dtype=bool)])))
-
-
-def _percent(value: float) -> str:
-    return "-" if value != value else f"{100 * value:.2f}"

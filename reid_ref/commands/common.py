@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.terminal import show, visible
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -42,13 +42,6 @@ def read_files(args: argparse.Namespace) -> ResultFile:
     return data
 
 
-def features(data: ResultFile) -> tuple[Any, Any]:
-    """Return both feature arrays of a file without distances, in memory."""
-    from reid_ref.arrays.stored import read_rows
-
-    return read_rows(data.query_features), read_rows(data.gallery_features)
-
-
 def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
     """Return the file's distances, or those of its features."""
     from reid_ref import distances
@@ -56,7 +49,9 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
     if data.distances is not None:
         return read_rows(data.distances)
-    return distances.distance_matrix(*features(data), args.metric, args.normalize)
+    return distances.distance_matrix(
+        read_rows(data.query_features), read_rows(data.gallery_features), args.metric,
+        args.normalize)
 
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
@@ -117,16 +112,6 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
         raise InputError("--index-lists: expected a convention that takes lists, veri or oxford; "
                          "leave it out, or name one of them")
     return read_index_lists(*args.index_lists)
-
-
-def source(args: argparse.Namespace, data: ResultFile) -> str:
-    """Return the file names and the layout, for people."""
-    return f"{names(args.files)}: {data.layout}"
-
-
-def names(files: Iterable[str]) -> str:
-    """Return file names, for people."""
-    return ", ".join(map(visible, files))
 
 
 def progress_bar(total: int) -> Any:

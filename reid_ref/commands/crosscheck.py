@@ -37,8 +37,9 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.crosscheck import crosscheck
-    from reid_ref.crosscheck.text import as_json, as_text
     from reid_ref.files import read_result
+    from reid_ref.report.crosscheck import as_json, as_text
+    from reid_ref.report.names import source
 
     data = read_result(*args.files)
     with common.progress_bar(len(data.query)) as bar:
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:
-        show(as_text(check, common.source(args, data)))
+        show(as_text(check, source(args.files, data.layout)))
     return 0 if check.verdict == "equal" else 1
 
 

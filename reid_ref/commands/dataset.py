@@ -2,16 +2,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
-
-if TYPE_CHECKING:
-    from reid_ref.datasets import Recognised
-    from reid_ref.datasets.fingerprints import SetCounts
-
-WIDTH = 80
 
 
 def add(commands: Any) -> None:
@@ -31,41 +25,14 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
     from reid_ref.datasets import read_labels, recognise
     from reid_ref.datasets.fingerprints import count
+    from reid_ref.report.dataset import as_json, as_table
 
     labels = read_labels(*args.files)
     counts, found = count(*labels), recognise(*labels)
     if args.json:
-        known = found.fingerprint if found else None
-        common.print_json({
-            "files": args.files, "dataset": known and known.name,
-            "off": list(found.off) if found else None, "counts": asdict(counts),
-            "expected": asdict(known.counts) if known else None,
-            "source": known and known.source})
+        common.print_json({"files": args.files, **as_json(counts, found)})
     else:
         show(as_table(args.files, counts, found))
     return 1 if found and found.off else 0
-
-
-def as_table(files: list[str], counts: SetCounts, found: Recognised | None) -> str:
-    """Return the verdict, and every count beside the benchmark's."""
-    from textwrap import wrap
-
-    from reid_ref.datasets.fingerprints import table
-
-    def row(name: str, text: str) -> list[str]:
-        return wrap(text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
-                    break_long_words=False, break_on_hyphens=False)
-
-    known = found.fingerprint if found else None
-    lines = row("input", common.names(files))
-    lines += row("dataset", found.sentence if found else
-                 "none of the known benchmarks has such counts")
-    lines += ["", f"{'':28}{'here':>10}" + (f"{'expected':>10}" if known else "")]
-    for name, value, expected in table(counts, known):
-        line = f"{name:28}{value:>10,}" + (f"{expected:>10,}" if expected is not None else "")
-        lines.append(line + ("  *" if expected not in (None, value) else ""))
-    return "\n".join(lines + (["", *row("source", known.source)] if known else []))

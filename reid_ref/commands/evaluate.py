@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,9 @@ from reid_ref.commands import beside, common
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.arrays import Doubles
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
-    from reid_ref.labels import IndexLists, Labels
+    from reid_ref.labels import IndexLists
     from reid_ref.result import Result
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         return beside.run(args, data, asked[0])
     lists = common.read_lists(args, asked)
     if args.implementation != "fast":
-        return _evaluate_scripts(args, data, asked)
+        return _evaluate_scripts(args, data, asked[0])
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
     results = _fast(args, data, asked, lists)
@@ -126,29 +125,25 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
            left_out: dict[str, str]) -> None:
     from reid_ref.arrays import warn
     from reid_ref.datasets.fingerprints import recognise
-    from reid_ref.report import rows as formats, tables as report
+    from reid_ref.report import rows, tables
+    from reid_ref.report.names import source
 
-    result = next(iter(results.values()))
     known = recognise(data.query, data.gallery)
     # That a loader drops label -1 changes no number of matlab, and is the custom of many.
     if known and any("your loader drops them" not in one for one in known.off):
         warn(known.sentence)
+    several, first = len(results) > 1, next(iter(results.values()))
+    here = source(args.files, data.layout)
     if args.format == "json":
-        answers = {name: report.as_json(one) for name, one in results.items()}
-        body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
-                else answers.popitem()[1])
-        dataset = known and {"name": known.fingerprint.name, "off": list(known.off)}
-        common.print_json({"files": args.files, "layout": data.layout, "dataset": dataset, **body})
+        common.print_json({"files": args.files, "layout": data.layout,
+                           **tables.results_as_json(results, left_out, known)})
     elif args.format != "table":
-        rows = results if len(results) > 1 else result
-        show({"csv": formats.as_csv, "markdown": formats.as_markdown,
-              "latex": formats.as_latex}[args.format](rows))
-    elif len(results) > 1:
-        show(report.conventions_table(
-            results, left_out, common.source(args, data), _sizes(data)))
+        show({"csv": rows.as_csv, "markdown": rows.as_markdown,
+              "latex": rows.as_latex}[args.format](results if several else first))
+    elif several:
+        show(tables.conventions_table(results, left_out, here, tables.sizes(data)))
     else:
-        show(report.as_table(result, common.source(args, data), _sizes(data),
-                             known.sentence if known else None))
+        show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None))
 
 
 def _check_per_query(args: argparse.Namespace) -> None:
@@ -168,111 +163,63 @@ def _check_per_query(args: argparse.Namespace) -> None:
 
 def _write_per_query(args: argparse.Namespace, data: ResultFile,
                      results: dict[str, Result]) -> None:
-    import json
-
     from reid_ref.files.writing import whole_files
-    from reid_ref.report import rows as formats, tables as report
+    from reid_ref.report.rows import per_query_csv, per_query_json
 
     result, = results.values()
-    text = (json.dumps(formats.per_query_json(result, data.query), indent=1) + "\n"
+    text = (json.dumps(per_query_json(result, data.query), indent=1) + "\n"
             if Path(args.per_query).suffix.lower() == ".json"
-            else report.per_query_csv(result, data.query))
+            else per_query_csv(result, data.query))
     with whole_files(args.per_query) as (file,):
         file.write(text)
 
 
 def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
                 lists: IndexLists | None) -> int:
-    from reid_ref.analysis.tie_bounds import check_rule, tie_bounds
+    from reid_ref.analysis.tie_bounds import tie_bounds_distances, tie_bounds_features
     from reid_ref.arrays import InputError
-    from reid_ref.evaluation.curves import Curves
-    from reid_ref.evaluation.engine import rank_blocks, rank_features, rank_key, warn_unmatched
-    from reid_ref.evaluation.summary import summarize
-    from reid_ref.labels import check_lists
-    from reid_ref.ranking.good_ranks import of_queries
-    from reid_ref.report import tables as report
+    from reid_ref.report.tie_bounds import as_json, as_table
 
     if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
                          "--per-query and other formats")
-    check_rule(convention)
-    check_lists(lists, [convention.name] if convention.needs_lists else [],
-                data.query, data.gallery)
-    labels = data.query, data.gallery
     with common.progress_bar(len(data.query)) as bar:
-        progress = None if bar is None else bar.update
+        options: dict[str, Any] = {
+            "lists": lists, "progress": None if bar is None else bar.update}
         if data.distances is not None:
-            ranked, _ = rank_blocks(common.distance_rows(args, data), *labels, [convention],
-                                    lists, progress)
-            ranks = ranked[rank_key(convention)]
-        else:  # any order of ties has the same groups
-            ranks = rank_features(
-                data.query_features, data.gallery_features, *labels, [convention.not_ranked],
-                args.metric, args.normalize, lists=lists,
-                progress=progress)[convention.not_ranked]
-    curves = Curves([convention], *labels)
-    result = summarize(ranks, *labels, convention, common.made_of(args, data), curves)
-    warn_unmatched(result, *labels)
-    signature = result.signature.replace(f"|ties:{convention.ties}|", "|ties:bounds|")
-    bounds = tie_bounds(of_queries(ranks, convention.loaded(data.query.identity)), convention,
-                        len(data.gallery))
+            bounds = tie_bounds_distances(
+                data.distances, data.query, data.gallery, convention, **options)
+        else:
+            bounds = tie_bounds_features(
+                data.query_features, data.gallery_features, data.query, data.gallery, convention,
+                args.metric, args.normalize, **options)
     if args.format == "json":
-        common.print_json({
-            "files": args.files, "layout": data.layout, "convention": convention.name,
-            "tied": bounds.tied, **{
-                name: {"mAP": report.json_number(mean_ap), "cmc": report.json_numbers(cmc)}
-                for name, (mean_ap, cmc) in (("worst", bounds.worst), ("best", bounds.best),
-                                             ("expected", bounds.expected))},
-            "signature": signature})
+        common.print_json({"files": args.files, "layout": data.layout,
+                           "convention": convention.name, **as_json(bounds)})
     else:
-        show(report.bounds_table(bounds, len(data.query), signature))
+        show(as_table(bounds, len(data.query)))
     return 0
 
 
-def _evaluate_scripts(args: argparse.Namespace, data: ResultFile,
-                      asked: list[Convention]) -> int:
+def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
+    from reid_ref.analysis.implementations import largest_difference, run_fast, run_scripts
     from reid_ref.arrays import InputError
-    from reid_ref.evaluation.functions import evaluate_distances
-    from reid_ref.report import tables as report
+    from reid_ref.report.implementations import as_json, as_table
 
     if args.per_query is not None or args.ties or args.format not in ("table", "json"):
         raise InputError("--implementation: --per-query, --ties and other formats need the fast "
                          "one; the scripts return no value for each query")
-    labels = common.distance_matrix(args, data), data.query, data.gallery
-    convention, = asked
-    answers: dict[str, tuple[float, Doubles]] = {}
-    if args.implementation == "all":
-        fast = evaluate_distances(*labels, convention)
-        answers["fast"] = fast.mean_ap, fast.cmc
+    given = common.distance_matrix(args, data), data.query, data.gallery, convention
+    answers = {"fast": run_fast(*given)} if args.implementation == "all" else {}
     try:
-        answers.update(_script_answers(args, labels, convention))
+        answers.update(run_scripts(args.implementation, *given, args.matlab_dir))
     except InputError as error:
         message = str(error).replace("matlab_dir:", "--matlab-dir:", 1)
         raise InputError(f"--implementation {args.implementation}: {message}") from None
-    difference = report.largest_difference(answers)
+    difference = largest_difference(answers)
     if args.format == "json":
-        common.print_json({"files": args.files, "layout": data.layout, "implementations": {
-            name: {"mAP": report.json_number(mean_ap), "cmc": cmc.tolist()}
-            for name, (mean_ap, cmc) in answers.items()}, "largest_difference": difference})
+        common.print_json({"files": args.files, "layout": data.layout,
+                           **as_json(answers, difference)})
     else:
-        show(report.side_by_side(answers, difference))
+        show(as_table(answers, difference))
     return 0 if difference == 0 else 1
-
-
-def _script_answers(args: argparse.Namespace, labels: tuple[Any, Labels, Labels],
-                    convention: Convention) -> Iterator[tuple[str, tuple[float, Doubles]]]:
-    from reid_ref.analysis.implementations import run_octave, run_port
-
-    if args.implementation in ("port", "all"):
-        port = run_port(*labels, convention)
-        yield "port", (port.mean_ap, port.cmc)
-    if args.implementation in ("octave", "all"):
-        octave = run_octave(*labels, convention, args.matlab_dir)
-        yield "octave", (octave.mean_ap, octave.cmc)
-
-
-def _sizes(data: ResultFile) -> str:
-    if data.distances is not None:
-        return f"distances {data.distances.dtype}"
-    features: Any = data.query_features
-    return f"features {features.shape[1]}-d {features.dtype}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.commands import common
-from reid_ref.commands.terminal import show, visible
+from reid_ref.commands.terminal import show
 
 
 def add(commands: Any) -> None:
@@ -28,6 +28,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.files.trec import write_trec
     from reid_ref.files.writing import check_target, whole_files
+    from reid_ref.report.trec import written
 
     _check_prefix(args.output)
     paths = f"{args.output}.qrels", f"{args.output}.run"
@@ -38,9 +39,7 @@ def run(args: argparse.Namespace) -> int:
         progress = None if bar is None else bar.update
         lines = write_trec(common.distance_rows(args, data), data.query, data.gallery, qrels,
                            ranking, progress)
-    shown = [*map(visible, paths)]
-    show(f"wrote {shown[0]} and {shown[1]}: {len(data.query):,} queries, {lines:,} lines each\n"
-         f"next  trec_eval -J -c -m map -m success.1,5,10,20 {shown[0]} {shown[1]}")
+    show(written(paths, len(data.query), lines))
     return 0
 
 

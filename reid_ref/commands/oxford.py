@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from reid_ref.commands.terminal import show, visible
+from reid_ref.commands.terminal import show
 
 
 def add(commands: Any) -> None:
@@ -28,13 +28,11 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.protocols import oxford
+    from reid_ref.report.oxford import as_lines
 
     if not Path(args.ground_truth).is_dir():
         show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
         return 0
     answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
-    lines = [f"{visible(name)} {oxford.six_digits(ap)}" for name, ap in answers.items()]
-    mean_ap = oxford.six_digits(oxford.mean_average_precision(answers))
-    show("\n".join([*lines, f"mAP {mean_ap} (mean of all {len(answers)} queries, unrounded, in "
-                            "double precision)"]))
+    show(as_lines(answers, oxford.mean_average_precision(answers)))
     return 0

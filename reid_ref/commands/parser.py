@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from reid_ref.commands import (
     baseline, camera_pairs, conventions, crosscheck, dataset, evaluate, explain, export, oxford,
     published, validate)
-from reid_ref.commands.terminal import show, visible
+from reid_ref.commands.terminal import show
+from reid_ref.report.names import visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
             oxford, dataset, baseline)

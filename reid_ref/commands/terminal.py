@@ -5,6 +5,8 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
+from reid_ref.report.names import visible
+
 #: Arguments of the library that an option of a command sets; messages begin with their name.
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
@@ -16,20 +18,6 @@ WAYS_OUT = {
     "pass lists=IndexLists(good, junk)": "name the two files: --index-lists GOOD JUNK",
     "Use reid_ref.matlab.evaluation": "Use `reid-ref evaluate --implementation port`",
     "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
-
-
-def visible(text: str) -> str:
-    r"""Return `text` with control characters, newlines among them, as one can read them.
-
-    Examples
-    --------
-    >>> print(visible("a\nb\x1b[31m.mat"))
-    a\nb\x1b[31m.mat
-    """
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
-                   for one in text)
 
 
 def show(text: str) -> None:

@@ -1,9 +1,8 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not.
 
-Contents: `crosscheck`, the one entry; `CrossCheck`, what it found; `text`, the report and JSON;
-`adapters`, the evaluators of PyPI; `foreign`, code that is not ours and what it answers; `child`,
-the process that runs it; `matching`, which convention; `reasons`, why a query differs; `defects`,
-known defects.
+Contents: `crosscheck`, the one entry; `CrossCheck`, what it found; `adapters`, the evaluators of
+PyPI; `foreign`, code that is not ours and what it answers; `child`, the process that runs it;
+`matching`, which convention; `reasons`, why a query differs; `defects`, known defects.
 
 Distance: smaller is nearer.
 """

@@ -83,6 +83,14 @@ class Answer:
         return all(value is None for value in (self.mean_ap, self.cmc, self.mean_inp, self.ap))
 
 
+def ranks_and_cmc(answer: Answer) -> tuple[Integers, Doubles]:
+    """Return the ranks of their CMC entries and the entries; both empty where there is none."""
+    if answer.cmc is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    ranks = np.arange(1, len(answer.cmc) + 1) if answer.ranks is None else answer.ranks
+    return ranks, answer.cmc
+
+
 @dataclass(frozen=True)
 class About:
     """What a report says of an evaluator before it has run; see `CrossCheck` for the words."""

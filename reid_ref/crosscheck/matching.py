@@ -91,6 +91,15 @@ class Match:
         return np.flatnonzero(self.compared & ~self.equal)
 
     @property
+    def n_compared(self) -> int:
+        return int(np.count_nonzero(self.compared))
+
+    @property
+    def n_equal(self) -> int:
+        """How many of the compared queries agree."""
+        return int(np.count_nonzero(self.equal & self.compared))
+
+    @property
     def worst(self) -> int:
         """Place in `LEVELS` of the AP or mean that agrees least."""
         return max(self.level(quantity) for quantity in ("ap", "mAP", "mINP"))

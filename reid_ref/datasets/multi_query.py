@@ -39,6 +39,7 @@ from reid_ref.arrays import (
     InputError, as_integers, check_choice, check_finite_rows, check_same_length)
 from reid_ref.arrays.stored import as_rows
 from reid_ref.distances import unit_rows, working_precision
+from reid_ref.files.formats import read_contents
 from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
 
 Array = npt.NDArray[Any]
@@ -155,8 +156,6 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     >>> images.camera, features.shape
     (array([1, 2]), (2, 2))
     """
-    from reid_ref.files.formats import read_contents
-
     path = Path(path)
     contents = read_contents(path)
     there = {name: contents.values[key] for name, key in KEYS.items() if key in contents.values}

@@ -8,7 +8,7 @@ Conventions: one row an image, divided by its 2-norm, in the precision that the 
 All random choices are made by `random_choices`, or handed in.
 
 Contents: `DRIVERS`, what each driver does (drivers.py); `read_inputs`, its files (inputs.py);
-`baseline`, its lines, and `random_choices` (lines.py).
+`baseline`, its lines, `baseline_signature` and `random_choices` (lines.py).
 
 Differences from the drivers:
 
@@ -23,8 +23,9 @@ Source: zhunzhong07/person-re-ranking (278f2c7), zhunzhong07/IDE-baseline-Market
 liangzheng06/MARS-evaluation (3a91bbc).
 """
 from reid_ref.drivers.inputs import Images, Inputs, read_inputs
-from reid_ref.drivers.lines import Baseline, Line, baseline, random_choices
+from reid_ref.drivers.lines import (
+    Baseline, Line, baseline, baseline_signature, random_choices)
 from reid_ref.drivers.records import DRIVERS, Driver, Method
 
 __all__ = ["DRIVERS", "Baseline", "Driver", "Images", "Inputs", "Line", "Method", "baseline",
-           "random_choices", "read_inputs"]
+           "baseline_signature", "random_choices", "read_inputs"]

@@ -18,6 +18,7 @@ from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
 from reid_ref.evaluation.engine import evaluate_blocks
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.reranking.k_reciprocal import rerank_blocks
+from reid_ref.result import signature
 
 Array = npt.NDArray[Any]
 
@@ -102,6 +103,16 @@ def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
     random = np.random.RandomState(seed)
     order = random.permutation(n).astype(np.int64)
     return order, random.randint(n, size=(metric_learning.N_DRAWS, 2)).astype(np.int64)
+
+
+def baseline_signature(name: str, driver: Driver, inputs: Inputs, seed: int) -> str:
+    """Return all that could change a line: the driver, its features, random choices, version."""
+    reranked = any(method.reranked for method in driver.methods.values())
+    return signature(
+        {"driver": name, "convention": driver.convention, "features": driver.dtype,
+         **({"rerank": "matlab", "k1": "20", "k2": "6", "lambda": "0.3"} if reranked else {}),
+         **({"seed": str(seed), "train": str(len(inputs.train))} if inputs.train else {})},
+        inputs.query.labels, inputs.gallery.labels)
 
 
 def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,

@@ -103,6 +103,12 @@ class CameraPairs:
                      "rank1_count"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
+    def without_score(self) -> dict[str, int]:
+        """Return how many pairs of different cameras have no mAP, and no Rank-1."""
+        different = ~np.eye(len(self.cameras), dtype=bool)
+        return {name: int(np.count_nonzero(np.isnan(matrix[different])))
+                for name, matrix in (("mAP", self.ap_matrix), ("Rank-1", self.rank1_matrix))}
+
 
 def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "plain",
                  *surplus: Any) -> CameraPairs:

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.arrays import InputError
-
 from reid_ref.evaluation.camera_pairs import CameraPairs
-
+from reid_ref.files.writing import whole_files
 
 #: Suffixes of files that `heat_map` writes, and how many cameras a picture can show.
 PICTURES = (".png", ".pdf", ".svg")
@@ -59,8 +58,6 @@ def heat_map(pairs: CameraPairs, path: str | Path) -> None:
     """
     check_picture(path)
     from matplotlib.figure import Figure
-
-    from reid_ref.files.writing import whole_files
 
     n = len(pairs.cameras)
     if n > PICTURE_CAMERAS:

@@ -20,7 +20,8 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.labels import Labels
-from reid_ref.report.tables import RANKS, headline, json_number
+from reid_ref.report.tables import RANKS, headline
+from reid_ref.report.words import number, percent
 from reid_ref.result import Result
 
 #: The name of the row where a single `Result` is given.
@@ -65,7 +66,7 @@ def as_csv(results: Result | Mapping[str, Result]) -> str:
     writer.writerow(["name", *COLUMNS, "signature"])
     for name, result in _rows(results).items():
         numbers = dict(headline(result))
-        writer.writerow([name, *(json_number(numbers.get(column, math.nan))
+        writer.writerow([name, *(number(numbers.get(column, math.nan))
                                  for column in COLUMNS), result.signature])
     return text.getvalue().removesuffix("\n")
 
@@ -157,11 +158,24 @@ def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
                          f"evaluated, got {len(query)}")
     return [{
         "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-        "fate": str(per_query.fate[k]), "ap": json_number(float(per_query.ap[k])),
-        "inp": json_number(float(per_query.inp[k])),
+        "fate": str(per_query.fate[k]), "ap": number(float(per_query.ap[k])),
+        "inp": number(float(per_query.inp[k])),
         "first_match": int(per_query.first_match[k]) or None,
         "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),
     } for k in range(len(query))]
+
+
+def per_query_csv(result: Result, query: Labels) -> str:
+    """Return one CSV line a query: doubles in full precision, an empty field for None.
+
+    Parameters and errors: as `per_query_json`.
+    """
+    rows = per_query_json(result, query)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
@@ -183,8 +197,7 @@ def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
 
 def _percents(result: Result, absent: str) -> list[str]:
     numbers = dict(headline(result))
-    values = [numbers.get(column, math.nan) for column in COLUMNS]
-    return [absent if math.isnan(value) else f"{100 * value:.2f}" for value in values]
+    return [percent(numbers.get(column, math.nan), absent) for column in COLUMNS]
 
 
 def _one_line(text: str) -> str:

@@ -1,25 +1,19 @@
-"""`Result` to text: a table for people, JSON and CSV for programs."""
+"""`Result` to text: tables for people, JSON for programs."""
 from __future__ import annotations
 
-import csv
-import io
-import math
-import textwrap
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from reid_ref.arrays import Doubles
+from reid_ref.datasets import Recognised
+from reid_ref.files import ResultFile
 from reid_ref.labels import Labels
+from reid_ref.report.words import (
+    by_reason, number, numbers, percent, row, signature_rows, signed_percent)
 from reid_ref.result import Counts, Result
-
-if TYPE_CHECKING:
-    from reid_ref.analysis.tie_bounds import TieBounds
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
-WIDTH = 80
 
 
 def as_table(result: Result, source: str, sizes: str, dataset: str | None = None) -> str:
@@ -46,11 +40,19 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("queries", fates(counts)),
         ("ties", _ties(counts)),
     ]
-    lines = [line for name, text in rows for line in _row(name, text)]
+    lines = [line for name, text in rows for line in row(name, text)]
     lines += ["", f"{'':10}{'percent':>9}  full precision"]
-    lines += [f"{name:10}{_percent(value):>9}  {value!r}" for name, value in headline(result)]
-    lines += ["", *_row("signature", result.signature.replace("|", " | "))]
+    lines += [f"{name:10}{percent(value):>9}  {value!r}" for name, value in headline(result)]
+    lines += ["", *signature_rows(result.signature)]
     return "\n".join(lines)
+
+
+def sizes(data: ResultFile) -> str:
+    """Return dimension and dtype of what a file holds, in words."""
+    if data.distances is not None:
+        return f"distances {data.distances.dtype}"
+    features: Any = data.query_features
+    return f"features {features.shape[1]}-d {features.dtype}"
 
 
 def headline(result: Result) -> list[tuple[str, float]]:
@@ -71,20 +73,6 @@ def fates(counts: Counts) -> str:
     if counts.fate["not loaded"]:
         words.append(f"{counts.fate['not loaded']:,} labelled -1 (not loaded)")
     return ", ".join(words)
-
-
-def side_by_side(answers: dict[str, tuple[float, Doubles]], difference: float) -> str:
-    """Return several implementations' numbers in columns, and their largest difference."""
-    lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
-    curves = [[*rank_rows(cmc), ("mAP", mean_ap)] for mean_ap, cmc in answers.values()]
-    for row in zip(*curves):
-        lines.append(f"{row[0][0]:10}" + "".join(f"{value!r:>23}" for _, value in row))
-    if len(answers) == 1:
-        return "\n".join(lines)
-    verdict = ("equal to the last bit" if difference == 0 else "NOT equal")
-    lines += ["", f"largest difference, over mAP and all {len(next(iter(answers.values()))[1]):,} "
-                  f"entries of CMC: {difference!r} ({verdict})"]
-    return "\n".join(lines)
 
 
 def _gallery(counts: Counts) -> str:
@@ -126,37 +114,23 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     first = "matlab" if "matlab" in results else next(iter(results))
     reference = results[first]
     counts = reference.counts
-    lines = _row("input", source)
-    lines += _row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
-    lines += _row("ties", _ties(counts))
+    lines = row("input", source)
+    lines += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
+    lines += row("ties", _ties(counts))
     lines += ["", f"{'convention':32}{'mAP':>7}{'+/-':>7}{'R-1':>7}{'R-5':>7}{'R-10':>7}"
                   f"{'mINP':>7}{'used':>6}"]
     for name, result in results.items():
-        ranks = [_percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
+        ranks = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
                  for k in (1, 5, 10)]
-        difference = _signed(result.mean_ap - reference.mean_ap)
-        cells = [_percent(result.mean_ap), difference, *ranks, _percent(result.mean_inp)]
+        difference = signed_percent(result.mean_ap - reference.mean_ap)
+        cells = [percent(result.mean_ap), difference, *ranks, percent(result.mean_inp)]
         lines.append(f"{name:32}" + "".join(f"{cell:>7}" for cell in cells)
                      + f"{result.counted:>6}")
-    lines += ["", *_row("+/-", f"mAP less that of {first}, in points of percent")]
-    lines += _row("used", "queries in the mean of mAP")
-    for why in dict.fromkeys(left_out.values()):
-        names = ", ".join(name for name, one in left_out.items() if one == why)
-        lines += _row("not here", f"{names}: {why}")
-    lines += _row("signature", reference.signature.replace("|", " | "))
-    return "\n".join(lines)
-
-
-def bounds_table(bounds: TieBounds, n_query: int, signature: str) -> str:
-    """Return worst, expected and best numbers over the orders of ties, in percent."""
-    columns = {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
-    lines = [f"{'percent':10}" + "".join(f"{name:>12}" for name in columns)]
-    curves = [[*rank_rows(cmc), ("mAP", mean_ap)] for mean_ap, cmc in columns.values()]
-    for row in zip(*curves):
-        lines.append(f"{row[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in row))
-    lines += ["", f"{bounds.tied:,} of {n_query:,} queries have a good image at the very distance "
-                  "of a wrong one.", "expected: mean over all orders of ties, computed exactly"]
-    lines += ["", *_row("signature", signature.replace("|", " | "))]
+    lines += ["", *row("+/-", f"mAP less that of {first}, in points of percent")]
+    lines += row("used", "queries in the mean of mAP")
+    for why, names in by_reason(left_out).items():
+        lines += row("not here", f"{', '.join(names)}: {why}")
+    lines += signature_rows(reference.signature)
     return "\n".join(lines)
 
 
@@ -171,32 +145,37 @@ def beside(results: dict[str, Result], source: str, remarks: list[str]) -> str:
     remarks : list of str
     """
     first = next(iter(results.values()))
-    lines = _row("input", source)
-    lines += _row("images", f"{first.counts.query:,} queries, {first.counts.gallery:,} gallery")
+    lines = row("input", source)
+    lines += row("images", f"{first.counts.query:,} queries, {first.counts.gallery:,} gallery")
     for remark in remarks:
-        lines += _row("but", remark)
+        lines += row("but", remark)
     lines += ["", " " * 10 + "".join(f"{name:>16}" for name in results)]
-    for row in zip(*map(headline, results.values())):
-        lines.append(f"{row[0][0]:10}" + "".join(f"{_percent(value):>16}" for _, value in row))
+    for line in zip(*map(headline, results.values())):
+        lines.append(f"{line[0][0]:10}" + "".join(f"{percent(value):>16}" for _, value in line))
+    others = list(results.values())[1:]
     lines.append(f"{'mAP +/-':10}{'':16}" + "".join(
-        f"{_signed(one.mean_ap - first.mean_ap):>16}" for one in list(results.values())[1:]))
+        f"{signed_percent(one.mean_ap - first.mean_ap):>16}" for one in others))
     lines.append("")
     for one in results.values():
-        lines += _row("signature", one.signature.replace("|", " | "))
+        lines += signature_rows(one.signature)
     return "\n".join(lines)
 
 
-def largest_difference(answers: dict[str, tuple[float, Doubles]]) -> float:
-    """Return the largest difference between any two answers, over mAP and all of CMC.
+def reranked_remarks(variant: str, gallery: Labels, reranked: Result) -> list[str]:
+    """Return what to know of a result after re-ranking, for `beside`."""
+    left_out = len(gallery) - reranked.counts.gallery
+    if not left_out:
+        return []
+    return [f"{variant} re-ranks a gallery without label -1: {left_out:,} images left out"]
 
-    NaN differs by 0 from NaN, and by infinity from a number.
-    """
-    rows = np.array([[mean_ap, *cmc] for mean_ap, cmc in answers.values()])
-    nan = np.isnan(rows)
-    span = np.ptp(np.where(nan, 0.0, rows), axis=0)
-    span[nan.any(axis=0)] = np.inf
-    span[nan.all(axis=0)] = 0.0
-    return float(span.max())
+
+def results_as_json(results: dict[str, Result], left_out: dict[str, str],
+                    found: Recognised | None) -> dict[str, Any]:
+    """Return the benchmark, and one result as it is or several by convention, for JSON."""
+    answers = {name: as_json(one) for name, one in results.items()}
+    body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
+            else answers.popitem()[1])
+    return {"dataset": found and {"name": found.fingerprint.name, "off": list(found.off)}, **body}
 
 
 def as_json(result: Result) -> dict[str, Any]:
@@ -206,49 +185,10 @@ def as_json(result: Result) -> dict[str, Any]:
     signature.
     """
     return {
-        "mAP": json_number(result.mean_ap),
-        "mINP": json_number(result.mean_inp),
-        "cmc": json_numbers(result.cmc),
+        "mAP": number(result.mean_ap),
+        "mINP": number(result.mean_inp),
+        "cmc": numbers(result.cmc),
         "counts": asdict(result.counts),
         "counted": result.counted,
         "signature": result.signature,
     }
-
-
-def json_numbers(values: Doubles) -> list[float | None]:
-    """Return a list of doubles, None for NaN."""
-    return [json_number(value) for value in values.tolist()]
-
-
-def json_number(value: float) -> float | None:
-    """Return `value`, or None for NaN."""
-    return None if math.isnan(value) else value
-
-
-def per_query_csv(result: Result, query: Labels) -> str:
-    """Return one CSV line a query: doubles in full precision, NaN as an empty field."""
-    per_query = result.per_query
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["query", "identity", "camera", "fate", "ap", "inp", "first_match", "n_good", "n_junk"])
-    for k in range(len(query)):
-        writer.writerow([
-            k, query.identity[k], query.camera[k], per_query.fate[k],
-            json_number(float(per_query.ap[k])), json_number(float(per_query.inp[k])),
-            per_query.first_match[k] or None, per_query.n_good[k], per_query.n_junk[k]])
-    return text.getvalue()
-
-
-def _signed(difference: float) -> str:
-    points = round(100 * difference, 2) + 0.0  # no -0.00
-    return "-" if math.isnan(points) else f"{points:+.2f}"
-
-
-def _percent(value: float) -> str:
-    return "-" if math.isnan(value) else f"{100 * value:.2f}"
-
-
-def _row(name: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{name:10}", subsequent_indent=" " * 10,
-                         break_long_words=False, break_on_hyphens=False)

@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
 from reid_ref.crosscheck import CrossCheck
-from reid_ref.crosscheck.foreign import Answer, shorten
+from reid_ref.crosscheck.foreign import Answer, ranks_and_cmc, shorten
 from reid_ref.crosscheck.matching import LEVELS, Match
+from reid_ref.report.tables import RANKS
+from reid_ref.report.words import number, numbers, row
 
-WIDTH = 80
-_RANKS = (1, 5, 10, 20)
 #: How many of the queries that differ are named.
 _NAMED = 10
 
@@ -68,23 +66,10 @@ def verdict(check: CrossCheck) -> str:
 
 def _numbers(answer: Answer, match: Match) -> list[str]:
     name = match.name if len(match.name) <= 23 else "ours"
-    lines = [f"{'':10}{'theirs':>23}{name:>23}  difference"]
-    rows: list[tuple[str, float, float]] = []
-    for quantity, theirs, ours in (("mAP", answer.mean_ap, match.result.mean_ap),
-                                   ("mINP", answer.mean_inp, match.result.mean_inp)):
-        if theirs is not None:
-            rows.append((quantity, theirs, ours))
-    ranks, curve = ranks_and_cmc(answer)
-    for k in _RANKS:
-        place = np.flatnonzero(ranks == k)
-        if place.size and k <= len(match.result.cmc):
-            rows.append((f"Rank-{k}", float(curve[place[0]]), float(match.result.cmc[k - 1])))
-    for row, theirs, ours in rows:
-        difference = 0.0 if theirs == ours or math.isnan(theirs) and math.isnan(ours) else (
-            theirs - ours)
-        lines.append(f"{row:10}{theirs!r:>23}{ours!r:>23}  {difference:.2g}")
-    if len(lines) == 1:
-        lines = []
+    lines = [f"{quantity:10}{theirs!r:>23}{ours!r:>23}  {_difference(theirs, ours):.2g}"
+             for quantity, theirs, ours in _pairs(answer, match)]
+    if lines:
+        lines.insert(0, f"{'':10}{'theirs':>23}{name:>23}  difference")
     for quantity, what in (("ap", "AP of each query"), ("cmc", "all of CMC")):
         if quantity in match.agreement:
             agreement = match.agreement[quantity]
@@ -93,20 +78,33 @@ def _numbers(answer: Answer, match: Match) -> list[str]:
     return lines
 
 
-def ranks_and_cmc(answer: Answer) -> tuple[Any, Doubles]:
-    """Return the ranks of their CMC entries and the entries; both empty where there is none."""
-    if answer.cmc is None:
-        return np.zeros(0, dtype=np.int64), np.zeros(0)
-    ranks = np.arange(1, len(answer.cmc) + 1) if answer.ranks is None else answer.ranks
-    return ranks, answer.cmc
+def _pairs(answer: Answer, match: Match) -> list[tuple[str, float, float]]:
+    """Return each number that both give: its name, theirs, ours."""
+    pairs: list[tuple[str, float, float]] = []
+    for name, theirs, ours in (("mAP", answer.mean_ap, match.result.mean_ap),
+                               ("mINP", answer.mean_inp, match.result.mean_inp)):
+        if theirs is not None:
+            pairs.append((name, theirs, ours))
+    ranks, curve = ranks_and_cmc(answer)
+    for k in RANKS:
+        place = np.flatnonzero(ranks == k)
+        if place.size and k <= len(match.result.cmc):
+            pairs.append((f"Rank-{k}", float(curve[place[0]]), float(match.result.cmc[k - 1])))
+    return pairs
+
+
+def _difference(theirs: float, ours: float) -> float:
+    if theirs == ours or math.isnan(theirs) and math.isnan(ours):
+        return 0.0
+    return theirs - ours
 
 
 def _per_query(check: CrossCheck) -> list[str]:
     match, first = check.match, check.first_difference
     if match is None or check.answer is None or check.answer.ap is None:
         return []
-    compared, equal = int(match.compared.sum()), int((match.equal & match.compared).sum())
-    lines = _row("per query", f"{equal:,} of {compared:,} APs agree with {match.name}")
+    lines = _row("per query", f"{match.n_equal:,} of {match.n_compared:,} APs agree with "
+                              f"{match.name}")
     differing = match.differing.tolist()
     if differing:
         more = f" and {len(differing) - _NAMED:,} more" if len(differing) > _NAMED else ""
@@ -128,29 +126,17 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
     """
     answer, match, first = check.answer or Answer(), check.match, check.first_difference
     ranks, curve = ranks_and_cmc(answer)
-    reference = None
-    if match is not None:
-        reference = {"mAP": _json(match.result.mean_ap), "mINP": _json(match.result.mean_inp),
-                     "cmc": _list(match.result.cmc)}
     return {
         "evaluator": check.evaluator, "version": check.version, "computes": check.computes,
         "fed": check.fed, "verdict": check.verdict, "follows": check.follows,
         "also": list(check.also), "expected": check.expected,
         "closest": None if match is None else match.name,
-        "mAP": _json(answer.mean_ap), "mINP": _json(answer.mean_inp),
-        "ranks": ranks.tolist(), "cmc": _list(curve),
-        "ap": None if answer.ap is None else _list(answer.ap),
-        "reference": reference,
-        "agreement": {} if match is None else {
-            quantity: {"level": agreement.level,
-                       "largest_difference": _json(agreement.largest_difference)}
-            for quantity, agreement in match.agreement.items()},
-        "queries": None if match is None else {
-            "compared": int(match.compared.sum()),
-            "equal": int((match.equal & match.compared).sum()),
-            "differing": match.differing.tolist()},
+        "mAP": number(answer.mean_ap), "mINP": number(answer.mean_inp),
+        "ranks": ranks.tolist(), "cmc": numbers(curve),
+        "ap": None if answer.ap is None else numbers(answer.ap),
+        **_match_as_json(match),
         "first_difference": None if first is None else {
-            "query": first.query, "theirs": _json(first.theirs), "ours": _json(first.ours),
+            "query": first.query, "theirs": number(first.theirs), "ours": number(first.ours),
             "why": first.why},
         "remarks": list(check.remarks), "defects": check.defects,
         "problems": list(check.problems), "failure": check.failure,
@@ -158,14 +144,20 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
     }
 
 
-def _json(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _list(values: Doubles) -> list[float | None]:
-    return [_json(value) for value in values.tolist()]
+def _match_as_json(match: Match | None) -> dict[str, Any]:
+    if match is None:
+        return {"reference": None, "agreement": {}, "queries": None}
+    ours = match.result
+    return {
+        "reference": {"mAP": number(ours.mean_ap), "mINP": number(ours.mean_inp),
+                      "cmc": numbers(ours.cmc)},
+        "agreement": {
+            quantity: {"level": agreement.level,
+                       "largest_difference": number(agreement.largest_difference)}
+            for quantity, agreement in match.agreement.items()},
+        "queries": {"compared": match.n_compared, "equal": match.n_equal,
+                    "differing": match.differing.tolist()}}
 
 
 def _row(name: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{name:12}", subsequent_indent=" " * 12,
-                         break_on_hyphens=False)
+    return row(name, text, 12)

@@ -1,0 +1,46 @@
+"""The setting "multiple query" on a result file: both poolings in the place of the queries."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reid_ref.arrays import InputError
+from reid_ref.conventions import Convention
+from reid_ref.datasets.multi_query import POOLINGS, pool_queries, read_multi_query
+from reid_ref.evaluation.functions import evaluate
+from reid_ref.files import ResultFile
+from reid_ref.result import Result
+
+
+def evaluate_multi_query(data: ResultFile, path: str | Path, convention: Convention,
+                         metric: str = "euclidean", normalize: bool = True,
+                         max_memory: int | None = None,
+                         progress: Callable[[int], object] | None = None) -> dict[str, Result]:
+    """Evaluate features with the queries pooled from the multi-query set at `path`.
+
+    Returns
+    -------
+    dict of str to Result
+        By pooling, which the signature names.
+
+    Raises
+    ------
+    InputError
+        As `read_multi_query`, `pool_queries` and `evaluate`; features of another width.
+    """
+    images, features = read_multi_query(path)
+    query_features: Any = data.query_features
+    width = query_features.shape[1]
+    if features.shape[1] != width:
+        raise InputError(f"{path}: mquery_f: expected {width} dimensions, as the queries have, "
+                         f"got {features.shape[1]}")
+    results = {}
+    for pooling in POOLINGS:
+        pooled = pool_queries(data.query, images, features, pooling, normalize)
+        result = evaluate(pooled, data.gallery_features, data.query, data.gallery, metric,
+                          normalize, convention, max_memory=max_memory, progress=progress)
+        results[pooling] = replace(result, signature=result.signature.replace(
+            "|queries:", f"|multi-query:{pooling}|queries:"))
+    return results

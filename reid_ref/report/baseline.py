@@ -1,0 +1,105 @@
+"""The lines of a MATLAB driver, beside the figures that its authors print."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from reid_ref.analysis.published import Published
+from reid_ref.datasets import Recognised
+from reid_ref.drivers import Baseline, Driver, Inputs, Line
+from reid_ref.report.names import names
+from reid_ref.report.words import (
+    NO_BENCHMARK, by_reason, number, percent, row, signature_rows)
+
+
+def as_json(files: list[str], name: str, driver: Driver, inputs: Inputs, answer: Baseline,
+            seed: int, found: Recognised | None, figures: dict[str, Published],
+            signature: str) -> dict[str, Any]:
+    """Return what a driver prints as plain JSON values; NaN becomes None."""
+    return {
+        "files": files, "driver": name, "script": driver.script,
+        "dataset": found.sentence if found else None,
+        "seed": seed if inputs.train else None,
+        "lines": [{"method": method, **_numbers(line), "published": _published(figures, method)}
+                  for method, line in answer.lines.items()],
+        "left_out": answer.left_out, "imaginary": answer.imaginary,
+        "exact": answer.exact and _numbers(answer.exact), "signature": signature}
+
+
+def _numbers(line: Line) -> dict[str, float | None]:
+    return {"rank1": number(line.rank1), "mAP": number(line.mean_ap),
+            "pair_rank1": number(line.pair_rank1), "pair_mAP": number(line.pair_ap)}
+
+
+def _published(figures: dict[str, Published], method: str) -> dict[str, str] | None:
+    if method not in figures:
+        return None
+    figure = figures[method]
+    return {"key": figure.key, "rank1": figure.rank1, "mAP": figure.mAP}
+
+
+def as_table(files: list[str], driver: Driver, inputs: Inputs, answer: Baseline, seed: int,
+             found: Recognised | None, figures: dict[str, Published], signature: str) -> str:
+    """Return the lines for a terminal of 80 columns, in percent."""
+    lines = _heading(files, driver, inputs, seed, found)
+    pairs = f"{'pairs: Rank-1':>15}{'mAP':>9}" if driver.camera_pairs else ""
+    lines += ["", f"{'percent':26}{'Rank-1':>8}{'mAP':>8}{pairs}"
+                  + (f"{'published':>13}" if figures else "")]
+    for method in driver.methods:
+        figure = figures.get(method)
+        lines.append((f"{method:26}" + _cells(answer.lines.get(method)) + (
+            f"{figure.rank1:>11}{figure.mAP:>7}" if figure else "")).rstrip())
+    lines += [""]
+    for name, text in _notes(driver, inputs, answer, figures):
+        lines += row(name, text)
+    return "\n".join([*lines, *signature_rows(signature)])
+
+
+def _heading(files: list[str], driver: Driver, inputs: Inputs, seed: int,
+             found: Recognised | None) -> list[str]:
+    sizes = f"{len(inputs.query):,} queries, {len(inputs.gallery):,} gallery"
+    lines = row("input", names(files))
+    lines += row("driver", f"{driver.script} of {driver.repository} ({driver.commit})")
+    lines += row("images", sizes + (f", {len(inputs.train):,} train" if inputs.train else "")
+                 + f"; features {inputs.query.features.shape[1]}-d, computed in {driver.dtype}")
+    lines += row("dataset", found.sentence if found else NO_BENCHMARK)
+    if inputs.train:
+        lines += row("seed", f"{seed}, of the training pairs")
+    return lines
+
+
+def _cells(line: Line | None) -> str:
+    if line is None:
+        return f"{'-':>8}{'-':>8}"
+    # A dash is a line that was not computed; NaN is what the driver prints.
+    text = f"{percent(line.rank1, 'nan'):>8}{percent(line.mean_ap, 'nan'):>8}"
+    if line.pair_rank1 is not None and line.pair_ap is not None:
+        text += f"{100 * line.pair_rank1:15.4f}{100 * line.pair_ap:9.4f}"
+    return text
+
+
+def _notes(driver: Driver, inputs: Inputs, answer: Baseline,
+           figures: dict[str, Published]) -> list[tuple[str, str]]:
+    notes = []
+    if answer.exact is not None:
+        n_pairs = len(inputs.query) * len(inputs.gallery)
+        roots = (" (roots of squares that rounding made negative; MATLAB sorts them by absolute "
+                 "value)" if answer.imaginary else "")
+        exact = f"{percent(answer.exact.rank1, 'nan')}, {percent(answer.exact.mean_ap, 'nan')}"
+        notes.append(("Euclidean", f"{answer.imaginary:,} of {n_pairs:,} distances are imaginary"
+                      f"{roots}; exact distances give {exact}"))
+    if driver.camera_pairs and any(map(_has_nan, answer.lines.values())):
+        notes.append(("nan", "as in the driver: one query without a good image makes mAP NaN, one "
+                      "pair of cameras without a score the means over pairs (reid-ref evaluate "
+                      "and camera-pairs tell which, and count the others)"))
+    notes += [("left out", f"{', '.join(methods)}: {reason}")
+              for reason, methods in by_reason(answer.left_out).items()]
+    for figure in list(figures.values())[:1]:
+        notes.append(("published", f"{figure.method.partition(' + ')[0]}, {figure.source_repo}, "
+                      f"{figure.source_path}: only its features give these digits"))
+    return notes
+
+
+def _has_nan(line: Line) -> bool:
+    return any(value is not None and math.isnan(value)
+               for value in (line.mean_ap, line.pair_rank1, line.pair_ap))

@@ -1,0 +1,31 @@
+"""The fast path, the port and the scripts in Octave, side by side."""
+from __future__ import annotations
+
+from typing import Any
+
+from reid_ref.analysis.implementations import ScriptAnswer
+from reid_ref.report.tables import rank_rows
+from reid_ref.report.words import number, numbers
+
+
+def as_table(answers: dict[str, ScriptAnswer], difference: float) -> str:
+    """Return several implementations' numbers in columns, and their largest difference."""
+    lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
+    curves = [[*rank_rows(one.cmc), ("mAP", one.mean_ap)] for one in answers.values()]
+    for line in zip(*curves):
+        lines.append(f"{line[0][0]:10}" + "".join(f"{value!r:>23}" for _, value in line))
+    if len(answers) == 1:
+        return "\n".join(lines)
+    verdict = "equal to the last bit" if difference == 0 else "NOT equal"
+    length = len(next(iter(answers.values())).cmc)
+    lines += ["", f"largest difference, over mAP and all {length:,} entries of CMC: "
+                  f"{difference!r} ({verdict})"]
+    return "\n".join(lines)
+
+
+def as_json(answers: dict[str, ScriptAnswer], difference: float) -> dict[str, Any]:
+    """Return the answers as plain JSON values; what is not finite becomes None."""
+    return {
+        "implementations": {name: {"mAP": number(one.mean_ap), "cmc": numbers(one.cmc)}
+                            for name, one in answers.items()},
+        "largest_difference": number(difference)}

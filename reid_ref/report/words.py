@@ -1,0 +1,90 @@
+"""The words that every report shares: wrapped rows, percent, JSON's numbers."""
+from __future__ import annotations
+
+import math
+import textwrap
+
+from reid_ref.arrays import Doubles
+
+#: Columns of the terminal that reports are made for.
+WIDTH = 80
+#: What stands in the place of a benchmark's name.
+NO_BENCHMARK = "none of the known benchmarks has such counts"
+
+
+def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
+    """Return lines of at most `width` columns, `first` before the first, `rest` before others.
+
+    A word that is longer stays whole: a file name or a signature can be copied.
+    """
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest,
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def row(name: str, text: str, indent: int = 10) -> list[str]:
+    """Return the lines of one row of a report: a name, and text in a column of its own.
+
+    Examples
+    --------
+    >>> row("input", "result.mat")
+    ['input     result.mat']
+    """
+    return wrap(text, f"{name:{indent}}", " " * indent)
+
+
+def signature_rows(signature: str) -> list[str]:
+    """Return a signature as rows; it has no spaces, and so could not be wrapped as it is."""
+    return row("signature", signature.replace("|", " | "))
+
+
+def percent(value: float, absent: str = "-") -> str:
+    """Return percent with two decimals, `absent` for NaN.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(math.nan)
+    ('50.00', '-')
+    """
+    return absent if math.isnan(value) else f"{100 * value:.2f}"
+
+
+def signed_percent(difference: float) -> str:
+    """Return a difference in points of percent with its sign, a dash for NaN.
+
+    Examples
+    --------
+    >>> signed_percent(0.5), signed_percent(-1e-9)
+    ('+50.00', '+0.00')
+    """
+    points = round(100 * difference, 2) + 0.0  # no -0.00
+    return "-" if math.isnan(points) else f"{points:+.2f}"
+
+
+def number(value: float | None) -> float | None:
+    """Return `value` as JSON has it: None for NaN and infinity, and for what is not there.
+
+    Examples
+    --------
+    >>> number(0.5), number(math.nan), number(None)
+    (0.5, None, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
+def numbers(values: Doubles) -> list[float | None]:
+    """Return doubles as a JSON list; see `number`."""
+    return [number(value) for value in values.tolist()]
+
+
+def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
+    """Return reason to names, of name to reason: what has one reason shares a line.
+
+    Examples
+    --------
+    >>> by_reason({"a": "slow", "b": "needs lists", "c": "slow"})
+    {'slow': ['a', 'c'], 'needs lists': ['b']}
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return names

@@ -14,6 +14,7 @@ copyright = author
 release = version = reid_ref.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 exclude_patterns = ["_build"]
+smartquotes = False  # quotes of code stay as they are
 html_theme = "furo"
 html_title = f"reid-ref {release}"
 html_copy_source = False

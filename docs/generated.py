@@ -16,6 +16,7 @@ import numpy as np
 
 import reid_ref
 from reid_ref.cli import main
+from reid_ref.metrics import AP_RULES
 
 #: One query, identity 1 on camera 1, and six gallery images; a second query, identity 9, is
 #: nowhere in the gallery.
@@ -85,6 +86,10 @@ def description(name):
             differences[-1] += " " + text
         elif text:
             rows[-1][1] += " " + text
+    rule = (inspect.getdoc(AP_RULES[reid_ref.CONVENTIONS[name].ap]) or "").partition("\n\n")[0]
+    for row in rows:
+        if row[0] == "AP":
+            row[1] += ": " + " ".join(rule.split())
     choices = [row for row in rows if row[0] not in ("name", "differs")]
     differs = ["", "Numbered differences from `matlab`:", "", *differences] if differences else []
     return [*table(["choice", "here"], choices), *differs, ""]
@@ -192,11 +197,9 @@ def public_names(module):
 
 
 def directives(prefix, members):
-    """Return autodoc's directives for the classes and functions among some names."""
-    lines = ["```{eval-rst}"]
-    for name, value in members.items():
-        if inspect.isclass(value):
-            lines += [f".. autoclass:: {prefix}.{name}", "   :members:", ""]
-        elif inspect.isroutine(value):
-            lines += [f".. autofunction:: {prefix}.{name}", ""]
-    return [*lines, "```\n"]
+    """Return autodoc's directives: the functions among some names, then the classes."""
+    functions = [name for name, value in members.items() if inspect.isroutine(value)]
+    classes = [name for name, value in members.items() if inspect.isclass(value)]
+    return ["```{eval-rst}",
+            *(f".. autofunction:: {prefix}.{name}\n" for name in functions),
+            *(f".. autoclass:: {prefix}.{name}\n   :members:\n" for name in classes), "```\n"]

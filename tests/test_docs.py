@@ -68,6 +68,11 @@ def test_the_six_images(name, ap, mean_ap):
     assert (shown["AP of the query"], shown["mAP of both queries"]) == (ap, mean_ap)
 
 
+def test_the_rule_of_ap_stands_in_words():
+    assert ("| AP | step: Average precision by rectangles: the mean precision at the good images. |"
+            in generated.convention_page("torchreid"))
+
+
 def test_the_roles_and_ranks_of_the_six_images():
     rows = generated.worked_example("simpleir")[2:8]
     assert [row.split(" | ")[4:] for row in rows] == [

@@ -69,8 +69,8 @@ def test_the_six_images(name, ap, mean_ap):
 
 
 def test_the_rule_of_ap_stands_in_words():
-    assert ("| AP | step: Average precision by rectangles: the mean precision at the good images. |"
-            in generated.convention_page("torchreid"))
+    words = "| AP | step: Average precision by rectangles: the mean precision at the good images."
+    assert words in generated.convention_page("torchreid")
 
 
 def test_the_roles_and_ranks_of_the_six_images():

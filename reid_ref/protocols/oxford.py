@@ -54,8 +54,8 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
     InputError
         No positive name (compute_ap divides 0 by 0), or a string where names belong.
 
-    Source
-    ------
+    Notes
+    -----
     James Philbin's compute_ap.cpp; Philbin et al., CVPR 2007.
 
     Examples

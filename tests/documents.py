@@ -1,0 +1,66 @@
+"""What README.md and docs/ show, run: their Python, and the screens of their commands."""
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: A fenced block of Python or of a terminal; a block of text right behind Python is its output.
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?",
+                   re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+def commands(text):
+    """Return every `reid-ref` command of a page, with what is shown below it."""
+    return [(command, shown) for kind, block, _ in BLOCK.findall(text) if kind == "console"
+            for command, shown in COMMAND.findall(block) if command.startswith("reid-ref ")]
+
+
+def run_page(text, folder, leave_out="--implementation", **names):
+    """Run the blocks of a page in order, in a folder where fixtures/ lies; return the names."""
+    (folder / "fixtures").symlink_to(ROOT / "fixtures")
+    here = Path.cwd()
+    os.chdir(folder)
+    try:
+        for kind, block, output in BLOCK.findall(text):
+            if kind == "python":
+                _run_python(block, output, names)
+            for command, shown in commands(f"```{kind}\n{block}```\n"):
+                if leave_out not in command:
+                    check_screen(command, shown, folder)
+    finally:
+        os.chdir(here)
+    return names
+
+
+def _run_python(code, output, names):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "a page", "exec"), names)
+    assert printed.getvalue() == output, code
+
+
+def check_screen(command, shown, folder):
+    """Compare a screen of 80 columns; one that ends in ... is shown to that line.
+
+    A warning is shown, wrapped, where the page begins with it.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "reid_ref.cli", *shlex.split(command)[1:]], cwd=folder,
+        capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"})
+    printed = done.stdout
+    if shown.startswith("reid-ref: warning"):
+        printed = "".join(textwrap.fill(line, 79) + "\n"
+                          for line in done.stderr.splitlines()) + printed
+    printed = [line.rstrip() for line in printed.splitlines()]
+    expected = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
+    if expected[-1] == "...":
+        expected.pop()
+        printed = printed[:len(expected)]
+    assert printed == expected, f"{command}\n{done.stdout}{done.stderr}"

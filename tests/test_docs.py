@@ -1,0 +1,89 @@
+"""What the pages of docs/ show is what happens; the pages that are computed say what is so."""
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import reid_ref
+from tests.documents import ROOT, run_page
+
+PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "api.md")
+
+_SPEC = importlib.util.spec_from_file_location("generated", ROOT / "docs/generated.py")
+generated = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(generated)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page(page, tmp_path):
+    text = page.read_text()
+    for module in set(re.findall(r"^(?:import|from) (torch|distributed)\b", text, re.MULTILINE)):
+        pytest.importorskip(module)
+    run_page(text, tmp_path)
+
+
+ROWS = re.findall(r"^\| `reid-ref (.*?)` \| (.*?) \|$", (ROOT / "docs/json.md").read_text(),
+                  re.MULTILINE)
+
+
+def test_the_page_of_json_has_every_command():
+    source = (ROOT / "reid_ref/commands").glob("*.py")
+    prints_json = {path.stem.replace("_", "-") for path in source
+                   if "print_json(" in path.read_text()} - {"common", "beside"}
+    assert {command.split()[0] for command, _ in ROWS} == prints_json
+
+
+@pytest.mark.parametrize(("command", "keys"), ROWS, ids=[command for command, _ in ROWS])
+def test_keys_of_json(command, keys):
+    done = subprocess.run([sys.executable, "-m", "reid_ref.cli", *command.split()], cwd=ROOT,
+                          capture_output=True, text=True)
+    assert list(json.loads(done.stdout)) == re.findall(r"`(\w+)`", keys), done.stderr
+
+
+@pytest.mark.parametrize("name", reid_ref.CONVENTIONS)
+def test_the_page_of_a_convention_has_its_source_and_its_differences(name):
+    page = generated.convention_page(name)
+    convention = reid_ref.CONVENTIONS[name]
+    for text in (convention.source, convention.loader, *convention.differences):
+        assert " ".join(text.split()) in page
+    assert page.count("\n| ") >= 10 + 1 + 6
+
+
+# By hand. Kept are wrong, good, distractor (tied with the good one), good: precision 1/2 and 2/4,
+# before them 0 and 1/3. simpleir keeps all six: good at 1, 4 and 6.
+@pytest.mark.parametrize(("name", "ap", "mean_ap"), [
+    ("matlab", "0.3333", "0.1667"),  # (0 + 1/2 + 1/3 + 2/4) / 4; half of it over two queries
+    ("torchreid", "0.5000", "0.5000"),  # (1/2 + 2/4) / 2; the second query is dropped
+    ("open-reid", "0.4167", "0.4167"),  # (1/3 + 2/4) / 2
+    ("torchreid-function", "0.3667", "0.3667"),  # label -1 is a wrong answer: (1/3 + 2/5) / 2
+    ("simpleir", "0.6667", "0.3333"),  # (1 + 2/4 + 3/6) / 3
+    ("veri", "0.3333", "NaN"), ("oxford", "0.3333", "NaN"), ("mars", "0.3333", "NaN")])
+def test_the_six_images(name, ap, mean_ap):
+    lines = generated.worked_example(name)
+    shown = {cells[1]: cells[2] for cells in (re.split(r" ?\| ?", line) for line in lines[8:])
+             if len(cells) > 2}
+    assert (shown["AP of the query"], shown["mAP of both queries"]) == (ap, mean_ap)
+
+
+def test_the_rule_of_ap_stands_in_words():
+    words = "| AP | step: Average precision by rectangles: the mean precision at the good images."
+    assert words in generated.convention_page("torchreid")
+
+
+def test_the_roles_and_ranks_of_the_six_images():
+    rows = generated.worked_example("simpleir")[2:8]
+    assert [row.split(" | ")[4:] for row in rows] == [
+        ["junk (same camera)", "-", "good", "1 |"], ["junk (label -1)", "-", "wrong", "2 |"],
+        ["wrong", "1", "wrong", "3 |"], ["good", "2", "good", "4 |"],
+        ["distractor", "3", "distractor", "5 |"], ["good", "4", "good", "6 |"]]
+
+
+def test_the_api_page_has_every_public_name():
+    page = generated.api_page()
+    for name in set(reid_ref.__all__) - {"CONVENTIONS", "__version__"}:
+        assert re.search(rf"^\.\. auto(function|class):: reid_ref\.{name}$", page, re.MULTILINE)
+    for room in ("datasets", "files", "matlab", "metric_learning", "distributed"):
+        assert f"\n## reid_ref.{room}\n" in page

@@ -95,7 +95,7 @@ class Evaluator:
     ...     batch = slice(k, k + 3)
     ...     evaluator.update(features[batch], identity[batch], camera[batch], query=False)
     >>> result = evaluator.compute()
-    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
 
@@ -235,7 +235,7 @@ class Evaluator:
         >>> one, two = Evaluator("cosine"), Evaluator("cosine")
         >>> one.update([[1., 0.]], [7], [1], query=True)
         >>> two.update([[1., 1.], [2., .1]], [8, 7], [2, 2], query=False)
-        >>> Evaluator.from_states([one.state(), two.state()]).compute().mean_ap
+        >>> Evaluator.from_states([one.state(), two.state()]).compute().mAP
         1.0
         """
         merged: Evaluator | None = None

@@ -101,7 +101,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> shards = dask.array.from_array(features[4:], chunks=(3, 4))
     >>> result = evaluate(features[:4], shards, Labels(identity[:4], camera[:4]),
     ...                   Labels(identity[4:], camera[4:]))
-    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
     check_labels(query, gallery)

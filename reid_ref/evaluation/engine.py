@@ -283,7 +283,7 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     fates = ", ".join(f"{count} {name}" for name, count in result.counts.fate.items()
                       if count and name not in ("fine", "not loaded"))
     n_loaded = len(query) - result.counts.fate["not loaded"]
-    counts_as = ("count as NaN" if np.isnan(result.mean_ap) else
+    counts_as = ("count as NaN" if np.isnan(result.mAP) else
                  "count as AP 0" if result.counted == n_loaded else "are left out")
     warn(
         f"{unmatched.size} of {n_loaded} queries have no good image ({fates}; first: {first}): "

@@ -75,7 +75,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> query = reid_ref.Labels(identity[:4], camera[:4])
     >>> gallery = reid_ref.Labels(identity[4:], camera[4:])
     >>> result = reid_ref.evaluate(features[:4], features[4:], query, gallery)
-    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
     results = evaluate_features(
@@ -114,7 +114,7 @@ progress
     >>> import numpy as np
     >>> results = evaluate_features(np.eye(2)[:1], np.eye(2), Labels([7], [1]),
     ...                             Labels([7, 8], [2, 2]), ["matlab", "torchreid"])
-    >>> {name: result.mean_ap for name, result in results.items()}
+    >>> {name: result.mAP for name, result in results.items()}
     {'matlab': 1.0, 'torchreid': 1.0}
     """
     check_labels(query, gallery)
@@ -185,7 +185,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
-    >>> round(result.mean_ap, 4), result.cmc, result.per_query.first_match
+    >>> round(result.mAP, 4), result.cmc, result.per_query.first_match
     (0.7917, array([1., 1., 1.]), array([1]))
     """
     check_labels(query, gallery, surplus)
@@ -223,7 +223,7 @@ def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> results = evaluate_conventions(np.array([[.1, .2, .3]]), query, gallery,
     ...                                ["matlab", "torchreid"])
-    >>> {name: round(result.mean_ap, 4) for name, result in results.items()}
+    >>> {name: round(result.mAP, 4) for name, result in results.items()}
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
     check_labels(query, gallery, surplus)

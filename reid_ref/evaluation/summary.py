@@ -43,7 +43,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     elif convention.unmatched != "nan":
         ap, inp = ap[n_good > 0], inp[n_good > 0]
     return Result(
-        mean_ap=mean(ap), cmc=curves.curve(ranks, convention, there), mean_inp=mean(inp),
+        mAP=mean(ap), cmc=curves.curve(ranks, convention, there), mINP=mean(inp),
         per_query=per_query,
         counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
         counted=len(ap), signature=_signature(convention, made_of, query, gallery))

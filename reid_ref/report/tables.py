@@ -5,7 +5,6 @@ import csv
 import io
 import math
 import textwrap
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,8 @@ import numpy as np
 from reid_ref.arrays import Doubles
 from reid_ref.labels import Labels
 from reid_ref.result import Counts, Result
+from reid_ref.result import json_number as json_number
+from reid_ref.result import json_numbers as json_numbers  # noqa: F401  commands take it here
 
 if TYPE_CHECKING:
     from reid_ref.analysis.tie_bounds import TieBounds
@@ -205,24 +206,7 @@ def as_json(result: Result) -> dict[str, Any]:
     Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, counted (queries in the mean),
     signature.
     """
-    return {
-        "mAP": json_number(result.mean_ap),
-        "mINP": json_number(result.mean_inp),
-        "cmc": json_numbers(result.cmc),
-        "counts": asdict(result.counts),
-        "counted": result.counted,
-        "signature": result.signature,
-    }
-
-
-def json_numbers(values: Doubles) -> list[float | None]:
-    """Return a list of doubles, None for NaN."""
-    return [json_number(value) for value in values.tolist()]
-
-
-def json_number(value: float) -> float | None:
-    """Return `value`, or None for NaN."""
-    return None if math.isnan(value) else value
+    return result.to_dict()
 
 
 def per_query_csv(result: Result, query: Labels) -> str:

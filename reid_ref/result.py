@@ -5,15 +5,19 @@ import math
 import numbers
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref import metrics
 from reid_ref._version import __version__
 from reid_ref.arrays import Doubles, InputError, Integers, read_only
+from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
+from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
+from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 FATES = {
@@ -120,6 +124,70 @@ class Counts:
     fate: dict[str, int]
 
 
+def cut_off(ranks: GoodRanks, convention: Convention) -> GoodRanks:
+    """Return what the convention looks at, and the good images that its recall divides by."""
+    n_good = ranks.n_good
+    if convention.top_k is not None:
+        ranks = truncate(ranks, convention.top_k)
+    if convention.recall == "found":
+        # A query whose good images are all behind the cut has AP 0, not none.
+        ranks = replace(ranks, n_good=np.where(ranks.found > 0, ranks.found, n_good))
+    return ranks
+
+
+def average_precision(ranks: GoodRanks, convention: Convention) -> Doubles:
+    """Return AP of each query by the convention's rule, in its arithmetic."""
+    rules = (FLOAT32_RULES if convention.arithmetic == "float32" else
+             GROUPED_RULES if convention.ties == "grouped" else AP_RULES)
+    return rules[convention.ap](ranks)
+
+
+def counted_values(values: Doubles, n_good: Integers, convention: Convention) -> Doubles:
+    """Return the values that are in the convention's means over queries."""
+    if convention.unmatched == "zero":
+        return np.nan_to_num(values, nan=0.0)
+    return values if convention.unmatched == "nan" else values[n_good > 0]
+
+
+def mean_of(values: Doubles, convention: Convention) -> float:
+    """Return the mean in the convention's arithmetic, one value added after another."""
+    if convention.arithmetic == "float32":
+        return metrics.mean_in_float32(values)
+    return metrics.mean_in_order(values)
+
+
+def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
+           absent: Any) -> npt.NDArray[Any]:
+    """Return one value a query, where `values` are of the loaded ones."""
+    if there.all():
+        return values
+    dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
+    every = np.full(len(there), absent, dtype=dtype or values.dtype)
+    every[there] = values
+    return every
+
+
+@dataclass(frozen=True)
+class AtK:
+    """Numbers of the first k kept images; see `Result.at`.
+
+    Parameters
+    ----------
+    k : int
+    accuracy, precision, recall, mAP : float
+        Means over the queries that count, in [0, 1].
+    per_query : dict of str to float64 arrays, shape (n,)
+        By "accuracy", "precision", "recall" and "ap"; NaN where a query has none.
+    """
+
+    k: int
+    accuracy: float
+    precision: float
+    recall: float
+    mAP: float
+    per_query: dict[str, Doubles] = field(repr=False)
+
+
 @dataclass(frozen=True)
 class Result:
     """The numbers of one evaluation, with all that is needed to believe them.
@@ -140,12 +208,20 @@ class Result:
         the others.
     signature : str
         Everything that could change the numbers, the version last.
+    ranks : GoodRanks
+        Where each query's good images stand among the images that it keeps, to the end of the
+        list and in the convention's order of equal distances: ``ranks.rank`` holds the ranks,
+        query after query, ``ranks.found`` how many of them each query has.
+    convention : Convention
+        What was evaluated.
 
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> result = reid_ref.evaluate_distances(
     ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    >>> result.ranks.rank, result.ranks.image
+    (array([2, 3]), array([0, 2]))
     >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)
     (0.4167, 0.0, 0.6667)
     >>> result.signature.split("|")[0]
@@ -164,9 +240,12 @@ class Result:
     counts: Counts
     counted: int
     signature: str
+    ranks: GoodRanks = field(repr=False, compare=False)
+    convention: Convention = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
+        object.__setattr__(self, "ranks", locked(self.ranks))
 
     @property
     def mean_ap(self) -> float:
@@ -213,6 +292,113 @@ class Result:
             raise InputError(f"k: expected a whole number from 1 to {len(self.cmc)}, the length "
                              f"of this CMC curve, got {k!r}")
         return float(self.cmc[k - 1])
+
+    def at(self, k: int) -> AtK:
+        """Return accuracy, precision, recall and AP at k: of the first k images that are kept.
+
+        A convention that looks at fewer than k images (its `top_k`) ends the list there.
+
+        accuracy at k
+            1 where a match stands at rank k or before, else 0. Its mean is Rank-k where the CMC
+            curve is that of the first match, over the same queries. (success_k in trec_eval)
+        precision at k
+            Good images among the first k, over k, also where fewer than k are kept. (P_k)
+        recall at k
+            Good images among the first k, over all that exist. (recall_k)
+        AP at k
+            The convention's rule of AP on the list cut after k images. Recall is over all good
+            images that exist, or those in the cut list where the convention's `recall` is
+            "found". (map_cut_k, where the rule is "step".) Equal distances that the convention
+            takes as one group are cut where gallery order cuts them.
+
+        Of a query without a good image accuracy and precision are 0, recall is NaN, and AP is
+        what the rule returns: NaN, or 0 where it keeps no image. All four are NaN where the
+        query is not loaded. Means are over the queries that are in the mean of mAP; where those
+        without a good image count as 0 there, their recall does here.
+
+        Parameters
+        ----------
+        k : int
+            From 1; may be beyond the gallery.
+
+        Returns
+        -------
+        AtK
+            The four means (`mAP` is that of AP at k), and `per_query`.
+
+        Raises
+        ------
+        InputError
+            `k` is not a whole number from 1.
+
+        Notes
+        -----
+        Sources: usnistgov/trec_eval f425365, m_success.c, m_P.c, m_recall.c, m_map_cut.c;
+        zjykzj/SimpleIR 9bc420d, simpleir/metric/impl (accuracy, precision, recall).
+
+        Examples
+        --------
+        Good images at ranks 2 and 3. AP at 2 by the trapezoid: 1/2 * (0 + 1/2)/2.
+
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> result.at(2)
+        AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
+        """
+        if not isinstance(k, numbers.Integral) or k is True or k < 1:
+            raise InputError(f"k: expected a whole number from 1, got {k!r}")
+        k = int(k)
+        there = self.per_query.fate != "not loaded"
+        ranks = of_queries(self.ranks, there)
+        cut = truncate(ranks, min(k, self.convention.top_k or k))
+        within = replace(cut, tied=np.minimum(cut.tied, k - cut.nearer))
+        found = {
+            "accuracy": metrics.accuracy_at(cut, k),
+            "precision": metrics.precision_at(cut, k),
+            "recall": metrics.recall_at(cut, k),
+            "ap": average_precision(cut_off(within, self.convention), self.convention)}
+        means = [mean_of(counted_values(values, ranks.n_good, self.convention), self.convention)
+                 for values in found.values()]
+        return AtK(k, *means, per_query={
+            name: read_only(spread(values, there, np.nan)) for name, values in found.items()})
+
+    def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
+        """Return the precision-recall curve of one query, over the images that it keeps.
+
+        Parameters
+        ----------
+        query : int
+            Which query, from 0.
+
+        Returns
+        -------
+        precision, recall : float64, shape (n_kept,)
+            Entry k - 1 is precision at k and recall at k, as `at` defines them. Shorter where
+            the convention cuts the list (`top_k`); empty where no image is kept.
+
+        Raises
+        ------
+        InputError
+            No such query.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> precision, recall = result.precision_recall(0)
+        >>> precision.round(2), recall
+        (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
+        """
+        n = len(self.per_query.fate)
+        if not isinstance(query, numbers.Integral) or not 0 <= query < n:
+            raise InputError(f"query: expected a whole number from 0 to {n - 1}, got {query!r}")
+        ranks = of_queries(self.ranks, np.arange(n) == query)
+        length = int(ranks.n_kept[0])
+        precision, recall = metrics.precision_recall_curve(
+            ranks, min(length, self.convention.top_k or length))
+        return precision[0], recall[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.

@@ -122,11 +122,6 @@ def test_recall_of_nothing_is_nan():
     np.testing.assert_array_equal(metrics.recall_at(from_lists([[]], n_kept=4), 2), [np.nan])
 
 
-def test_negative_penalty_is_one_less_inp():
-    ranks = from_lists([[1, 2, 10], [1, 4, 5], []])
-    np.testing.assert_allclose(metrics.negative_penalty(ranks), [0.7, 0.4, np.nan])
-
-
 def test_all_shots_by_hand():
     # Hits at 1 and 3 of three, and at 2: places among the wrong ones 0, 1 and 1.
     ranks = from_lists([[1, 3], [2]])

@@ -81,3 +81,115 @@ def test_a_frame_without_pandas(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="to_frame: needs pandas .*; pip install pandas, or"):
         result.to_frame()
+
+
+# ---------------------------------------------------------------- ranks, at, precision_recall
+# Query 0 keeps, in order, wrong, good, good, wrong, good: ranks 2, 3, 5; image 3 is junk.
+# Query 1 has no image. Query 2 is labelled -1: its image 3 is good and junk at once, so it has
+# no rank, and yet raises the CMC curve, at rank 2.
+FRUIT = np.array([[.3, .1, .2, .15, .5, .4]] * 3)
+THREE = Labels([7, 9, -1], [1, 1, 1])
+SIX = Labels([7, 8, 7, -1, 7, 8], [2, 2, 3, 2, 2, 2])
+
+
+def fruit(convention="matlab", distances=FRUIT):
+    with pytest.warns(UserWarning, match="have no good image"):
+        return reid_ref.evaluate_distances(distances, THREE, SIX, convention=convention)
+
+
+def test_ranks_of_the_good_images():
+    ranks = fruit().ranks
+    assert ranks.rank.tolist() == [2, 3, 5] and ranks.image.tolist() == [2, 0, 4]
+    assert (ranks.found.tolist(), ranks.n_good.tolist()) == ([3, 0, 0], [3, 0, 1])
+    assert (ranks.n_kept.tolist(), ranks.n_junk.tolist()) == ([5, 5, 5], [1, 1, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        ranks.rank[0] = 1
+
+
+def test_ranks_of_queries_that_are_not_loaded():
+    result = fruit("torchreid")
+    assert (result.ranks.found.tolist(), result.ranks.n_kept.tolist()) == ([3, 0, 0], [5, 5, 0])
+    assert result.per_query.fate.tolist() == ["fine", "identity absent", "not loaded"]
+
+
+def test_at_k_under_the_default():
+    two, third = 2 / 3 - 1 / 3, 1 / 3
+    ap = third * ((0 + 1 / 2) / 2) + two * ((1 / 2 + 2 / 3) / 2)
+    at = fruit().at(4)
+    assert at.k == 4
+    np.testing.assert_array_equal(at.per_query["accuracy"], [1, 0, 1])
+    np.testing.assert_array_equal(at.per_query["precision"], [2 / 4, 0, 0])
+    np.testing.assert_array_equal(at.per_query["recall"], [2 / 3, np.nan, 0])
+    np.testing.assert_array_equal(at.per_query["ap"], [ap, np.nan, 0])
+    assert (at.accuracy, at.precision, at.recall, at.mAP) == (
+        2 / 3, .5 / 3, (2 / 3) / 3, ap / 3)
+    assert not at.per_query["ap"].flags.writeable
+
+
+@pytest.mark.parametrize(("k", "accuracy", "precision", "recall", "ap"), [
+    (1, 0, 0, 0, 0), (2, 1, 1 / 2, 1 / 3, 1 / 2 / 3), (3, 1, 2 / 3, 2 / 3, (1 / 2 + 2 / 3) / 3),
+    (5, 1, 3 / 5, 1, (1 / 2 + 2 / 3 + 3 / 5) / 3),
+    (50, 1, 3 / 50, 1, (1 / 2 + 2 / 3 + 3 / 5) / 3)])
+def test_at_k_under_the_step_rule_without_unmatched_queries(k, accuracy, precision, recall, ap):
+    at = fruit("torchreid").at(k)  # queries 1 (no match) and 2 (not loaded) do not count
+    assert (at.accuracy, at.precision, at.recall, at.mAP) == (accuracy, precision, recall, ap)
+    for name in ("accuracy", "precision", "recall", "ap"):
+        assert np.isnan(at.per_query[name][2])
+
+
+def test_at_k_where_unmatched_queries_are_nan():
+    at = fruit("mars").at(2)
+    assert at.accuracy == 2 / 3 and np.isnan(at.recall) and np.isnan(at.mAP)
+
+
+def test_recall_of_what_the_cut_list_holds():
+    # simpleir: label -1 is kept, at rank 2 of query 0: wrong, wrong, good, good.
+    result = fruit(reid_ref.CONVENTIONS["simpleir"])
+    at = result.at(3)
+    assert (at.per_query["ap"][0], at.per_query["recall"][0]) == (1 / 3, 1 / 3)
+    assert at.per_query["ap"][2] == 1 / 2  # labelled -1, and image 3 its match at rank 2
+    # One good image of the first 3: AP divides by it, not by the three that exist.
+    assert result.at(4).per_query["ap"][0] == (1 / 3 + 2 / 4) / 2
+
+
+def test_a_convention_that_cuts_ends_the_list_there():
+    result = fruit(reid_ref.CONVENTIONS["torchreid"].replace(name="cut", top_k=2))
+    at = result.at(4)
+    assert (at.recall, at.precision) == (1 / 3, 1 / 4)
+    assert result.at(2).mAP == at.mAP == 1 / 2 / 3 == result.mAP
+    assert len(result.precision_recall(0)[0]) == 2
+    assert result.ranks.rank.tolist() == [2, 3, 5]  # to the end, all the same
+
+
+def test_a_cut_through_equal_distances():
+    # Images 0 to 2 are equal, in gallery order good, wrong, good; then wrong, good. Cut after 2
+    # the group holds two images, one of them good: precision 1/2, recall 1/3.
+    distances = np.array([[.1, .1, .1, .9, .5, .4]] * 3)
+    at = fruit("open-reid", distances).at(2)
+    assert at.mAP == 1 / 3 * (1 / 2)
+    assert fruit("open-reid", distances).at(3).mAP == 2 / 3 * (2 / 3)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None, "5"])
+def test_no_such_k(k):
+    with pytest.raises(InputError, match="k: expected a whole number from 1, got"):
+        fruit().at(k)
+
+
+def test_the_curve_of_one_query():
+    precision, recall = fruit().precision_recall(0)
+    np.testing.assert_array_equal(precision, [0, 1 / 2, 2 / 3, 2 / 4, 3 / 5])
+    np.testing.assert_array_equal(recall, [0, 1 / 3, 2 / 3, 2 / 3, 1])
+    precision, recall = fruit().precision_recall(np.int64(1))
+    assert precision.tolist() == [0] * 5 and np.isnan(recall).all() and len(recall) == 5
+
+
+def test_the_curve_of_a_query_that_keeps_nothing():
+    precision, recall = fruit("torchreid").precision_recall(2)
+    assert precision.shape == recall.shape == (0,)
+
+
+@pytest.mark.parametrize("query", [-1, 3, 0.5, None])
+def test_no_such_query(query):
+    with pytest.raises(InputError, match="query: expected a whole number from 0 to 2, got"):
+        fruit().precision_recall(query)

@@ -18,9 +18,10 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import Convention
-from reid_ref.evaluation.summary import as_asked, cut_off
+from reid_ref.evaluation.summary import as_asked
 from reid_ref.metrics import AP_RULES
 from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.result import cut_off
 
 #: Rules of which the expectation is known.
 RULES = ("trapezoid", "step")

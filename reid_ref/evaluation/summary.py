@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +11,11 @@ from reid_ref.arrays import Integers
 from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.evaluation.curves import Curves
 from reid_ref.labels import JUNK, Labels, count_distractors
-from reid_ref.metrics import AP_RULES, FLOAT32_RULES, GROUPED_RULES
 from reid_ref.ranking.good_ranks import (
-    GoodRanks, forget_junk_matches, of_queries, reverse_ties, truncate)
-from reid_ref.result import FATES, Counts, PerQuery, Result, signature
+    GoodRanks, forget_junk_matches, of_queries, reverse_ties, spread_queries)
+from reid_ref.result import (
+    FATES, Counts, PerQuery, Result, average_precision, counted_values, cut_off, mean_of,
+    signature, spread)
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
@@ -26,27 +26,22 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     every = replace(ranks, n_junk=ranks.n_junk - n_absent)
     loaded = as_asked(of_queries(every, there), convention)
     ranks = cut_off(loaded, convention)
-    rules = (FLOAT32_RULES if convention.arithmetic == "float32" else
-             GROUPED_RULES if convention.ties == "grouped" else AP_RULES)
-    ap, inp = rules[convention.ap](ranks), metrics.inverse_negative_penalty(ranks)
+    ap, inp = average_precision(ranks, convention), metrics.inverse_negative_penalty(ranks)
     n_good = loaded.n_good
     per_query = PerQuery(
-        ap=_spread(ap, there, np.nan), inp=_spread(inp, there, np.nan),
-        first_match=_spread(ranks.first_match, there, 0), n_good=_spread(n_good, there, 0),
-        n_junk=_spread(ranks.n_junk, there, 0),
-        fate=_spread(_fates(loaded, query.identity[there], gallery, convention), there,
-                     "not loaded"))
-    mean = (metrics.mean_in_float32 if convention.arithmetic == "float32"
-            else metrics.mean_in_order)
-    if convention.unmatched == "zero":
-        ap, inp = (np.nan_to_num(values, nan=0.0) for values in (ap, inp))
-    elif convention.unmatched != "nan":
-        ap, inp = ap[n_good > 0], inp[n_good > 0]
+        ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
+        first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
+        n_junk=spread(ranks.n_junk, there, 0),
+        fate=spread(_fates(loaded, query.identity[there], gallery, convention), there,
+                    "not loaded"))
+    ap, inp = (counted_values(values, n_good, convention) for values in (ap, inp))
     return Result(
-        mAP=mean(ap), cmc=curves.curve(ranks, convention, there), mINP=mean(inp),
+        mAP=mean_of(ap, convention), cmc=curves.curve(ranks, convention, there),
+        mINP=mean_of(inp, convention),
         per_query=per_query,
         counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
-        counted=len(ap), signature=_signature(convention, made_of, query, gallery))
+        counted=len(ap), signature=_signature(convention, made_of, query, gallery),
+        ranks=spread_queries(loaded, there), convention=convention)
 
 
 def as_asked(ranks: GoodRanks, convention: Convention) -> GoodRanks:
@@ -56,28 +51,6 @@ def as_asked(ranks: GoodRanks, convention: Convention) -> GoodRanks:
     if convention.junk_match == "never":
         ranks = forget_junk_matches(ranks)
     return ranks
-
-
-def cut_off(ranks: GoodRanks, convention: Convention) -> GoodRanks:
-    """Return what the convention looks at, and the good images that its recall divides by."""
-    n_good = ranks.n_good
-    if convention.top_k is not None:
-        ranks = truncate(ranks, convention.top_k)
-    if convention.recall == "found":
-        # A query whose good images are all behind the cut has AP 0, not none.
-        ranks = replace(ranks, n_good=np.where(ranks.found > 0, ranks.found, n_good))
-    return ranks
-
-
-def _spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
-            absent: Any) -> npt.NDArray[Any]:
-    """Return one value a query, where `values` are of the loaded ones."""
-    if there.all():
-        return values
-    dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
-    spread = np.full(len(there), absent, dtype=dtype or values.dtype)
-    spread[there] = values
-    return spread
 
 
 def _tied_queries(ranks: GoodRanks) -> int:

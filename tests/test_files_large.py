@@ -193,7 +193,7 @@ def test_only_what_was_read_is_known_to_be_finite(tmp_path, write):
 # ---- it is not read ---------------------------------------------------------------------
 
 _READ_AND_TELL_MEMORY = """
-import resource, sys, h5py, reid_ref.files, reid_ref.evaluate
+import resource, sys, h5py, reid_ref.files, reid_ref.evaluation.functions
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 result = reid_ref.files.read_result(sys.argv[1])
 features = result.gallery_features

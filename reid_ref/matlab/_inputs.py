@@ -18,6 +18,9 @@ def as_matrix(value: Any, name: str) -> npt.NDArray[Any]:
     try:
         return np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
+        if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
+            raise ValueError(f"{name}: expected an array, got rows of different length; every row "
+                             "needs the same number of entries") from None
         reason = str(error).partition("\n")[0].rstrip(".")
         raise ValueError(f"{name}: expected an array, got a {type(value).__name__} that numpy "
                          f"cannot read ({reason}); pass a numpy array") from None

@@ -98,6 +98,7 @@ def average_precision_grouped_trapezoid(ranks: GoodRanks) -> Doubles:
     --------
     Two good images tied with two wrong ones, nothing nearer: 2/2 * (1 + 2/4) / 2.
 
+    >>> from dataclasses import replace
     >>> from reid_ref.ranking.good_ranks import from_lists
     >>> tied = from_lists([[1, 2]], n_kept=4)
     >>> tied = replace(tied, nearer=np.zeros(2, int), tied=np.full(2, 4))
@@ -120,6 +121,7 @@ def average_precision_grouped_step(ranks: GoodRanks) -> Doubles:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from reid_ref.ranking.good_ranks import from_lists
     >>> tied = from_lists([[1, 2]], n_kept=4)
     >>> tied = replace(tied, nearer=np.zeros(2, int), tied=np.full(2, 4))

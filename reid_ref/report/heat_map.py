@@ -50,6 +50,7 @@ def heat_map(pairs: CameraPairs, path: str | Path) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from reid_ref import Labels, camera_pairs
     >>> pairs = camera_pairs([[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     heat_map(pairs, Path(folder) / "pairs.png")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.batches import Evaluator
     from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.evaluation.functions import (
-        evaluate, evaluate_conventions, evaluate_distances, evaluate_features, evaluate_with_index)
+        evaluate, evaluate_distances, evaluate_ranked_list)
     from reid_ref.files import trec
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.protocols import oxford
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "__version__", "camera_pairs", "evaluate",
-    "evaluate_conventions", "evaluate_distances", "evaluate_features", "evaluate_reranked",
-    "evaluate_with_index", "pool_queries", "rerank", "rerank_blocks",
+    "evaluate_distances", "evaluate_ranked_list", "evaluate_reranked", "pool_queries", "rerank",
+    "rerank_blocks",
 ]
 
 #: The module of each public name.
@@ -37,9 +37,9 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "__version__": "_version", "camera_pairs": "evaluation.camera_pairs",
-    "evaluate": "evaluation.functions", "evaluate_conventions": "evaluation.functions",
-    "evaluate_distances": "evaluation.functions", "evaluate_features": "evaluation.functions",
-    "evaluate_reranked": "reranking.k_reciprocal", "evaluate_with_index": "evaluation.functions",
+    "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
+    "evaluate_ranked_list": "evaluation.functions",
+    "evaluate_reranked": "reranking.k_reciprocal",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
 }

@@ -88,7 +88,7 @@ def test_sums_run_in_order():
     "name", sorted(set(hand_cases.AP) - {"the walk ends when as many are seen as exist"}))
 def test_a_ranked_list_of_indices_against_the_hand_cases(name):
     good, junk, index, ap, cmc = hand_cases.AP[name]
-    answer = reid_ref.evaluate_with_index(index, good, junk)
+    answer = reid_ref.evaluate_ranked_list(index, good, junk)
     np.testing.assert_allclose(answer[0], float(ap), rtol=1e-15)
     np.testing.assert_array_equal(answer[1], cmc)
 
@@ -131,4 +131,4 @@ def test_all_shots_by_hand():
 
 def test_unknown_ap_rule():
     with pytest.raises(reid_ref.InputError, match="ap: unknown 'steps'; known: .*mean 'st"):
-        reid_ref.evaluate_with_index([1], [1], ap="steps")
+        reid_ref.evaluate_ranked_list([1], [1], ap="steps")

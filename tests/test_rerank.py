@@ -270,10 +270,11 @@ def test_evaluated_and_signed_in_one_call(variant):
             np.ones(len(gallery), bool))
     labels = Labels(gallery.identity[kept], gallery.camera[kept])
     for name in ("matlab", "torchreid"):
-        result = evaluate_reranked(*features, query, gallery, 7, 3, .5, variant,
-                                   convention=name)
+        result = evaluate_reranked(*features, query, gallery, k1=7, k2=3, lambda_=.5,
+                                   variant=variant, convention=name)
         expected = evaluate_distances(
-            rerank(features[0], features[1][kept], 7, 3, .5, variant), query, labels, name)
+            rerank(features[0], features[1][kept], 7, 3, .5, variant), query, labels,
+            convention=name)
         assert result.mean_ap == expected.mean_ap
         np.testing.assert_array_equal(result.cmc, expected.cmc)
         n_query, n_gallery = (CONVENTIONS[name].loaded(one.identity).sum()

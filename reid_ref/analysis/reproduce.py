@@ -196,15 +196,15 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
 
 def _results(data: ResultFile, names: list[Convention],
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
-    from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
+    from reid_ref.evaluation.engine import results_of_distances, results_of_features
 
     labels = data.query, data.gallery
     if data.distances is not None:
-        yield "distances", evaluate_conventions(
+        yield "distances", results_of_distances(
             data.distances, *labels, names, progress=progress)
         return
     for ranking, (metric, normalize) in RANKINGS.items():
-        yield ranking, evaluate_features(
+        yield ranking, results_of_features(
             data.query_features, data.gallery_features, *labels, names, metric, normalize,
             progress=progress)
 

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
+from reid_ref.conventions import (
+    CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention, find_conventions)
 from reid_ref.crosscheck.foreign import Answer, Arrays
-from reid_ref.evaluation.functions import evaluate_conventions
+from reid_ref.evaluation.engine import results_of_distances
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
 
@@ -156,8 +157,8 @@ def _is(match: Match, expected: str | None) -> bool:
 def _match_all(answer: Answer, arrays: Arrays, conventions: Iterable[Convention]) -> list[Match]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
-        results = evaluate_conventions(
-            arrays.distances, arrays.query, arrays.gallery, conventions)
+        results = results_of_distances(
+            arrays.distances, arrays.query, arrays.gallery, find_conventions(conventions))
     return [match(answer, result, name) for name, result in results.items()]
 
 

@@ -164,8 +164,8 @@ class Evaluator:
             raise InputError(
                 "evaluator: expected images, got none; call update() before compute()")
         (query_features, query), (gallery_features, gallery) = map(self._side, SIDES)
-        return evaluate(query_features, gallery_features, query, gallery, self.metric,
-                        self.normalize, self.convention, **options)
+        return evaluate(query_features, gallery_features, query, gallery, metric=self.metric,
+                        normalize=self.normalize, convention=self.convention, **options)
 
     def reset(self) -> None:
         """Forget all images; the settings stay."""

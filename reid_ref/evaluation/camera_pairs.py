@@ -47,7 +47,8 @@ from reid_ref.arrays import (
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import features_made_of, rank_features, row_blocks
-from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
+from reid_ref.labels import (
+    Labels, check_distances, check_feature_shapes, check_labels, options_by_name)
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
 from reid_ref.result import signature
@@ -104,8 +105,9 @@ class CameraPairs:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
-def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "plain",
-                 *surplus: Any) -> CameraPairs:
+@options_by_name
+def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
+                 rule: str = "plain") -> CameraPairs:
     """Score every query on every camera, and every pair of cameras.
 
     Parameters
@@ -117,8 +119,6 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "pl
         With "script", cameras 1 to 6.
     rule : {"plain", "script"}
         As told at the top of this module.
-    *surplus
-        Refused: other evaluators take identities and cameras as four arrays.
 
     Returns
     -------
@@ -145,10 +145,10 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "pl
     >>> pairs.mean_ap, pairs.mean_rank1
     (0.625, 0.5)
     """
-    check_labels(query, gallery, surplus)
+    check_labels(query, gallery)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
-    return camera_pairs_blocks(row_blocks(distances), query, gallery, rule)
+    return camera_pairs_blocks(row_blocks(distances), query, gallery, rule=rule)
 
 
 def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,

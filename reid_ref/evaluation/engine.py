@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, check_real_distances, warn
+from reid_ref.arrays import InputError, check_choice, check_real_distances, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import Convention, find_conventions, loaded_images
-from reid_ref.distances import BLOCK_BYTES
-from reid_ref.evaluation.curves import Curves
+from reid_ref.distances import BLOCK_BYTES, METRICS
+from reid_ref.evaluation.curves import Curves, needs_rows
 from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_lists
+from reid_ref.labels import (
+    IndexLists, Labels, check_distances, check_feature_shapes, check_labels, check_lists)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
 from reid_ref.ranking.exact_distances import feature_parts
+from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles
@@ -49,6 +51,49 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.ND
     for start in range(0, distances.shape[0], step):
         # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
         yield np.ascontiguousarray(read_rows(distances, start, start + step, "distances"))
+
+
+def results_of_features(query_features: Any, gallery_features: Any, query: Labels,
+                        gallery: Labels, conventions: list[Convention],
+                        metric: str = "euclidean", normalize: bool = True, *,
+                        lists: IndexLists | None = None, max_memory: int | str | None = None,
+                        progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate features under several conventions, by their names; ranks are shared."""
+    check_labels(query, gallery)
+    check_choice(metric, "metric", METRICS)
+    memory = bytes_of(max_memory)
+    query_features, gallery_features = check_feature_shapes(
+        query_features, gallery_features, query, gallery)
+    _check_lists(conventions, lists, query, gallery)
+    if any(map(needs_rows, conventions)):
+        rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
+        ranked, curves = rank_blocks(rows, query, gallery, conventions, lists, progress,
+                                     of_features=True)
+    else:
+        ranks = rank_features(
+            query_features, gallery_features, query, gallery,
+            {one.not_ranked for one in conventions}, metric, normalize, lists=lists,
+            max_memory=memory, progress=progress)
+        ranked = {rank_key(one, of_features=True): ranks[one.not_ranked] for one in conventions}
+        curves = Curves([], query, gallery)
+    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    results = _summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
+                         gallery, made_of, curves, lists)
+    return dict(zip((one.name for one in conventions), results))
+
+
+def results_of_distances(distances: Any, query: Labels, gallery: Labels,
+                         conventions: list[Convention], *, lists: IndexLists | None = None,
+                         max_memory: int | str | None = None,
+                         progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate a distance matrix under several conventions, by their names; ranks are shared."""
+    check_labels(query, gallery)
+    memory = bytes_of(max_memory)
+    distances = check_distances(distances, query, gallery)
+    check_real_distances(distances)
+    made_of = {"distances": str(distances.dtype)}
+    return evaluate_blocks(row_blocks(distances, memory), query, gallery, conventions, made_of,
+                           lists, progress)
 
 
 def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,

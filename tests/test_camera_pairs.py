@@ -234,6 +234,20 @@ def test_blocks(rule, size):
     equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
 
 
+def test_memory_and_progress_change_no_number():
+    distances, query, gallery = market_like(3, n_query=12, n_gallery=40)
+    whole, told = camera_pairs(distances, query, gallery), []
+    parts = camera_pairs(distances, query, gallery, max_memory=5 * distances[0].nbytes,
+                         progress=told.append)
+    assert told == [5, 5, 2]
+    equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
+    features, told = (np.ones((12, 5)), np.ones((40, 5))), []
+    camera_pairs_features(*features, query, gallery, progress=told.append)
+    assert sum(told) == 12
+    with pytest.raises(InputError, match="max_memory: expected a size such as 512M"):
+        camera_pairs(distances, query, gallery, max_memory="much")
+
+
 LABELS = Labels([7], [1]), Labels([7, 8], [2, 7])
 
 

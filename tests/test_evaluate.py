@@ -266,7 +266,8 @@ def test_labels_as_four_arrays_are_told_how_to_be_wrapped(call):
 
 @pytest.mark.parametrize(("call", "inputs"), [
     (reid_ref.evaluate, FEATURES), (reid_ref.evaluate_distances, [DISTANCES]),
-    (reid_ref.camera_pairs, [DISTANCES])])
+    (reid_ref.camera_pairs, [DISTANCES]), (reid_ref.evaluate_reranked, FEATURES),
+    (reid_ref.distributed.evaluate, FEATURES)])
 def test_options_by_position(call, inputs):
     with pytest.raises(InputError, match="expected the options after query and gallery by name, "
                                          "got 2 more argument.* the first of type str; write"):

@@ -422,3 +422,19 @@ def test_distances_that_overflow():
     with pytest.raises(InputError, match="the distances overflow float32"):
         fast(features, 3, 4, 2, 0.3)
     assert np.isfinite(rerank(features[:3], features[3:], 4, 2)).all()
+
+
+def test_several_conventions_on_one_re_ranking():
+    _, query, gallery = cases.market_like(4)
+    rng = np.random.default_rng(4)
+    features = rng.standard_normal((12, 6)), rng.standard_normal((80, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results = evaluate_reranked(*features, query, gallery, convention=("mars", "torchreid"))
+        assert list(results) == ["mars", "torchreid"]
+        distances = rerank(*features)
+        for name, result in results.items():
+            expected = evaluate_distances(distances, query, gallery, convention=name)
+            np.testing.assert_array_equal(result.cmc, expected.cmc)
+            np.testing.assert_array_equal(result.mAP, expected.mAP)
+            assert result.signature.startswith(f"convention:{name}|")

@@ -77,8 +77,8 @@ def results_of_features(query_features: Any, gallery_features: Any, query: Label
         ranked = {rank_key(one, of_features=True): ranks[one.not_ranked] for one in conventions}
         curves = Curves([], query, gallery)
     made_of = features_made_of(query_features, gallery_features, metric, normalize)
-    results = _summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
-                         gallery, made_of, curves, lists)
+    results = summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
+                        gallery, made_of, curves, lists)
     return dict(zip((one.name for one in conventions), results))
 
 
@@ -135,8 +135,8 @@ def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: La
                   progress: Progress | None = None) -> list[Result]:
     """As `evaluate_blocks`, one result a convention, whatever their names."""
     ranked, curves = rank_blocks(blocks, query, gallery, conventions, lists, progress)
-    return _summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
-                      curves, lists)
+    return summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
+                     curves, lists)
 
 
 def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
@@ -173,7 +173,7 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
         with ThreadPoolExecutor(1) as pool:
             nan_here = pool.submit(_count_nan, block)
             ranks = _rank_block(block, rows, gallery, keys, own_lists,
-                                _in_queries(progress, len(block)))
+                                in_queries(progress, len(block)))
             n_nan += nan_here.result()
         for key in keys:
             parts[key].append(ranks[key])
@@ -239,7 +239,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                           bytes_of(max_memory))
     every = list(ignored)
     try:
-        source = in_parts(parts, len(query), _in_queries(progress, len(query)))
+        source = in_parts(parts, len(query), in_queries(progress, len(query)))
         return rank(source, query, gallery, every, lists)
     except TooFarOff:  # single precision is; double is not
         try:
@@ -282,9 +282,16 @@ def _check_lists(conventions: list[Convention], lists: IndexLists | None, query:
                 query, gallery)
 
 
-def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
-               query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
-               lists: IndexLists | None) -> list[Result]:
+def one_or_all(results: dict[str, Result], convention: Any) -> Result | dict[str, Result]:
+    """Return the result of a single convention by itself, those of a collection by name."""
+    if isinstance(convention, (str, Convention)):
+        return next(iter(results.values()))
+    return results
+
+
+def summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
+              query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
+              lists: IndexLists | None) -> list[Result]:
     listed = {} if lists is None else {"lists": lists.fingerprint()}
     results = [summarize(ranks_of(one), query, gallery, one,
                          {**made_of, **(listed if one.needs_lists else {})}, curves)
@@ -293,7 +300,7 @@ def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRan
     return results
 
 
-def _in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
+def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
     """Turn shares of the work into whole queries, whose sum is `n_query`."""
     if progress is None:
         return None

@@ -10,18 +10,12 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import check_choice, check_distinct
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import Progress, results_of_distances, results_of_features
+from reid_ref.evaluation.engine import (
+    Progress, one_or_all, results_of_distances, results_of_features)
 from reid_ref.labels import IndexLists, Labels, options_by_name
 from reid_ref.metrics import AP_RULES
 from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
-
-
-def _one_or_all(results: dict[str, Result], convention: Any) -> Result | dict[str, Result]:
-    """Return the result of a single convention by itself, those of a collection by name."""
-    if isinstance(convention, (str, Convention)):
-        return next(iter(results.values()))
-    return results
 
 
 @overload
@@ -105,7 +99,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     results = results_of_features(
         query_features, gallery_features, query, gallery, find_conventions(convention), metric,
         normalize, lists=lists, max_memory=max_memory, progress=progress)
-    return _one_or_all(results, convention)
+    return one_or_all(results, convention)
 
 
 @overload
@@ -176,7 +170,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     """
     results = results_of_distances(distances, query, gallery, find_conventions(convention),
                                    lists=lists, max_memory=max_memory, progress=progress)
-    return _one_or_all(results, convention)
+    return one_or_all(results, convention)
 
 
 def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),

@@ -19,7 +19,7 @@ import checks
 import made
 import peers
 import rerank
-from reid_ref import Labels, conventions, evaluate, evaluate_conventions, evaluate_distances
+from reid_ref import Labels, conventions, evaluate, evaluate_distances
 from stopwatch import Contestant, clock, own_process, seconds, take_turns
 
 Numbers = dict[str, Any]
@@ -78,7 +78,7 @@ def one_matrix(market: made.Market, difficulty: str, evaluators: dict[str, peers
 def against(evaluator: peers.Evaluator, convention: str, distances: Any, query: Labels,
             gallery: Labels, share: float = 1) -> Callable[[], float]:
     """Return the function that times an evaluator, scaled to all queries, and checks its mAP."""
-    expected = evaluate_distances(distances, query, gallery, convention).mean_ap
+    expected = evaluate_distances(distances, query, gallery, convention=convention).mean_ap
 
     def measure() -> float:
         answers: list[float] = []
@@ -200,8 +200,8 @@ def all_conventions(size: Size, folder: Path) -> Numbers:
     distances = made.distances(market, "middle")
     names = [name for name in conventions.CONVENTIONS if name not in conventions.NOT_IN_ALL]
     return {"conventions": len(names), "seconds": take_turns({
-        key: (size.repetitions, clock(lambda asked=asked: evaluate_conventions(
-            distances, market.query, market.gallery, asked)))
+        key: (size.repetitions, clock(lambda asked=asked: evaluate_distances(
+            distances, market.query, market.gallery, convention=asked)))
         for key, asked in (("one", ["matlab"]), ("all", names))})}
 
 

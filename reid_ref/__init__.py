@@ -6,9 +6,10 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import datasets, files, matlab, metric_learning
+    from reid_ref import crosscheck, datasets, files, matlab, metric_learning
     from reid_ref._version import __version__
     from reid_ref.analysis import published
+    from reid_ref.analysis.calls import explain, export, validate
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets.multi_query import pool_queries
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.batches import Evaluator
     from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.evaluation.functions import (
-        evaluate, evaluate_conventions, evaluate_distances, evaluate_features, evaluate_with_index)
+        evaluate, evaluate_distances, evaluate_ranked_list)
     from reid_ref.files import trec
+    from reid_ref.files.read import ResultFile, read
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.protocols import oxford
     from reid_ref.report import rows as formats
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
-    "InputError", "Labels", "PerQuery", "Result", "__version__", "camera_pairs", "evaluate",
-    "evaluate_conventions", "evaluate_distances", "evaluate_features", "evaluate_reranked",
-    "evaluate_with_index", "pool_queries", "rerank", "rerank_blocks",
+    "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
+    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_reranked", "explain",
+    "export", "pool_queries", "read", "rerank", "rerank_blocks", "validate",
 ]
 
 #: The module of each public name.
@@ -36,17 +38,20 @@ _MODULES = {
     "CONVENTIONS": "conventions", "CameraPairs": "evaluation.camera_pairs",
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
-    "Result": "result", "__version__": "_version", "camera_pairs": "evaluation.camera_pairs",
-    "evaluate": "evaluation.functions", "evaluate_conventions": "evaluation.functions",
-    "evaluate_distances": "evaluation.functions", "evaluate_features": "evaluation.functions",
-    "evaluate_reranked": "reranking.k_reciprocal", "evaluate_with_index": "evaluation.functions",
+    "Result": "result", "ResultFile": "files.read", "__version__": "_version",
+    "camera_pairs": "evaluation.camera_pairs",
+    "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
+    "evaluate_ranked_list": "evaluation.functions",
+    "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
+    "export": "analysis.calls", "read": "files.read", "validate": "analysis.calls",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "datasets": "datasets", "distributed": "evaluation.distributed", "files": "files",
-    "formats": "report.rows", "matlab": "matlab", "metric_learning": "metric_learning",
+    "crosscheck": "crosscheck", "datasets": "datasets",
+    "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
+    "matlab": "matlab", "metric_learning": "metric_learning",
     "oxford": "protocols.oxford", "published": "analysis.published", "trec": "files.trec",
 }
 

@@ -5,10 +5,12 @@ features, distances and lists against labels.
 """
 from __future__ import annotations
 
+import functools
+import inspect
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -126,16 +128,37 @@ def count_distractors(query: Labels, gallery: Labels) -> int:
     return int(np.count_nonzero(gallery.identity == DISTRACTOR))
 
 
-def check_labels(query: Labels, gallery: Labels, surplus: tuple[Any, ...] = ()) -> None:
-    """Check that both sides hold images.
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-    `surplus`: arguments beyond those that a function takes by position. Other evaluators take
-    four arrays in the place of query and gallery: that is said first.
+
+def options_by_name(function: Function) -> Function:
+    """Make a call with more arguments by position than query and gallery one clear error.
+
+    Other evaluators take four arrays in the place of query and gallery. Python itself would only
+    count arguments; here `check_labels` says how to wrap them.
+    """
+    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        surplus = arguments[allowed:]
+        if surplus:
+            check_labels(*arguments[allowed - 2:allowed])
+            raise InputError(f"expected the options after query and gallery by name, got "
+                             f"{len(surplus)} more argument(s) by position, the first of type "
+                             f"{type(surplus[0]).__name__}; write convention=..., lists=...")
+        return function(*arguments, **options)
+    return cast(Function, call)
+
+
+def check_labels(query: Labels, gallery: Labels) -> None:
+    """Check that both sides hold images.
 
     Raises
     ------
     InputError
-        Not `Labels`, or empty; anything in `surplus`.
+        Not `Labels`, or empty.
     """
     for name, labels in (("query", query), ("gallery", gallery)):
         if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
@@ -143,10 +166,6 @@ def check_labels(query: Labels, gallery: Labels, surplus: tuple[Any, ...] = ()) 
                 f"{name}: expected Labels(identity, camera), got {type(labels).__name__}; wrap "
                 "the four arrays: Labels(query_identity, query_camera), "
                 "Labels(gallery_identity, gallery_camera)")
-    if surplus:
-        raise InputError(f"expected the options after query and gallery by name, got "
-                         f"{len(surplus)} more argument(s) by position, the first of type "
-                         f"{type(surplus[0]).__name__}; write lists=..., max_memory=...")
     for name, labels in (("query", query), ("gallery", gallery)):
         if len(labels) == 0:
             raise InputError(f"{name}: expected at least one image, got none")

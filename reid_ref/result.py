@@ -1,15 +1,22 @@
 """What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
 from __future__ import annotations
 
+import math
+import numbers
+import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref import metrics
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, Integers, read_only
+from reid_ref.arrays import Doubles, InputError, Integers, read_only
+from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
+from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 FATES = {
@@ -116,18 +123,51 @@ class Counts:
     fate: dict[str, int]
 
 
+def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
+           absent: Any) -> npt.NDArray[Any]:
+    """Return one value a query, where `values` are of the loaded ones."""
+    if there.all():
+        return values
+    dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
+    every = np.full(len(there), absent, dtype=dtype or values.dtype)
+    every[there] = values
+    return every
+
+
+@dataclass(frozen=True)
+class AtK:
+    """Numbers of the first k kept images; see `Result.at`.
+
+    Parameters
+    ----------
+    k : int
+    accuracy, precision, recall, mAP : float
+        Means over the queries that count, in [0, 1].
+    per_query : dict of str to float64 arrays, shape (n,)
+        By "accuracy", "precision", "recall" and "ap"; NaN where a query has none.
+    """
+
+    k: int
+    accuracy: float
+    precision: float
+    recall: float
+    mAP: float
+    per_query: dict[str, Doubles] = field(repr=False)
+
+
 @dataclass(frozen=True)
 class Result:
     """The numbers of one evaluation, with all that is needed to believe them.
 
     Parameters
     ----------
-    mean_ap : float
-        mAP in [0, 1].
+    mAP : float
+        Mean average precision, in [0, 1]; `mean_ap` is another name for it.
     cmc : float64, shape (n_gallery,)
         Rank-k is ``cmc[k - 1]``, in [0, 1].
-    mean_inp : float
-        mINP in [0, 1]. A query without a good image counts as it does in mAP.
+    mINP : float
+        Mean inverse negative penalty, in [0, 1]; `mean_inp` is another name for it. A query
+        without a good image counts as it does in mAP.
     per_query : PerQuery
     counts : Counts
     counted : int
@@ -135,25 +175,261 @@ class Result:
         the others.
     signature : str
         Everything that could change the numbers, the version last.
+    ranks : GoodRanks
+        Where each query's good images stand among the images that it keeps, to the end of the
+        list and in the convention's order of equal distances: ``ranks.rank`` holds the ranks,
+        query after query, ``ranks.found`` how many of them each query has.
+    convention : Convention
+        What was evaluated.
 
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> result = reid_ref.evaluate_distances(
     ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
-    >>> round(result.mean_ap, 4), result.cmc, round(result.mean_inp, 4)
-    (0.4167, array([0., 1., 1.]), 0.6667)
+    >>> result.ranks.rank, result.ranks.image
+    (array([2, 3]), array([0, 2]))
+    >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)
+    (0.4167, 0.0, 0.6667)
     >>> result.signature.split("|")[0]
     'convention:matlab'
+    >>> print(result)  # doctest: +ELLIPSIS
+    percent:   Rank-1 0.00
+               mAP 41.67, mINP 66.67
+    queries:   1 of 1 counted
+    signature: convention:matlab | ap:trapezoid | unmatched:zero |...
     """
 
-    mean_ap: float
+    mAP: float
     cmc: Doubles
-    mean_inp: float
+    mINP: float
     per_query: PerQuery
     counts: Counts
     counted: int
     signature: str
+    ranks: GoodRanks = field(repr=False, compare=False)
+    convention: Convention = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
+        object.__setattr__(self, "ranks", locked(self.ranks))
+
+    @property
+    def mean_ap(self) -> float:
+        """Another name for `mAP`."""
+        return self.mAP
+
+    @property
+    def mean_inp(self) -> float:
+        """Another name for `mINP`."""
+        return self.mINP
+
+    def __str__(self) -> str:
+        """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
+        ranks = [(f"Rank-{k}", self.rank(k)) for k in (1, 5, 10, 20) if k <= len(self.cmc)]
+        means = [("mAP", self.mAP), ("mINP", self.mINP)]
+        # NaN is no percentage: "-", as in tables.
+        first, second = (", ".join(
+            f"{name} " + ("-" if math.isnan(value) else f"{100 * value:.2f}")
+            for name, value in values) for values in (ranks, means))
+        signature = textwrap.wrap(
+            self.signature.replace("|", " | "), 79, initial_indent="signature: ",
+            subsequent_indent=" " * 11, break_on_hyphens=False, break_long_words=False)
+        return "\n".join([f"percent:   {first}", f"           {second}",
+                          f"queries:   {self.counted:,} of {self.counts.query:,} counted",
+                          *signature])
+
+    def rank(self, k: int) -> float:
+        """Return Rank-k, the point k of the CMC curve, in [0, 1].
+
+        Raises
+        ------
+        InputError
+            `k` is not a whole number from 1 to the length of the curve.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> result.rank(1), result.rank(2)
+        (0.0, 1.0)
+        """
+        if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.cmc):
+            raise InputError(f"k: expected a whole number from 1 to {len(self.cmc)}, the length "
+                             f"of this CMC curve, got {k!r}")
+        return float(self.cmc[k - 1])
+
+    def at(self, k: int) -> AtK:
+        """Return accuracy, precision, recall and AP at k: of the first k images that are kept.
+
+        A convention that looks at fewer than k images (its `top_k`) ends the list there.
+
+        accuracy at k
+            1 where a match stands at rank k or before, else 0. Its mean is Rank-k where the CMC
+            curve is that of the first match, over the same queries. (success_k in trec_eval)
+        precision at k
+            Good images among the first k, over k, also where fewer than k are kept. (P_k)
+        recall at k
+            Good images among the first k, over all that exist. (recall_k)
+        AP at k
+            The convention's rule of AP on the list cut after k images. Recall is over all good
+            images that exist, or those in the cut list where the convention's `recall` is
+            "found". (map_cut_k, where the rule is "step".) Equal distances that the convention
+            takes as one group are cut where gallery order cuts them.
+
+        Of a query without a good image accuracy and precision are 0, recall is NaN, and AP is
+        what the rule returns: NaN, or 0 where it keeps no image. All four are NaN where the
+        query is not loaded. Means are over the queries that are in the mean of mAP; where those
+        without a good image count as 0 there, their recall does here.
+
+        Parameters
+        ----------
+        k : int
+            From 1; may be beyond the gallery.
+
+        Returns
+        -------
+        AtK
+            The four means (`mAP` is that of AP at k), and `per_query`.
+
+        Raises
+        ------
+        InputError
+            `k` is not a whole number from 1.
+
+        Notes
+        -----
+        Sources: usnistgov/trec_eval f425365, m_success.c, m_P.c, m_recall.c, m_map_cut.c;
+        zjykzj/SimpleIR 9bc420d, simpleir/metric/impl (accuracy, precision, recall).
+
+        Examples
+        --------
+        Good images at ranks 2 and 3. AP at 2 by the trapezoid: 1/2 * (0 + 1/2)/2.
+
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> result.at(2)
+        AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
+        """
+        if not isinstance(k, numbers.Integral) or k is True or k < 1:
+            raise InputError(f"k: expected a whole number from 1, got {k!r}")
+        k = int(k)
+        there = self.per_query.fate != "not loaded"
+        ranks = of_queries(self.ranks, there)
+        cut = truncate(ranks, min(k, self.convention.top_k or k))
+        within = replace(cut, tied=np.minimum(cut.tied, k - cut.nearer))
+        found = {
+            "accuracy": metrics.accuracy_at(cut, k),
+            "precision": metrics.precision_at(cut, k),
+            "recall": metrics.recall_at(cut, k),
+            "ap": self.convention.average_precision(self.convention.cut_off(within))}
+        means = [self.convention.mean(self.convention.counted(values, ranks.n_good))
+                 for values in found.values()]
+        return AtK(k, *means, per_query={
+            name: read_only(spread(values, there, np.nan)) for name, values in found.items()})
+
+    def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
+        """Return the precision-recall curve of one query, over the images that it keeps.
+
+        Parameters
+        ----------
+        query : int
+            Which query, from 0.
+
+        Returns
+        -------
+        precision, recall : float64, shape (n_kept,)
+            Entry k - 1 is precision at k and recall at k, as `at` defines them. Shorter where
+            the convention cuts the list (`top_k`); empty where no image is kept.
+
+        Raises
+        ------
+        InputError
+            No such query.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> precision, recall = result.precision_recall(0)
+        >>> precision.round(2), recall
+        (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
+        """
+        n = len(self.per_query.fate)
+        if not isinstance(query, numbers.Integral) or not 0 <= query < n:
+            raise InputError(f"query: expected a whole number from 0 to {n - 1}, got {query!r}")
+        ranks = of_queries(self.ranks, np.arange(n) == query)
+        length = int(ranks.n_kept[0])
+        precision, recall = metrics.precision_recall_curve(
+            ranks, min(length, self.convention.top_k or length))
+        return precision[0], recall[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
+
+        Returns
+        -------
+        dict
+            mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted, signature.
+
+        Examples
+        --------
+        >>> import json, reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+        >>> json.dumps(result.to_dict())[:56]
+        '{"mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0], "counts": {'
+        """
+        return {
+            "mAP": json_number(self.mAP),
+            "mINP": json_number(self.mINP),
+            "cmc": json_numbers(self.cmc),
+            "counts": asdict(self.counts),
+            "counted": self.counted,
+            "signature": self.signature,
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row a query, in the order of the queries.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: the fields of `PerQuery`, by their names. The index, `query`, counts from 0.
+
+        Raises
+        ------
+        InputError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+        >>> result.to_frame().loc[0, "ap"]  # doctest: +SKIP
+        1.0
+        """
+        try:
+            import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        except ImportError as error:
+            raise InputError(
+                f"to_frame: needs pandas ({error}); pip install pandas, or take the arrays of "
+                "result.per_query") from None
+        columns = {name: getattr(self.per_query, name).copy()
+                   for name in PerQuery.__dataclass_fields__}
+        return pandas.DataFrame(
+            columns, index=pandas.RangeIndex(self.counts.query, name="query"))
+
+
+def json_numbers(values: Doubles) -> list[float | None]:
+    """Return a list of doubles, None for NaN."""
+    return [json_number(value) for value in values.tolist()]
+
+
+def json_number(value: float) -> float | None:
+    """Return `value`, or None for NaN."""
+    return None if math.isnan(value) else value

@@ -97,7 +97,7 @@ def test_script_is_the_port():
     seen = set()
     for distances, query, gallery in problems():
         _, _, r1, ap = evaluation_mars(*as_arguments(distances, query, gallery))
-        equal(camera_pairs(distances, query, gallery, "script"), ap, r1,
+        equal(camera_pairs(distances, query, gallery, rule="script"), ap, r1,
               *draw_confusion_matrix(ap, r1, query.camera))
         seen |= set(r1.ravel())
     assert seen == {-2, -1, 0, 1}
@@ -119,7 +119,7 @@ def test_script_is_octave(octave):
         "end")
     answers = octave.run("pairs", [as_arguments(*case) for case in cases], nout=6)
     for case, (*answer, ap_mean, r1_mean) in zip(cases, answers, strict=True):
-        pairs = camera_pairs(*case, "script")
+        pairs = camera_pairs(*case, rule="script")
         equal(pairs, *answer)
         np.testing.assert_equal((pairs.mean_ap, pairs.mean_rank1),
                                 (ap_mean.item(), r1_mean.item()))
@@ -128,7 +128,7 @@ def test_script_is_octave(octave):
 
 def test_script_is_what_is_recorded():
     answers = json.loads(MARS.with_suffix(".json").read_text())
-    equal(camera_pairs(*mars(), "script"),
+    equal(camera_pairs(*mars(), rule="script"),
           *(np.array(answers[name], dtype=float)
             for name in ("ap_pairwise", "r1_pairwise", "ap_mat", "r1_mat")))
 
@@ -136,7 +136,7 @@ def test_script_is_what_is_recorded():
 def test_script_is_what_the_originals_answered():
     golden = loadmat(ROOT / "fixtures" / "goldens" / "mars.mat")
     pairs = camera_pairs(golden["dist"].T, Labels(golden["label_query"], golden["cam_query"]),
-                         Labels(golden["label_gallery"], golden["cam_gallery"]), "script")
+                         Labels(golden["label_gallery"], golden["cam_gallery"]), rule="script")
     np.testing.assert_array_equal(pairs.ap, golden["ap_pairwise"])
     np.testing.assert_array_equal(pairs.rank1, golden["r1_pairwise"])
 
@@ -153,7 +153,7 @@ def test_script_on_the_labels_of_mars():
     distances[gallery.identity == query.identity[:, np.newaxis]] //= 20
     _, _, r1, ap = evaluation_mars(*as_arguments(distances, query, gallery))
     assert len(np.unique(ap)) > 30
-    equal(camera_pairs(distances, query, gallery, "script"), ap, r1,
+    equal(camera_pairs(distances, query, gallery, rule="script"), ap, r1,
           *draw_confusion_matrix(ap, r1, query.camera))
 
 
@@ -207,7 +207,7 @@ def test_by_hand():
     np.testing.assert_array_equal(plain.ap_count, [[1, 1, 0], [0, 0, 0], [0, 0, 0]])
     assert plain.mean_ap == plain.ap[0, 1] and plain.mean_rank1 == 0
     # The junk image is taken for the query; the only own image is then one too many.
-    script = camera_pairs(distances, query, gallery, "script")
+    script = camera_pairs(distances, query, gallery, rule="script")
     behind_two = 1 / 2 * (0 + 1 / 3) / 2 + 1 / 2 * (1 / 3 + 2 / 4) / 2
     np.testing.assert_allclose(script.ap, [[0, behind_two, 0, 0, 0, 0]], atol=1e-15)
     np.testing.assert_array_equal(script.rank1, [[-1, 0, -2, -2, -2, -2]])
@@ -228,26 +228,40 @@ def test_means_over_queries_leave_out_what_has_no_score():
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_blocks(rule, size):
     distances, query, gallery = special(3, n_query=20, cameras=6)
-    whole = camera_pairs(distances, query, gallery, rule)
+    whole = camera_pairs(distances, query, gallery, rule=rule)
     blocks = (distances[k:k + size] for k in range(0, 20, size))
-    parts = camera_pairs_blocks(blocks, query, gallery, rule)
+    parts = camera_pairs_blocks(blocks, query, gallery, rule=rule)
     equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
+
+
+def test_memory_and_progress_change_no_number():
+    distances, query, gallery = market_like(3, n_query=12, n_gallery=40)
+    whole, told = camera_pairs(distances, query, gallery), []
+    parts = camera_pairs(distances, query, gallery, max_memory=5 * distances[0].nbytes,
+                         progress=told.append)
+    assert told == [5, 5, 2]
+    equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
+    features, told = (np.ones((12, 5)), np.ones((40, 5))), []
+    camera_pairs_features(*features, query, gallery, progress=told.append)
+    assert sum(told) == 12
+    with pytest.raises(InputError, match="max_memory: expected a size such as 512M"):
+        camera_pairs(distances, query, gallery, max_memory="much")
 
 
 LABELS = Labels([7], [1]), Labels([7, 8], [2, 7])
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (([[1, 2]], *LABELS, "script"), r"^gallery: expected cameras 1 to 6, .*got 7 at index 1"),
-    (([[1, 2]], Labels([7], [0]), LABELS[1], "script"), r"^query: expected .*got 0 at index 0"),
-    (([[1, 2]], *LABELS, "plane"), "^rule: unknown 'plane'.*Did you mean 'plain'"),
-    (([[1], [2]], *LABELS), "^distances: expected shape.*transpose would fit"),
-    (([[1, 2j]], *LABELS), "^distances: expected real numbers"),
-    (([[1, 2]], Labels([], []), LABELS[1]), "^query: expected at least one image"),
+@pytest.mark.parametrize(("arguments", "rule", "message"), [
+    (([[1, 2]], *LABELS), "script", r"^gallery: expected cameras 1 to 6, .*got 7 at index 1"),
+    (([[1, 2]], Labels([7], [0]), LABELS[1]), "script", r"^query: expected .*got 0 at index 0"),
+    (([[1, 2]], *LABELS), "plane", "^rule: unknown 'plane'.*Did you mean 'plain'"),
+    (([[1], [2]], *LABELS), "plain", "^distances: expected shape.*transpose would fit"),
+    (([[1, 2j]], *LABELS), "plain", "^distances: expected real numbers"),
+    (([[1, 2]], Labels([], []), LABELS[1]), "plain", "^query: expected at least one image"),
 ])
-def test_bad_input(arguments, message):
+def test_bad_input(arguments, rule, message):
     with pytest.raises(InputError, match=message):
-        camera_pairs(*arguments)
+        camera_pairs(*arguments, rule=rule)
 
 
 @pytest.mark.parametrize(("blocks", "message"), [
@@ -263,7 +277,8 @@ def test_blocks_of_other_queries(blocks, message):
 @pytest.mark.parametrize("rule", ["plain", "script"])
 def test_one_camera(rule):
     with pytest.warns(UserWarning, match="all images are on camera 2, so there is no pair"):
-        pairs = camera_pairs([[.1, .2, .3]], Labels([7], [2]), Labels([7, 7, 8], [2, 2, 2]), rule)
+        pairs = camera_pairs([[.1, .2, .3]], Labels([7], [2]), Labels([7, 7, 8], [2, 2, 2]),
+                             rule=rule)
     assert np.isnan(pairs.mean_ap) and np.isnan(pairs.mean_rank1)
     assert pairs.ap_matrix[pairs.cameras == 2, pairs.cameras == 2] == 1
 
@@ -333,7 +348,7 @@ def test_command(rule):
     done = command("mars_like.mat", "--rule", rule, cwd=MARS.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    pairs = camera_pairs(*mars(), rule)
+    pairs = camera_pairs(*mars(), rule=rule)
     lines = done.stdout.splitlines()
     for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
         start = next(k for k, line in enumerate(lines) if line.startswith(f"{name}, percent"))
@@ -350,13 +365,15 @@ def test_signature(rule):
     distances, query, gallery = in_the_gallery(1)
     version = f"queries:{len(query)}|gallery:{len(gallery)}|reid-ref:{reid_ref.__version__}"
     for dtype in ("float64", "float32"):
-        pairs = camera_pairs(distances.astype(dtype), query, gallery, rule)
+        pairs = camera_pairs(distances.astype(dtype), query, gallery, rule=rule)
         assert pairs.signature == f"rule:{rule}|distances:{dtype}|{version}"
     blocks = [distances[:3], distances[3:].astype(np.float32)]
-    assert camera_pairs_blocks(blocks, query, gallery, rule).signature == (
+    assert camera_pairs_blocks(blocks, query, gallery, rule=rule).signature == (
         f"rule:{rule}|distances:float32+float64|{version}")
     features = np.eye(len(query), 5), np.ones((len(gallery), 5), np.float32)
-    assert camera_pairs_features(*features, query, gallery, "dot", False, rule).signature == (
+    pairs = camera_pairs_features(*features, query, gallery, metric="dot", normalize=False,
+                                  rule=rule)
+    assert pairs.signature == (
         f"rule:{rule}|metric:dot|normalize:no|features:float64|{version}")
 
 
@@ -366,7 +383,7 @@ def test_features_are_ranked_by_exact_distances(rule):
     rng = np.random.default_rng(2)
     features = [rng.integers(-3, 4, (len(one), 6)).astype(np.float32) for one in (query, gallery)]
     exact = gallery_square(features[1]) - 2 * features[0] @ features[1].T
-    expected = camera_pairs(exact, query, gallery, rule)
+    expected = camera_pairs(exact, query, gallery, rule=rule)
     for memory in (None, "1K"):
         pairs = camera_pairs_features(*features, query, gallery, normalize=False, rule=rule,
                                       max_memory=memory)

@@ -12,7 +12,7 @@ from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NO_CHOICES, NOT_IN_ALL, Convention
 from reid_ref.conventions.records import (
     Also, Evaluator, Toolbox, conventions_of, functions_of, left_out_of)
-from reid_ref.evaluation.functions import evaluate_conventions, evaluate_distances
+from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.files import read_result
 from tests.shared import shared
 
@@ -175,7 +175,8 @@ def test_a_toolbox_is_one_entry():
     assert mine.source == "me/toolbox 1234567, rank.py"
     assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ("Mine too (a copy)",)
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])
-    results = evaluate_conventions(*problem, [mine, function.replace(name="bare", ignored=())])
+    results = evaluate_distances(
+        *problem, convention=[mine, function.replace(name="bare", ignored=())])
     assert results["mine"].mean_ap == (1 / 2 + 2 / 3) / 2
     assert results["mine"].cmc.tolist() == [0, 1]
     assert results["bare"].mean_ap == (1 / 3 + 2 / 4) / 2
@@ -226,7 +227,7 @@ def test_replace_makes_a_record_of_its_own():
 def test_unknown_name_lists_the_known_ones():
     labels = Labels([1, 1], [1, 2])
     with pytest.raises(InputError, match="convention.*torchried.*torchreid"):
-        evaluate_conventions(np.eye(2), labels, labels, ["matlab", "torchried"])
+        evaluate_distances(np.eye(2), labels, labels, convention=["matlab", "torchried"])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -238,12 +239,13 @@ def test_together_as_alone():
     distances = rng.integers(0, 9, (15, 60)) / 4
     asked = [record for record in CONVENTIONS.values() if "listed as junk" not in record.ignored]
     asked.append(CONVENTIONS["torchreid"].replace(ties="reversed"))
-    together = evaluate_conventions(distances, query, gallery, asked)
+    together = evaluate_distances(distances, query, gallery, convention=asked)
     assert list(together) == [record.name for record in asked]
     for record in asked:
-        alone = evaluate_conventions(distances, query, gallery, [record])[record.name]
-        blocks = evaluate_conventions(
-            distances, query, gallery, asked, max_memory=4 * distances[0].nbytes)[record.name]
+        alone = evaluate_distances(distances, query, gallery, convention=[record])[record.name]
+        blocks = evaluate_distances(
+            distances, query, gallery, convention=asked,
+            max_memory=4 * distances[0].nbytes)[record.name]
         for other in (alone, blocks):
             np.testing.assert_array_equal(other.mean_ap, together[record.name].mean_ap)
             np.testing.assert_array_equal(other.cmc, together[record.name].cmc)
@@ -258,8 +260,8 @@ def test_recall_of_a_list_that_is_cut(name, expected):
     """Good images at 1, 4 and 9; of a list of 5, recall is over the found or the existing."""
     gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
     record = CONVENTIONS[name].replace(name="cut", top_k=5)
-    result = evaluate_conventions(
-        np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, [record])["cut"]
+    result = evaluate_distances(
+        np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, convention=[record])["cut"]
     assert result.mean_ap == expected
 
 
@@ -268,7 +270,7 @@ def test_cuhk03_np():
     data = read_result(*(shared("real/cuhk03_np_100q") / f"{name}.txt" for name in (
         "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
     matlab = CONVENTIONS["matlab"]
-    results = evaluate_conventions(data.distances, data.query, data.gallery, [
+    results = evaluate_distances(data.distances, data.query, data.gallery, convention=[
         matlab, matlab.replace(name="sklearn", ap="sklearn-0.18"),
         matlab.replace(name="step", ap="step"), "open-reid-sklearn-0.18", "torchreid"])
     assert f"{results['matlab'].mean_ap:.15f}" == "0.640337161526478"

@@ -18,7 +18,7 @@ import pytest
 
 from reid_ref import Labels
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS
-from reid_ref.evaluation.functions import evaluate_conventions
+from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.files import read_result
 from reid_ref.labels import IndexLists
 from tests.installed import version_of
@@ -126,8 +126,9 @@ def ours(case, convention):
     same, own = q_pids[:, np.newaxis] == g_pids, q_camids[:, np.newaxis] == g_camids
     lists = IndexLists(good=[np.flatnonzero(row) for row in same & ~own],
                        junk=[np.flatnonzero(row) for row in same & own])
-    results = evaluate_conventions(
-        distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids), [convention], lists=lists)
+    results = evaluate_distances(
+        distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids), convention=[convention],
+        lists=lists)
     return next(iter(results.values()))
 
 
@@ -272,9 +273,9 @@ def test_draws_do_not_depend_on_what_else_is_asked_for():
     other = OTHER_CMC["cmc_cuhk03"]
     distances, q_pids, g_pids, q_camids, g_camids = read("market32")
     for block_size in (None, 7):
-        results = evaluate_conventions(
+        results = evaluate_distances(
             distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids),
-            [draws, other, "matlab"],
+            convention=[draws, other, "matlab"],
             max_memory=block_size and block_size * distances[0].nbytes)
         for one in (draws, other):
             np.testing.assert_array_equal(results[one.name].cmc, ours("market32", one).cmc)
@@ -297,8 +298,8 @@ def live(case):
 
 def evaluate_live(case, *conventions):
     distances, q_pids, g_pids, q_camids, g_camids = live(case)
-    results = evaluate_conventions(
-        distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids), conventions)
+    results = evaluate_distances(
+        distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids), convention=conventions)
     return list(results.values())
 
 

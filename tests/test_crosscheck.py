@@ -173,7 +173,7 @@ def test_our_own_evaluator_is_equal_to_the_last_bit():
 
 def test_a_mean_that_is_nan_by_convention_is_equal():
     def mars(distances, query, gallery):
-        return reid_ref.evaluate_distances(distances, query, gallery, "mars")
+        return reid_ref.evaluate_distances(distances, query, gallery, convention="mars")
     found = crosscheck(mars, *data())
     assert (found.verdict, found.follows, found.problems) == ("equal", "mars", ())
     assert as_json(found)["mAP"] is None
@@ -181,11 +181,13 @@ def test_a_mean_that_is_nan_by_convention_is_equal():
 
 def test_all_ap_and_all_inp_as_fast_reid_returns_them():
     distances, query, gallery = data(unmatched=False)
-    result = reid_ref.evaluate_distances(distances, query, gallery, "fast-reid-function")
+    result = reid_ref.evaluate_distances(
+        distances, query, gallery, convention="fast-reid-function")
 
     def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
         one = reid_ref.evaluate_distances(
-            distmat, Labels(q_pids, q_camids), Labels(g_pids, g_camids), "fast-reid-function")
+            distmat, Labels(q_pids, q_camids), Labels(g_pids, g_camids),
+            convention="fast-reid-function")
         return one.cmc[:max_rank], list(one.per_query.ap), list(one.per_query.inp)
     found = crosscheck(evaluator, distances, query, gallery)
     assert found.verdict == "equal" and "fast-reid-function" in (found.follows, *found.also)
@@ -217,7 +219,7 @@ def test_many_queries_are_screened_and_counted():
 def test_slow_conventions_are_tried_where_only_the_curve_differs():
     def ten_draws(distances, query, gallery):
         return reid_ref.evaluate_distances(
-            distances, query, gallery, "cuhk03-single-shot-draws")
+            distances, query, gallery, convention="cuhk03-single-shot-draws")
     found = crosscheck(ten_draws, *data())
     assert found.follows == "cuhk03-single-shot-draws"
     assert "cuhk03-single-shot" not in found.also

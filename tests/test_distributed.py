@@ -107,7 +107,7 @@ def test_chunks(where, chunks):
 def test_dtypes_and_metrics(dtype, metric, normalize):
     query_features, gallery_features, query, gallery = problem(2, dtype)
     check(query_features, da.from_array(gallery_features, chunks=(50, -1)), query, gallery,
-          metric, normalize, where=None, plain=gallery_features)
+          metric=metric, normalize=normalize, where=None, plain=gallery_features)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
@@ -157,7 +157,8 @@ def test_random(seed):
     cuts = np.sort(rng.integers(0, len(gallery) + 1, 4))
     chunks = tuple(np.diff([0, *cuts, len(gallery)]).tolist())
     check(query_features, da.from_array(gallery_features, chunks=(chunks, (4, 20))), query,
-          gallery, ["euclidean", "dot"][seed % 2], bool(rng.random() < 0.5), where=None,
+          gallery, metric=["euclidean", "dot"][seed % 2], normalize=bool(rng.random() < 0.5),
+          where=None,
           plain=gallery_features, max_memory=int(rng.integers(1, 20_000)))
 
 
@@ -285,7 +286,7 @@ def test_zero_rows_and_unmatched_warn_as_on_one_machine(where):
     assert ("gallery_features: 3 of 120 rows are all zero (first: row 20); they cannot be "
             "normalised, so their distances are NaN") in warned
     check(query_features, shards, query, gallery, where=where, plain=gallery_features)
-    check(query_features, shards, query, gallery, "dot", False, where=where,
+    check(query_features, shards, query, gallery, metric="dot", normalize=False, where=where,
           plain=gallery_features)
 
 
@@ -355,7 +356,7 @@ def test_conventions_that_need_rows_are_refused(name):
 
 def test_other_arguments_are_refused():
     arguments = problem(12)
-    refuse("^metric: unknown 'manhattan'", *arguments, "manhattan")
+    refuse("^metric: unknown 'manhattan'", *arguments, metric="manhattan")
     refuse("^max_memory: expected a size", *arguments, max_memory="much")
     refuse("^lists: convention 'veri'", *arguments, convention="veri")
     refuse("^client: expected a distributed.Client that is not asynchronous, got 'tcp://host'",
@@ -468,3 +469,26 @@ def test_dask_is_loaded_only_when_asked_for():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("reid_ref.distributed: needs dask and distributed")
     assert done.stdout.endswith('pip install "reid-ref[distributed]"\n')
+
+
+def test_several_conventions_share_the_shards(where):
+    query_features, gallery_features, query, gallery = problem(5)
+    shards = da.from_array(gallery_features, chunks=(7, DIMENSION))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results = ours.evaluate(query_features, shards, query, gallery, client=where,
+                                convention=["torchreid", "matlab", "simpleir"])
+        assert list(results) == ["torchreid", "matlab", "simpleir"]
+        for name, result in results.items():
+            same(result, reid_ref.evaluate(query_features, gallery_features, query, gallery,
+                                           convention=name))
+
+
+def test_progress_adds_up_to_the_queries(where):
+    query_features, gallery_features, query, gallery = problem(6)
+    told = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        ours.evaluate(query_features, da.from_array(gallery_features, chunks=(7, DIMENSION)),
+                      query, gallery, client=where, progress=told.append)
+    assert sum(told) == N_QUERY and len(told) > 5

@@ -64,7 +64,7 @@ def test_nothing_kept():
 
 def test_mars_makes_an_unmatched_query_nan():
     with pytest.warns(UserWarning, match="they count as NaN"):
-        result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, "mars")
+        result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, convention="mars")
     assert np.isnan(result.mean_ap)
     np.testing.assert_array_equal(result.cmc, [0, 0, .25, .5, .5, .5])
 
@@ -76,7 +76,7 @@ def test_the_signature_says_all_that_could_change_the_number(result):
     features = np.eye(4, 6, dtype=np.float32)
     with pytest.warns(UserWarning, match="3 of 4"):
         from_features = reid_ref.evaluate(
-            features, np.eye(6, dtype=np.float32), QUERY, GALLERY, "dot", normalize=False)
+            features, np.eye(6, dtype=np.float32), QUERY, GALLERY, metric="dot", normalize=False)
     assert "|metric:dot|normalize:no|features:float32|" in from_features.signature
 
 
@@ -84,7 +84,7 @@ def test_the_signature_says_all_that_could_change_the_number(result):
 def test_the_cosine_is_that_of_normalised_features():
     rng = np.random.default_rng(4)
     features = rng.standard_normal((4, 3)), rng.standard_normal((6, 3)).astype(np.float32)
-    results = [reid_ref.evaluate(*features, QUERY, GALLERY, "cosine", normalize)
+    results = [reid_ref.evaluate(*features, QUERY, GALLERY, metric="cosine", normalize=normalize)
                for normalize in (True, False)]
     assert results[0].mean_ap == results[1].mean_ap
     for result in results:
@@ -121,7 +121,7 @@ def test_all_metrics_rank_alike_on_normalised_features(metric):
     _, query, gallery = cases.market_like(9, n_query=20)
     query = Labels(np.abs(query.identity) % 5, query.camera)
     features = [rng.standard_normal((n, 24)) for n in (20, 80)]
-    result = reid_ref.evaluate(*features, query, gallery, metric)
+    result = reid_ref.evaluate(*features, query, gallery, metric=metric)
     assert result.mean_ap == reid_ref.evaluate(*features, query, gallery).mean_ap
 
 
@@ -249,12 +249,11 @@ FOUR = QUERY.identity, GALLERY.identity, QUERY.camera, GALLERY.camera
 
 @pytest.mark.parametrize("call", [
     lambda *arrays: reid_ref.evaluate(*FEATURES, *arrays),
-    lambda *arrays: reid_ref.evaluate_features(*FEATURES, *arrays),
+    lambda *arrays: reid_ref.evaluate(*FEATURES, *arrays, convention=["matlab"]),
     lambda *arrays: reid_ref.evaluate_reranked(*FEATURES, *arrays),
     lambda *arrays: reid_ref.distributed.evaluate(*FEATURES, *arrays),
     lambda *arrays: reid_ref.evaluate_distances(DISTANCES, *arrays),
     lambda *arrays: reid_ref.evaluate_distances(DISTANCES, *arrays, 50),
-    lambda *arrays: reid_ref.evaluate_conventions(DISTANCES, *arrays),
     lambda *arrays: reid_ref.camera_pairs(DISTANCES, *arrays),
 ])
 def test_labels_as_four_arrays_are_told_how_to_be_wrapped(call):
@@ -265,12 +264,14 @@ def test_labels_as_four_arrays_are_told_how_to_be_wrapped(call):
         "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
 
 
-@pytest.mark.parametrize("call", [reid_ref.evaluate_distances, reid_ref.evaluate_conventions,
-                                  reid_ref.camera_pairs])
-def test_options_by_position(call):
+@pytest.mark.parametrize(("call", "inputs"), [
+    (reid_ref.evaluate, FEATURES), (reid_ref.evaluate_distances, [DISTANCES]),
+    (reid_ref.camera_pairs, [DISTANCES]), (reid_ref.evaluate_reranked, FEATURES),
+    (reid_ref.distributed.evaluate, FEATURES)])
+def test_options_by_position(call, inputs):
     with pytest.raises(InputError, match="expected the options after query and gallery by name, "
-                                         "got 2 more argument.* the first of type NoneType"):
-        call(DISTANCES, QUERY, GALLERY, "matlab", None, "512M")
+                                         "got 2 more argument.* the first of type str; write"):
+        call(*inputs, QUERY, GALLERY, "matlab", None)
 
 
 # What is frozen stays as it is.
@@ -311,7 +312,10 @@ def test_arrays_of_a_result_made_by_hand_stay_one_s_own(result):
     ({"convention": "matlba"}, "convention: unknown 'matlba'; known: .*Did you mean 'matlab'"),
     ({"metric": "manhattan"}, "metric: unknown 'manhattan'; known: euclidean, cosine, dot"),
     ({"metric": np.arange(4)}, "^metric: expected one of euclidean, cosine, dot, got ndarray"),
-    ({"convention": np.arange(4)}, "^convention: expected one of matlab, .*, got ndarray"),
+    ({"convention": np.arange(4)}, "^convention: expected one of matlab, .*, got int64"),
+    ({"convention": 4}, "^convention: unknown 4; known: matlab, "),
+    ({"convention": ()}, "^convention: expected at least one, got none"),
+    ({"convention": ["mars", "mars"]}, "^convention: expected different names, got 'mars' twice"),
     ({"convention": "veri", "lists": ([], [])}, r"^lists: expected IndexLists\(.*\), got tuple"),
     ({"max_memory": 0}, "max_memory: expected a size such as 512M or 2G, got 0"),
     ({"max_memory": "much"}, "max_memory: expected a size such as 512M or 2G, got 'much'"),
@@ -341,9 +345,9 @@ def test_no_convention_stumbles_over_queries_without_a_match(name, case):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)
-        result = reid_ref.evaluate_distances(distances, query, gallery, name)
+        result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
         found = reid_ref.evaluate_distances(
-            distances, query, gallery, reid_ref.CONVENTIONS[name].replace(
+            distances, query, gallery, convention=reid_ref.CONVENTIONS[name].replace(
                 recall="found", top_k=1, cmc="first-match"))
     for one in (result, found):
         known = one.cmc[~np.isnan(one.cmc)]
@@ -366,10 +370,10 @@ def near_ties():
 def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
     alone = reid_ref.evaluate(*near_ties, convention="torchreid")
     rounded = reid_ref.evaluate_distances(
-        distance_matrix(*near_ties[:2], "euclidean", True), *near_ties[2:], "torchreid")
+        distance_matrix(*near_ties[:2], "euclidean", True), *near_ties[2:], convention="torchreid")
     assert alone.mean_ap != rounded.mean_ap  # or this test could not fail
-    together = reid_ref.evaluate_features(
-        *near_ties, ["cuhk03-single-shot", "torchreid", "open-reid-cuhk03"])
+    together = reid_ref.evaluate(
+        *near_ties, convention=["cuhk03-single-shot", "torchreid", "open-reid-cuhk03"])
     for name in ("torchreid", "cuhk03-single-shot"):
         assert together[name].mean_ap == alone.mean_ap
     np.testing.assert_array_equal(together["torchreid"].cmc, alone.cmc)

@@ -52,7 +52,7 @@ def filled(data, size=10, **settings):
     features, identity, camera, is_query = data
     for k in range(0, len(identity), size):
         part = slice(k, k + size)
-        evaluator.update(features[part], identity[part], camera[part], query=is_query[part])
+        evaluator.update(features[part], identity[part], camera[part], is_query=is_query[part])
     return evaluator
 
 
@@ -73,7 +73,7 @@ def test_queries_and_gallery_may_come_mixed(seed):
     evaluator = Evaluator()
     for part in np.split(np.arange(len(order)), np.sort(rng.integers(0, len(order), 9))):
         features, identity, camera, is_query = (column[part] for column in data)
-        evaluator.update(features, identity, camera, query=is_query)
+        evaluator.update(features, identity, camera, is_query=is_query)
     assert_same(evaluator.compute(), whole(*data))
 
 
@@ -93,8 +93,8 @@ def test_sides_of_different_dtype():
     features, identity, camera, is_query = data = images()
     evaluator = Evaluator(normalize=False)
     evaluator.update(features[is_query].astype(np.float64), identity[is_query],
-                     camera[is_query], query=True)
-    evaluator.update(features[~is_query], identity[~is_query], camera[~is_query], query=False)
+                     camera[is_query], is_query=True)
+    evaluator.update(features[~is_query], identity[~is_query], camera[~is_query], is_query=False)
     expected = reid_ref.evaluate(
         features[is_query].astype(np.float64), features[~is_query],
         *(Labels(data[1][side], data[2][side]) for side in (is_query, ~is_query)),
@@ -114,7 +114,7 @@ def test_batches_are_copied():
     evaluator, (features, identity, camera, is_query) = Evaluator(), data
     for side in (True, False):
         buffers = [column[is_query == side] for column in (features, identity, camera)]
-        evaluator.update(*buffers, query=side)
+        evaluator.update(*buffers, is_query=side)
         for buffer in buffers:
             buffer[:] = 1
     assert_same(evaluator.compute(), whole(*data))
@@ -125,18 +125,18 @@ def test_more_may_come_after_compute_and_nothing_is_left_after_reset():
     evaluator = filled([column[:100] for column in data])
     assert_same(evaluator.compute(), whole(*(column[:100] for column in data)))
     rest = [column[100:] for column in data]
-    evaluator.update(*rest[:3], query=rest[3])
+    evaluator.update(*rest[:3], is_query=rest[3])
     assert_same(evaluator.compute(), whole(*data))
     evaluator.reset()
     with pytest.raises(InputError, match="expected images, got none"):
         evaluator.compute()
-    evaluator.update(np.ones((1, 3)), [1], [1], query=True)  # another dimension
+    evaluator.update(np.ones((1, 3)), [1], [1], is_query=True)  # another dimension
 
 
 def test_an_empty_batch_does_no_harm():
     data = images()
     evaluator = filled(data)
-    evaluator.update(np.zeros((0, 3)), [], [], query=True)
+    evaluator.update(np.zeros((0, 3)), [], [], is_query=True)
     assert_same(evaluator.compute(), whole(*data))
 
 
@@ -178,9 +178,9 @@ def share_of(rank, processes, n):
 
 def work(rank):
     features, identity, camera, is_query = images()
-    evaluator = Evaluator("cosine")
+    evaluator = Evaluator(metric="cosine")
     for part in np.array_split(share_of(rank, 2, len(identity)), 5):
-        evaluator.update(features[part], identity[part], camera[part], query=is_query[part],
+        evaluator.update(features[part], identity[part], camera[part], is_query=is_query[part],
                          index=part)
     return evaluator.state()
 
@@ -205,7 +205,7 @@ def test_the_first_image_of_an_index_counts_and_order_is_that_of_the_dataset():
     changed = features + 1
     evaluator = Evaluator()
     for part, values in ((np.arange(154, 60, -1), changed), (np.arange(70, -1, -1), features)):
-        evaluator.update(values[part], identity[part], camera[part], query=is_query[part],
+        evaluator.update(values[part], identity[part], camera[part], is_query=is_query[part],
                          index=part)
     expected = np.concatenate([features[:61], changed[61:]])  # 61 to 70 came twice
     assert_same(evaluator.compute(), whole(expected, identity, camera, is_query))
@@ -223,16 +223,16 @@ def test_both_sides_may_be_numbered_from_0():
     for side in (True, False):
         chosen = data[3] == side
         for _ in range(2):
-            evaluator.update(*(column[chosen] for column in data[:3]), query=side,
+            evaluator.update(*(column[chosen] for column in data[:3]), is_query=side,
                              index=np.arange(np.count_nonzero(chosen)))
     assert_same(evaluator.compute(), whole(*data))
 
 
 def test_images_that_share_an_index_share_labels():
     evaluator = Evaluator()
-    evaluator.update(np.eye(2), [1, 2], [1, 1], query=True, index=[0, 1])
+    evaluator.update(np.eye(2), [1, 2], [1, 1], is_query=True, index=[0, 1])
     for identity in ([1, 2], [3, 4]):
-        evaluator.update(np.eye(2), identity, [2, 2], query=False, index=[0, 1])
+        evaluator.update(np.eye(2), identity, [2, 2], is_query=False, index=[0, 1])
     with pytest.raises(InputError, match=(
             "index: two gallery images share index 0 but not their labels: identity 1 on camera "
             "2, and identity 3 on camera 2; pass the place in the dataset, not in the batch")):
@@ -260,17 +260,37 @@ class OnAccelerator:
 
     device, requires_grad, dtype = "cuda:0", True, "torch.bfloat16"
 
-    def __init__(self, way_out="cpu"):
-        setattr(self, way_out, None)
+    def __init__(self, values=(1.,), way_out="cpu"):
+        self._values = values
+        if way_out:
+            setattr(self, way_out, self._copy)
 
     def detach(self):
-        return self
+        one = OnAccelerator(self._values)
+        one.requires_grad = False
+        return one
+
+    def _copy(self):
+        assert not (hasattr(self, "cpu") and self.requires_grad), "the copy joined the graph"
+        return InMainMemory(self._values)
 
     def float(self):
         raise AssertionError("memory of the accelerator was spent")
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
+
+
+class InMainMemory:
+    """A bfloat16, which numpy lacks: it is widened here, where memory is plenty."""
+
+    device, dtype = "cpu", "torch.bfloat16"
+
+    def __init__(self, values):
+        self._values = values
+
+    def float(self):
+        return np.array(self._values, np.float32)
 
 
 def test_dlpack_alone_is_enough_and_shares_memory():
@@ -303,12 +323,11 @@ def test_arrays_are_not_copied():
 
 
 @pytest.mark.parametrize(("value", "message"), [
-    (OnAccelerator(), r"features: expected an array in main memory, got a OnAccelerator on "
-     r"device cuda:0; pass features\.cpu\(\)"),
-    (OnAccelerator("get"), r"on device cuda:0; pass features\.get\(\)"),
-    ([OnAccelerator()], r"features\[0\]: .* on device cuda:0; pass features\[0\]\.cpu\(\)"),
-    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array in main memory, got a "
-     "OnlyDLPack on device 0 of DLPack type 2; pass a copy in main memory"),
+    (OnAccelerator(way_out=""), r"features: expected an array that can be copied to main memory, "
+     r"got a OnAccelerator on device cuda:0 \(can't convert .*\); pass a copy in main memory"),
+    ([OnAccelerator(way_out="")], r"features\[0\]: .* on device cuda:0 .*; pass a copy"),
+    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array that can be copied to main "
+     r"memory, got a OnlyDLPack on device 0 of DLPack type 2 \(not in main memory\); pass a copy"),
     ([[1, 2], [3]], "features: expected an array, got rows of different length"),
     ([OnlyDLPack(np.ones(2)), OnlyDLPack(np.ones(3))], "got rows of different length"),
 ])
@@ -319,20 +338,35 @@ def test_memory_that_numpy_cannot_read(value, message):
 
 
 @pytest.mark.parametrize("name", ["query_features", "gallery_features", "distances"])
-def test_an_accelerator_is_refused_by_the_name_of_the_argument(name):
-    sides = Labels([1], [1]), Labels([1], [2])
-    with pytest.raises(InputError, match=rf"{name}: .* device cuda:0; pass {name}\.cpu\(\)"):
+def test_what_cannot_be_copied_is_refused_by_the_name_of_the_argument(name):
+    sides, stuck = (Labels([1], [1]), Labels([1], [2])), OnAccelerator(way_out="")
+    with pytest.raises(InputError, match=rf"^{name}: expected .* device cuda:0"):
         if name == "distances":
-            reid_ref.evaluate_distances(OnAccelerator(), *sides)
+            reid_ref.evaluate_distances(stuck, *sides)
         else:
-            features = {"query_features": [[1.]], "gallery_features": [[1.]],
-                        name: OnAccelerator()}
+            features = {"query_features": [[1.]], "gallery_features": [[1.]], name: stuck}
             reid_ref.evaluate(**features, query=sides[0], gallery=sides[1])
 
 
-def test_labels_on_an_accelerator():
-    with pytest.raises(InputError, match=r"camera: .* device cuda:0; pass camera\.cpu\(\)"):
-        Labels([1], OnAccelerator())
+@pytest.mark.parametrize("way_out", ["cpu", "get"])
+def test_what_is_on_an_accelerator_is_copied_to_main_memory(way_out):
+    def there(values):
+        return OnAccelerator(values, way_out)
+
+    array = as_array(there([[1.5, 2]]), "features")
+    assert array.dtype == np.float32 and array.tolist() == [[1.5, 2]]
+    assert as_array([there([1, 2]), there([3, 4])], "features").tolist() == [[1, 2], [3, 4]]
+    query, gallery = Labels(there([7]), there([1])), Labels(there([7, 8, 7]), there([2, 2, 3]))
+    assert gallery.identity.tolist() == [7, 8, 7] and gallery.camera.tolist() == [2, 2, 3]
+    # The good images stand at 2 and 3.
+    ap = .5 * ((0 + 1 / 2) / 2) + .5 * ((1 / 2 + 2 / 3) / 2)
+    assert reid_ref.evaluate_distances(there([[2, 1, 3]]), query, gallery).mAP == ap
+    features = there([[0., 1]]), there([[1., 1], [0, 2], [1, 0]])
+    assert reid_ref.evaluate(*features, query, gallery).mAP == ap
+    evaluator = Evaluator()
+    evaluator.update(features[0], there([7]), there([1]), is_query=True)
+    evaluator.update(features[1], there([7, 8, 7]), there([2, 2, 3]), is_query=False)
+    assert evaluator.compute().mAP == ap
 
 
 def test_numbers_that_an_extension_of_numpy_knows():
@@ -348,8 +382,8 @@ def test_torch_is_never_loaded():
 import sys, numpy as np
 from reid_ref import Evaluator
 evaluator = Evaluator()
-evaluator.update(np.eye(2), [1, 2], [1, 1], query=True)
-evaluator.update([[1., 0.], [0., 2.]], [1, 2], [2, 2], query=False)
+evaluator.update(np.eye(2), [1, 2], [1, 1], is_query=True)
+evaluator.update([[1., 0.], [0., 2.]], [1, 2], [2, 2], is_query=False)
 print(Evaluator.from_states([evaluator.state()]).compute().mean_ap, "torch" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -398,7 +432,7 @@ def test_what_numpy_lacks_is_widened(tensors, torch, dtype, grad):
     assert array.dtype == np.float32
     np.testing.assert_array_equal(array, expected)
     evaluator = Evaluator()
-    evaluator.update(*tensors[:3], query=tensors[3])
+    evaluator.update(*tensors[:3], is_query=tensors[3])
     assert_same(evaluator.compute(), whole(expected, *images()[1:]))
 
 
@@ -421,7 +455,8 @@ def test_a_list_of_tensors(torch):
 
 
 @pytest.mark.parametrize(("make", "message"), [
-    (lambda tensor: tensor.to("meta"), "got a Tensor on device meta; pass features.cpu()"),
+    (lambda tensor: tensor.to("meta"),
+     "got a Tensor on device meta (Cannot copy out of meta"),
     (lambda tensor: tensor.to_sparse(),
      "features: expected an array, got a Tensor that numpy cannot read (can't convert Sparse "
      "layout tensor to numpy. Use Tensor.to_dense() first); pass a dense numpy array or a dense "
@@ -444,14 +479,14 @@ def test_a_real_sampler_of_torch(torch, tensors):
         evaluator = Evaluator()
         sampler = DistributedSampler(dataset, num_replicas=4, rank=rank, shuffle=True)
         for *columns, query, index in DataLoader(dataset, batch_size=8, sampler=sampler):
-            evaluator.update(*columns, query=query, index=index)
+            evaluator.update(*columns, is_query=query, index=index)
         states.append(evaluator.state())
     assert_same(Evaluator.from_states(states).compute(), whole(*images()))
 
 
 # Bad input: one message each, and nothing added.
 
-GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "query": True}
+GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "is_query": True}
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -461,16 +496,16 @@ GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "query": Tr
      r"got \(3,\); a single image is a row: features\[None\]"),
     ({"features": np.eye(2) * 1j}, "features: expected real numbers, got dtype complex128"),
     ({"features": np.eye(2).astype(str)}, "features: expected real numbers, got dtype <U"),
-    ({"features": OnAccelerator()}, r"device cuda:0; pass features\.cpu\(\)"),
+    ({"features": OnAccelerator(way_out="")}, r"^features: .* device cuda:0 .*; pass a copy"),
     ({"camera": [1]}, "^camera: expected 2 entries, one for each image, got 1"),
     ({"identity": [1]}, "^identity: expected 2 entries, one for each image, got 1"),
     ({"identity": [1], "camera": [1, 2, 3]}, "^identity, camera: expected .*, got 1 and 3"),
     ({"identity": [1, 1.5]}, "identity: expected whole numbers, got 1.5 at index 1"),
-    ({"query": [True]}, "query: expected True, False or 2 booleans, one for each identity, got "
-     r"dtype bool, shape \(1,\); a comparison makes a mask"),
-    ({"query": 1}, r"query: .* got dtype int64, shape \(\)"),
-    ({"query": [0, 1]}, r"query: .* got dtype int64, shape \(2,\)"),
-    ({"query": None}, "query: .* got dtype object"),
+    ({"is_query": [True]}, "is_query: expected True, False or 2 booleans, one for each identity, "
+     r"got dtype bool, shape \(1,\); a comparison makes a mask"),
+    ({"is_query": 1}, r"is_query: .* got dtype int64, shape \(\)"),
+    ({"is_query": [0, 1]}, r"is_query: .* got dtype int64, shape \(2,\)"),
+    ({"is_query": None}, "is_query: .* got dtype object"),
     ({"index": [1]}, "index: expected 2 entries, one for each identity, got 1"),
     ({"index": [1, .5]}, "index: expected whole numbers, got 0.5 at index 1"),
     ({"index": [1, 2]}, "index: got one, where earlier batches had none; pass it with every"),
@@ -490,18 +525,18 @@ def test_a_batch_without_index_where_earlier_ones_had_one():
     evaluator = Evaluator()
     evaluator.update(**GOOD, index=[4, 2])
     with pytest.raises(InputError, match="index: got none, where earlier batches had one"):
-        evaluator.update(**{**GOOD, "query": False})
+        evaluator.update(**{**GOOD, "is_query": False})
 
 
 @pytest.mark.parametrize(("query", "message"), [
-    (True, r"expected gallery images, got none beside 2 query images; .*query=False\)"),
-    (False, r"expected query images, got none beside 2 gallery images; .*query=True\)"),
+    (True, r"expected gallery images, got none beside 2 query images; .*is_query=False\)"),
+    (False, r"expected query images, got none beside 2 gallery images; .*is_query=True\)"),
     (None, r"evaluator: expected images, got none; call update\(\) before compute\(\)"),
 ])
 def test_a_missing_side(query, message):
     evaluator = Evaluator()
     if query is not None:
-        evaluator.update(**{**GOOD, "query": query})
+        evaluator.update(**{**GOOD, "is_query": query})
     with pytest.raises(InputError, match=message):
         evaluator.compute()
 
@@ -526,7 +561,7 @@ def test_bad_settings(settings, message):
 def test_evaluators_that_do_not_go_together(settings, message):
     one, other = Evaluator(), Evaluator(**settings)
     one.update(**GOOD)
-    other.update(np.eye(3), [1, 2, 3], [2, 2, 2], query=False)
+    other.update(np.eye(3), [1, 2, 3], [2, 2, 2], is_query=False)
     before = pickle.dumps(one.state())
     with pytest.raises(InputError, match=f"^other: {message}"):
         one.merge(other)
@@ -555,3 +590,18 @@ def test_what_is_no_state(state):
 def test_no_state_at_all():
     with pytest.raises(InputError, match="states: expected at least one state, got none"):
         Evaluator.from_states([])
+
+
+def test_several_conventions_give_a_dict_and_travel_with_the_state():
+    evaluator = Evaluator(convention=["torchreid", "matlab"])
+    data = images()
+    evaluator.update(*data[:3], is_query=data[3])
+    again = Evaluator.from_states([evaluator.state()])
+    for one in (evaluator, again):
+        results = one.compute()
+        assert list(results) == ["torchreid", "matlab"]
+        assert_same(results["matlab"], whole(*data))
+    assert isinstance(Evaluator(convention=["matlab"]).convention, tuple)
+    with pytest.raises(InputError, match="expected the same settings, convention 'matlab', got "
+                                         "'torchreid, matlab'; make all evaluators alike"):
+        Evaluator().merge(evaluator)

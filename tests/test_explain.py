@@ -36,7 +36,7 @@ def command(*arguments):
 def test_effects_add_up_exactly_and_end_at_the_target(origin, target):
     problem = cases.market_like(3, levels=20)
     way = explain(*problem, origin, target)
-    results = reid_ref.evaluate_conventions(*problem, {origin, target})
+    results = reid_ref.evaluate_distances(*problem, convention={origin, target})
     assert way.start.mean_ap == results[origin].mean_ap
     assert way.end.mean_ap == results[target].mean_ap
     np.testing.assert_array_equal(way.end.cmc, results[target].cmc)

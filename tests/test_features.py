@@ -14,10 +14,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
-from reid_ref.evaluation.functions import evaluate_distances, evaluate_features
 from reid_ref.ranking import exact_distances as features, exact_rows as rows
 from reid_ref.ranking.counting import TooFarOff
 from reid_ref.ranking.exact_distances import (
@@ -158,7 +157,8 @@ def test_squares_that_no_double_holds_are_refused(metric, normalize, scale, side
     name = ("query_features", "gallery_features")[side]
     with pytest.raises(InputError, match=f"{name}: expected norms from .* in row 1, whose "
                                          "squares do not fit a double; multiply"):
-        evaluate(*both, Labels([1, 2], [1, 1]), Labels([1, 2, 1, 2], [2] * 4), metric, normalize)
+        evaluate(*both, Labels([1, 2], [1, 1]), Labels([1, 2, 1, 2], [2] * 4), metric=metric,
+                 normalize=normalize)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -258,12 +258,13 @@ def numbers(result):
 @pytest.mark.parametrize("normalize", [True, False])
 def test_every_memory_and_tile(metric, normalize, monkeypatch):
     data = market(n_query=40, n_gallery=300)
-    whole = numbers(evaluate(*data, metric, normalize))
+    whole = numbers(evaluate(*data, metric=metric, normalize=normalize))
     for memory in ("20K", "50K", "1M"):
-        assert numbers(evaluate(*data, metric, normalize, max_memory=memory)) == whole
+        assert whole == numbers(
+            evaluate(*data, metric=metric, normalize=normalize, max_memory=memory))
     for tile in (300, 700, 5000):
         monkeypatch.setattr(features, "TILE", tile)
-        assert numbers(evaluate(*data, metric, normalize)) == whole
+        assert numbers(evaluate(*data, metric=metric, normalize=normalize)) == whole
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -305,8 +306,9 @@ def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
                   (("query", query), ("gallery", gallery))]
         assert len(feature_parts(*stored, "dot", False, bytes_of(memory))) == n_parts
         for metric, normalize in itertools.product(METRICS, (True, False)):
-            assert (numbers(evaluate(*stored, *both, metric, normalize, max_memory=memory))
-                    == numbers(evaluate(query, gallery, *both, metric, normalize)))
+            options = {"metric": metric, "normalize": normalize}
+            assert (numbers(evaluate(*stored, *both, **options, max_memory=memory))
+                    == numbers(evaluate(query, gallery, *both, **options)))
 
 
 @pytest.mark.parametrize("convention", ["matlab", "sysu-mm01"])
@@ -355,15 +357,15 @@ def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, norma
     query, gallery, *both = nearly_tied(seed)
     exact = np.array(exact_distances(query, gallery, metric, normalize))
     rounded = distance_matrix(query, gallery, metric, normalize)
-    results = evaluate_features(query, gallery, *both, [*BY_ROWS, "matlab"], metric, normalize,
-                                max_memory="30K")
+    results = evaluate(query, gallery, *both, convention=[*BY_ROWS, "matlab"], metric=metric,
+                       normalize=normalize, max_memory="30K")
     differ = 0
     for one in [*BY_ROWS, CONVENTIONS["matlab"]]:
         # From features no distance is rounded, also where sums are: order alone counts.
         order = np.array(places(exact)) if one.arithmetic == "float32" else exact
-        expected = evaluate_distances(order, *both, one)
+        expected = evaluate_distances(order, *both, convention=one)
         assert numbers(results[one.name]) == numbers(expected), one.name
-        differ += numbers(expected) != numbers(evaluate_distances(rounded, *both, one))
+        differ += numbers(expected) != numbers(evaluate_distances(rounded, *both, convention=one))
     assert differ > len(BY_ROWS) / 2  # or this test could not fail
 
 
@@ -447,7 +449,8 @@ import json, sys, warnings
 from tests.test_features import market, numbers
 import reid_ref
 warnings.simplefilter("ignore")
-print(json.dumps([numbers(reid_ref.evaluate(*market(dimension), metric, normalize))
+print(json.dumps([numbers(reid_ref.evaluate(*market(dimension), metric=metric,
+                                            normalize=normalize))
                   for dimension in (48, 300, 1100)
                   for metric, normalize in (("euclidean", True), ("euclidean", False),
                                             ("dot", False))]))
@@ -526,7 +529,7 @@ def test_products_keep_well_within_the_slack(family, dimension):
                                                    ("euclidean", False)])
 def test_a_sloppy_product_is_noticed_and_made_again(monkeypatch, metric, normalize):
     data = market()
-    whole = numbers(evaluate(*data, metric, normalize))
+    whole = numbers(evaluate(*data, metric=metric, normalize=normalize))
     scaled = features._scaled
     asked = []
 
@@ -538,11 +541,11 @@ def test_a_sloppy_product_is_noticed_and_made_again(monkeypatch, metric, normali
     monkeypatch.setattr(features, "_scaled", sloppy)
     with pytest.raises(TooFarOff):
         ranks_of(*data, metric, normalize)
-    assert numbers(evaluate(*data, metric, normalize)) == whole
+    assert numbers(evaluate(*data, metric=metric, normalize=normalize)) == whole
     assert {np.dtype(one) for one in asked} == {np.dtype("f4"), np.dtype("f8")}
     # Progress of work that is thrown away is not told twice.
     done = []
-    evaluate(*data, metric, normalize, progress=done.append)
+    evaluate(*data, metric=metric, normalize=normalize, progress=done.append)
     assert sum(done) <= len(data[0])
 
 

@@ -58,7 +58,7 @@ def test_features_give_the_recorded_numbers():
     answers = json.loads((FIXTURES / "market_like.json").read_text())
     for metric in ("euclidean", "cosine", "dot"):
         result = reid_ref.evaluate(
-            data.query_features, data.gallery_features, data.query, data.gallery, metric)
+            data.query_features, data.gallery_features, data.query, data.gallery, metric=metric)
         np.testing.assert_array_equal(result.per_query.ap, as_doubles(answers["ap"]))
         assert result.mean_ap == answers["map"]
 

@@ -51,8 +51,8 @@ def assert_same(whole, part, rows):
 def test_a_toolbox_is_its_function_on_what_it_loads(name, seed):
     problem = with_junk(seed)
     rows, loaded = without_junk(*problem)
-    whole = reid_ref.evaluate_distances(*problem, name)
-    assert_same(whole, reid_ref.evaluate_distances(*loaded, FUNCTIONS[name]), rows)
+    whole = reid_ref.evaluate_distances(*problem, convention=name)
+    assert_same(whole, reid_ref.evaluate_distances(*loaded, convention=FUNCTIONS[name]), rows)
     assert set(whole.per_query.fate[~rows]) == {"not loaded"}
     assert np.isnan(whole.per_query.ap[~rows]).all()
     assert whole.per_query.first_match[~rows].max() == 0
@@ -76,8 +76,8 @@ def test_with_every_other_choice(changes, seed):
     rows, loaded = without_junk(*problem)
     mine = CONVENTIONS["torchreid"].replace(**changes)
     alone = CONVENTIONS["torchreid-function"].replace(**changes)
-    assert_same(reid_ref.evaluate_distances(*problem, mine),
-                reid_ref.evaluate_distances(*loaded, alone), rows)
+    assert_same(reid_ref.evaluate_distances(*problem, convention=mine),
+                reid_ref.evaluate_distances(*loaded, convention=alone), rows)
 
 
 @pytest.mark.parametrize("name", ["torchreid", "fast-reid", "open-reid", "cuhk03-single-shot"])
@@ -98,7 +98,7 @@ def test_without_label_minus_1_both_are_one():
     gallery = Labels(np.where(gallery.identity == -1, 0, gallery.identity), gallery.camera)
     query = Labels(np.where(query.identity == -1, 0, query.identity), query.camera)
     for name, function in FUNCTIONS.items():
-        one, other = (reid_ref.evaluate_distances(distances, query, gallery, convention)
+        one, other = (reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
                       for convention in (name, function))
         assert_same(one, other, slice(None))
 
@@ -106,8 +106,8 @@ def test_without_label_minus_1_both_are_one():
 def test_by_hand():
     """Junk nearest: the function counts it as a wrong answer, the toolbox never sees it."""
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 7, 8, 7], [2, 2, 2, 3])
-    function, toolbox, matlab = (reid_ref.evaluate_distances(*problem, name) for name in (
-        "torchreid-function", "torchreid", "matlab"))
+    function, toolbox, matlab = reid_ref.evaluate_distances(
+        *problem, convention=["torchreid-function", "torchreid", "matlab"]).values()
     assert function.mean_ap == (1 / 2 + 2 / 4) / 2
     assert function.cmc.tolist() == [0, 1, 1, 1]
     assert toolbox.mean_ap == (1 + 2 / 3) / 2
@@ -142,7 +142,7 @@ def test_explained_in_one_step(origin, target):
     if loads:
         assert not any("label -1" in value for choice, value in names if choice == "ignored")
     assert float(sum(way.map_effects())) == way.end.mean_ap - way.start.mean_ap
-    end = reid_ref.evaluate_distances(*problem, target)
+    end = reid_ref.evaluate_distances(*problem, convention=target)
     assert way.end.mean_ap == end.mean_ap and way.end.signature == end.signature
 
 
@@ -178,7 +178,7 @@ def test_recall_counts_in_tie_bounds():
     bounds = tie_bounds(ranks, record, 4)
     # One is found, second or third of the kept: trapezoids (0 + 1/2) / 2 and (0 + 1/3) / 2.
     assert bounds.best[0] == 1 / 4 and bounds.worst[0] == 1 / 6
-    result = reid_ref.evaluate_distances(distances, query, gallery, record, lists=lists)
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention=record, lists=lists)
     assert result.mean_ap == bounds.best[0]
     np.testing.assert_allclose(bounds.expected[0], (1 / 4 + 1 / 6) / 2, rtol=1e-15)
 
@@ -186,8 +186,8 @@ def test_recall_counts_in_tie_bounds():
 def test_lists_are_signed_only_where_they_are_used():
     distances, query, gallery = cases.market_like(1)
     lists = IndexLists([[1]] * len(query), [[]] * len(query))
-    results = reid_ref.evaluate_conventions(
-        distances, query, gallery, ["matlab", "veri"], lists=lists)
+    results = reid_ref.evaluate_distances(
+        distances, query, gallery, convention=["matlab", "veri"], lists=lists)
     assert "lists:" in results["veri"].signature
     assert results["matlab"].signature == reid_ref.evaluate_distances(
         distances, query, gallery).signature
@@ -195,7 +195,7 @@ def test_lists_are_signed_only_where_they_are_used():
 
 def test_same_camera_pairs_of_queries_labelled_minus_1_are_counted():
     problem = np.array([[.1, .2, .3]]), Labels([-1], [1]), Labels([-1, -1, 8], [1, 2, 1])
-    counts = reid_ref.evaluate_distances(*problem, "torchreid-function").counts
+    counts = reid_ref.evaluate_distances(*problem, convention="torchreid-function").counts
     assert (counts.good, counts.junk_same_camera) == (1, 1)
     # Where the label itself is ignored, nothing is ignored for the query alone.
     assert reid_ref.evaluate_distances(*problem).counts.junk_same_camera == 0
@@ -207,11 +207,26 @@ def test_why_a_query_has_no_match(name, fate):
     lists = IndexLists([[]], [[0]]) if name == "veri" else None
     camera = 2 if name == "sysu-mm01" else 3  # cameras 2 and 3 are one location
     result = reid_ref.evaluate_distances(
-        np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), name, lists=lists)
+        np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), convention=name,
+        lists=lists)
     assert result.per_query.fate.tolist() == [fate]
 
 
-def test_one_name_is_one_convention():
-    problem = cases.market_like(1)
-    assert list(reid_ref.evaluate_conventions(*problem, "matlab")) == ["matlab"]
-    assert list(reid_ref.evaluate_conventions(*problem, CONVENTIONS["mars"])) == ["mars"]
+@pytest.mark.parametrize("call", [
+    reid_ref.evaluate_distances, lambda *rest, **options: reid_ref.evaluate(np.eye(2, 3), *rest,
+                                                                            **options)])
+def test_one_convention_gives_a_result_and_several_give_a_dict(call):
+    problem = np.array([[.1, .2, .3]] * 2), Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
+    if call is not reid_ref.evaluate_distances:
+        problem = np.eye(3), *problem[1:]
+    for one in ("mars", CONVENTIONS["mars"]):
+        result = call(*problem, convention=one)
+        assert isinstance(result, reid_ref.Result)
+        assert result.signature.startswith("convention:mars|")
+    for several in (["torchreid", "matlab", CONVENTIONS["mars"]],
+                    ("torchreid", "matlab", CONVENTIONS["mars"])):
+        results = call(*problem, convention=several)
+        assert list(results) == ["torchreid", "matlab", "mars"]  # in the order asked for
+        for name, result in results.items():
+            assert result.signature.startswith(f"convention:{name}|")
+    assert list(call(*problem, convention=["mars"])) == ["mars"]

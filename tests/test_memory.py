@@ -108,7 +108,7 @@ BESIDE = 96 * MB
 def test_features_stay_within_the_memory(metric, normalize):
     data = made(1200, 30000, 64)
     assert 1200 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
-    taken = peak(lambda: evaluate(*data, metric, normalize, max_memory=24 * MB))
+    taken = peak(lambda: evaluate(*data, metric=metric, normalize=normalize, max_memory=24 * MB))
     assert taken < 24 * MB + BESIDE
 
 

@@ -64,8 +64,9 @@ def test_layumi_single_and_multiple_side_by_side(multi_query, normalize):
     """
     pooled = pool_queries(QUERY, *read_multi_query(multi_query), normalize=normalize)
     single, multiple = (
-        reid_ref.evaluate(features, DATA["gallery_f"], QUERY, GALLERY, "dot", normalize=False,
-                          convention="layumi") for features in (DATA["query_f"], pooled))
+        reid_ref.evaluate(features, DATA["gallery_f"], QUERY, GALLERY, metric="dot",
+                          normalize=False, convention="layumi")
+        for features in (DATA["query_f"], pooled))
     np.testing.assert_array_equal(single.cmc[[0, 4, 9]], [.575, .75, .825])
     assert f"{single.mean_ap:.6f}" == "0.455176"
     np.testing.assert_array_equal(multiple.cmc[[0, 4, 9]], [.775, .85, .875])

@@ -270,10 +270,11 @@ def test_evaluated_and_signed_in_one_call(variant):
             np.ones(len(gallery), bool))
     labels = Labels(gallery.identity[kept], gallery.camera[kept])
     for name in ("matlab", "torchreid"):
-        result = evaluate_reranked(*features, query, gallery, 7, 3, .5, variant,
-                                   convention=name)
+        result = evaluate_reranked(*features, query, gallery, k1=7, k2=3, lambda_=.5,
+                                   variant=variant, convention=name)
         expected = evaluate_distances(
-            rerank(features[0], features[1][kept], 7, 3, .5, variant), query, labels, name)
+            rerank(features[0], features[1][kept], 7, 3, .5, variant), query, labels,
+            convention=name)
         assert result.mean_ap == expected.mean_ap
         np.testing.assert_array_equal(result.cmc, expected.cmc)
         n_query, n_gallery = (CONVENTIONS[name].loaded(one.identity).sum()
@@ -421,3 +422,19 @@ def test_distances_that_overflow():
     with pytest.raises(InputError, match="the distances overflow float32"):
         fast(features, 3, 4, 2, 0.3)
     assert np.isfinite(rerank(features[:3], features[3:], 4, 2)).all()
+
+
+def test_several_conventions_on_one_re_ranking():
+    _, query, gallery = cases.market_like(4)
+    rng = np.random.default_rng(4)
+    features = rng.standard_normal((12, 6)), rng.standard_normal((80, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        results = evaluate_reranked(*features, query, gallery, convention=("mars", "torchreid"))
+        assert list(results) == ["mars", "torchreid"]
+        distances = rerank(*features)
+        for name, result in results.items():
+            expected = evaluate_distances(distances, query, gallery, convention=name)
+            np.testing.assert_array_equal(result.cmc, expected.cmc)
+            np.testing.assert_array_equal(result.mAP, expected.mAP)
+            assert result.signature.startswith(f"convention:{name}|")

@@ -10,7 +10,7 @@ import pytest
 
 from reid_ref import Labels
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.evaluation.functions import evaluate_conventions
+from reid_ref.evaluation.functions import evaluate_distances
 
 PEERS = Path(__file__).parents[1] / "fixtures" / "peers"
 CONVENTION = {"same identity": "cuhk03-single-shot-function",
@@ -54,8 +54,9 @@ def expected(case, camera):
     distances, q_pids, g_pids, q_camids, g_camids = case
     name = CONVENTION[camera]
     record = CONVENTIONS[name].replace(name="all ranks", cmc_length="gallery")
-    return evaluate_conventions(
-        distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids), [record])["all ranks"].cmc
+    return evaluate_distances(
+        distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids),
+        convention=[record])["all ranks"].cmc
 
 
 def identities_in_order(case, camera):
@@ -125,7 +126,7 @@ def test_ten_draws_scatter_about_the_expectation():
     """The 10-draw form follows the seed; the closed form is what it scatters about."""
     distances, q_pids, g_pids, q_camids, g_camids = stored("cuhk")
     query, gallery = Labels(q_pids, q_camids), Labels(g_pids, g_camids)
-    results = evaluate_conventions(distances, query, gallery, [
+    results = evaluate_distances(distances, query, gallery, convention=[
         "cuhk03-single-shot", "cuhk03-single-shot-draws"])
     exact, drawn = (results[name].cmc for name in results)
     assert exact[0] != drawn[0]

@@ -26,7 +26,7 @@ def every_order(distances, query, gallery, convention):
     for order in itertools.permutations(range(len(gallery))):
         order = list(order)
         moved = Labels(gallery.identity[order], gallery.camera[order])
-        yield reid_ref.evaluate_distances(distances[:, order], query, moved, convention)
+        yield reid_ref.evaluate_distances(distances[:, order], query, moved, convention=convention)
 
 
 @pytest.mark.parametrize("name", ["matlab", "torchreid", "trec-eval"])
@@ -62,7 +62,8 @@ def test_every_order_lies_within_the_bounds(seed, name):
     bounds = tie_bounds(ranks, CONVENTIONS[name], length=n_loaded)
     for ties in ("gallery-order", "reversed", "numpy"):
         result = reid_ref.evaluate_distances(
-            distances, query, gallery, CONVENTIONS[name].replace(ties=ties, cmc_length="gallery"))
+            distances, query, gallery,
+            convention=CONVENTIONS[name].replace(ties=ties, cmc_length="gallery"))
         if np.isnan(result.mean_ap):
             assert name == "mars" and np.isnan(bounds.worst[0]) and np.isnan(bounds.best[0])
         else:
@@ -86,7 +87,7 @@ def test_reversed_ties_are_the_reversed_gallery(seed):
     backwards = Labels(gallery.identity[::-1], gallery.camera[::-1])
     expected = reid_ref.evaluate_distances(distances[:, ::-1], query, backwards)
     result = reid_ref.evaluate_distances(
-        distances, query, gallery, CONVENTIONS["matlab"].replace(ties="reversed"))
+        distances, query, gallery, convention=CONVENTIONS["matlab"].replace(ties="reversed"))
     np.testing.assert_array_equal(result.per_query.ap, expected.per_query.ap)
     np.testing.assert_array_equal(result.cmc, expected.cmc)
     twice = reverse_ties(reverse_ties(good_ranks(distances, query, gallery)))
@@ -108,9 +109,10 @@ def test_curves_over_identities_follow_the_order_of_ties(cmc, seed):
     distances, query, gallery = tied_problem(seed, 4)
     backwards = Labels(gallery.identity[::-1], gallery.camera[::-1])
     convention = CONVENTIONS["matlab"].replace(cmc=cmc, unmatched="drop", cmc_length=20)
-    expected = reid_ref.evaluate_distances(distances[:, ::-1], query, backwards, convention)
+    expected = reid_ref.evaluate_distances(
+        distances[:, ::-1], query, backwards, convention=convention)
     result = reid_ref.evaluate_distances(
-        distances, query, gallery, convention.replace(ties="reversed"))
+        distances, query, gallery, convention=convention.replace(ties="reversed"))
     np.testing.assert_array_equal(result.cmc, expected.cmc)
-    plain = reid_ref.evaluate_distances(distances, query, gallery, convention)
+    plain = reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
     assert (plain.cmc != result.cmc).any()

@@ -30,9 +30,9 @@ def test_random_sets_of_what_is_ignored(seed):
             ties=str(rng.choice(["gallery-order", "reversed", "numpy", "grouped"])),
             arithmetic=str(rng.choice(["double", "float32"])), ap="step",
             unmatched=str(rng.choice(["zero", "drop", "nan"]))))
-    results = reid_ref.evaluate_conventions(*problem, conventions)
+    results = reid_ref.evaluate_distances(*problem, convention=conventions)
     for one in conventions:
-        same(results[one.name], reid_ref.evaluate_distances(*problem, one))
+        same(results[one.name], reid_ref.evaluate_distances(*problem, convention=one))
 
 
 def test_lists_together():
@@ -42,13 +42,13 @@ def test_lists_together():
     junk = [rng.permutation(80)[:9] for _ in range(len(query))]
     lists = IndexLists(good, junk)
     names = ["matlab", "veri", "torchreid", "oxford"]
-    results = reid_ref.evaluate_conventions(distances, query, gallery, names, lists=lists)
+    results = reid_ref.evaluate_distances(distances, query, gallery, convention=names, lists=lists)
     assert list(results) == names
     for name in names:
         same(results[name], reid_ref.evaluate_distances(
-            distances, query, gallery, name, lists=lists))
+            distances, query, gallery, convention=name, lists=lists))
     for name in ("matlab", "torchreid"):  # which take no lists
-        alone = reid_ref.evaluate_distances(distances, query, gallery, name)
+        alone = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
         np.testing.assert_array_equal(results[name].per_query.ap, alone.per_query.ap)
         np.testing.assert_array_equal(results[name].cmc, alone.cmc)
     # By hand: junk is passed over, recall is over the list, its junk included.
@@ -62,9 +62,9 @@ def test_lists_together():
 def test_two_of_one_name_and_none_are_refused():
     problem = cases.market_like(1)
     with pytest.raises(InputError, match="expected different names, got 'matlab' twice"):
-        reid_ref.evaluate_conventions(*problem, ["matlab", "matlab"])
-    with pytest.raises(InputError, match="conventions: expected at least one, got none"):
-        reid_ref.evaluate_conventions(*problem, [])
+        reid_ref.evaluate_distances(*problem, convention=["matlab", "matlab"])
+    with pytest.raises(InputError, match="convention: expected at least one, got none"):
+        reid_ref.evaluate_distances(*problem, convention=[])
 
 
 def test_whatever_could_change_the_number_is_in_the_signature():
@@ -75,12 +75,13 @@ def test_whatever_could_change_the_number_is_in_the_signature():
                {"cmc_length": 7}, {"cmc": "all-shots"},
                {"junk_match": "never"}, {"arithmetic": "float32"}]
     signatures = {reid_ref.evaluate_distances(
-        distances, query, gallery, matlab.replace(**{**change, "name": "mine"})).signature
+        distances, query, gallery,
+        convention=matlab.replace(**{**change, "name": "mine"})).signature
         for change in changes}
     assert len(signatures) == len(changes)
     lists = [IndexLists([[k]] * len(query), [[]] * len(query)) for k in (1, 2)]
     veri = {reid_ref.evaluate_distances(
-        distances, query, gallery, "veri", lists=one).signature for one in lists}
+        distances, query, gallery, convention="veri", lists=one).signature for one in lists}
     assert len(veri) == 2
 
 
@@ -89,7 +90,7 @@ def test_a_query_whose_good_images_are_behind_the_cut_has_ap_0():
     query, gallery = Labels([1, 2], [1, 1]), Labels([1, 9, 9, 2], [2, 2, 2, 2])
     for unmatched in ("zero", "drop", "nan"):
         convention = CONVENTIONS["simpleir"].replace(top_k=2, unmatched=unmatched)
-        result = reid_ref.evaluate_distances(distances, query, gallery, convention)
+        result = reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
         np.testing.assert_array_equal(result.per_query.ap, [1, 0])
         assert result.mean_ap == 0.5 and result.counted == 2
         np.testing.assert_array_equal(result.per_query.n_good, [1, 1])
@@ -101,7 +102,7 @@ def test_numpy_reversed_on_every_dtype(dtype):
     distances = np.array([[0, 1, 1, 1]], dtype=dtype)
     convention = CONVENTIONS["layumi"].replace(ties="numpy-reversed")
     result = reid_ref.evaluate_distances(
-        distances, Labels([1], [1]), Labels([1, 2, 3, 4], [2] * 4), convention)
+        distances, Labels([1], [1]), Labels([1, 2, 3, 4], [2] * 4), convention=convention)
     assert result.mean_ap == 1.0
 
 
@@ -109,7 +110,7 @@ def test_numpy_reversed_on_every_dtype(dtype):
 def test_complex_distances_are_refused_everywhere(name):
     problem = np.array([[1j, 1]]), Labels([1], [1]), Labels([1, 2], [2, 2])
     with pytest.raises(InputError, match="expected real numbers, got dtype complex128"):
-        reid_ref.evaluate_conventions(*problem, [name, "torchreid"])
+        reid_ref.evaluate_distances(*problem, convention=[name, "torchreid"])
 
 
 @pytest.mark.parametrize("scale", [1e25, 1e-28])
@@ -144,4 +145,4 @@ def test_choices_that_cannot_be(changes, message):
 ])
 def test_ranked_lists_that_cannot_be(index, good, message):
     with pytest.raises(InputError, match=message):
-        reid_ref.evaluate_with_index(index, good)
+        reid_ref.evaluate_ranked_list(index, good)

@@ -121,7 +121,7 @@ def test_they_are_our_numbers(name, pytrec_eval):
     # A query labelled -1 is left out: its good images, all junk, raise our CMC (trec.py says so).
     mine = query.identity != -1
     distances, query = distances[mine], Labels(query.identity[mine], query.camera[mine])
-    result = reid_ref.evaluate_distances(distances, query, gallery, "trec-eval")
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention="trec-eval")
     answers = judge(pytrec_eval, *written(distances, query, gallery), len(query),
                     {"map", "success.1,5,10,20"})
     np.testing.assert_array_equal([answer["map"] for answer in answers],

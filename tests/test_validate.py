@@ -196,7 +196,7 @@ def test_every_evaluated_map_lies_within_the_bounds(seed):
     names = ["matlab", "layumi", "torchreid", "triplet-reid-market-ap", "light-reid"]
     data = ResultFile("made", query, gallery, None, None, distances, {})
     for name in names:
-        result = reid_ref.evaluate_distances(distances, query, gallery, name)
+        result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
         figure = Figure(Decimal(f"{100 * result.cmc[0]:.6f}"),
                         Decimal(f"{100 * result.mean_ap:.6f}"))
         found = validate(data, figure, [name])
@@ -274,8 +274,8 @@ def test_distances_are_one_ranking_and_features_three():
                       Labels(identity[10:], camera[10:]), features[:10], features[10:], None, {})
     found = validate(data, parse_figure("50/50"), ["matlab"])
     assert {way[0]: one.mean_ap for one in found.candidates for way in one.ways} == {
-        name: reid_ref.evaluate(features[:10], features[10:], data.query, data.gallery, metric,
-                                normalize).mean_ap
+        name: reid_ref.evaluate(features[:10], features[10:], data.query, data.gallery,
+                                metric=metric, normalize=normalize).mean_ap
         for name, metric, normalize in (("normalised", "euclidean", True),
                                         ("Euclidean", "euclidean", False), ("dot", "dot", False))}
     assert len(found.candidates) == 3

@@ -24,7 +24,7 @@ from reid_ref.analysis.possible import HitCounts, MapBounds, possible
 from reid_ref.analysis.published import Published
 from reid_ref.arrays import each_warning_once, warn
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
-from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
+from reid_ref.evaluation.engine import results_of_distances, results_of_features
 from reid_ref.files import ResultFile
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
@@ -148,7 +148,8 @@ def validate(data: ResultFile, figure: Figure,
     Examples
     --------
     >>> from reid_ref.analysis.figure import parse_figure
-    >>> from reid_ref.files import ResultFile
+    >>> from reid_ref.evaluation.engine import results_of_distances, results_of_features
+from reid_ref.files import ResultFile
     >>> from reid_ref.labels import Labels
     >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
     ...                   np.array([[.1, .2, .3]]), {})
@@ -203,11 +204,11 @@ def _results(data: ResultFile, names: list[Convention],
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
     labels = data.query, data.gallery
     if data.distances is not None:
-        yield "distances", evaluate_conventions(
+        yield "distances", results_of_distances(
             data.distances, *labels, names, progress=progress)
         return
     for ranking, (metric, normalize) in RANKINGS.items():
-        yield ranking, evaluate_features(
+        yield ranking, results_of_features(
             data.query_features, data.gallery_features, *labels, names, metric, normalize,
             progress=progress)
 

@@ -74,7 +74,7 @@ def tie_bounds_features(query_features: Any, gallery_features: Any, query: Label
                         convention: Convention, metric: str = "euclidean", normalize: bool = True,
                         lists: IndexLists | None = None,
                         progress: Progress | None = None) -> TieBounds:
-    """Return the bounds of features; arguments and errors as `evaluate_features`."""
+    """Return the bounds of features; arguments and errors as `evaluate`."""
     _check(convention, lists, query, gallery)
     # Any order of ties has the same groups.
     ranks = rank_features(query_features, gallery_features, query, gallery,

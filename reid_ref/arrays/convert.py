@@ -16,16 +16,17 @@ Doubles = npt.NDArray[np.float64]
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     """Return `value` as a numpy array, sharing its memory where numpy can.
 
-    Taken: arrays, nested lists, whatever has ``__array__`` (torch tensors in main memory) or
-    only ``__dlpack__``, and lists of these. A tensor that requires grad is detached; bfloat16
-    and float8, which numpy lacks, are widened to float32, which changes no value. No library is
-    imported for this: what these tensors can do is asked of them.
+    Taken: arrays, nested lists, whatever has ``__array__`` (torch tensors) or only
+    ``__dlpack__``, and lists of these. What is in the memory of an accelerator is copied to main
+    memory by its own ``cpu()`` (torch) or ``get()`` (CuPy). A tensor that requires grad is
+    detached; bfloat16 and float8, which numpy lacks, are widened to float32, which changes no
+    value. No library is imported for this: what these tensors can do is asked of them.
 
     Raises
     ------
     InputError
-        Masked entries, rows of different length, memory of an accelerator (the device is named),
-        or whatever else numpy cannot read.
+        Masked entries, rows of different length, memory of an accelerator that cannot be copied
+        (the device is named), or whatever else numpy cannot read.
     """
     masked = _count_masked(value)
     if masked:
@@ -42,9 +43,9 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
             message = ("an array, got rows of different length; every row needs the same number "
                        "of entries")
         elif device:
-            way_out = (f"{name}.cpu()" if hasattr(value, "cpu") else
-                       f"{name}.get()" if hasattr(value, "get") else "a copy in main memory")
-            message = f"an array in main memory, got a {kind} on device {device}; pass {way_out}"
+            reason = str(error).partition("\n")[0].rstrip(".")
+            message = (f"an array that can be copied to main memory, got a {kind} on device "
+                       f"{device} ({reason}); pass a copy in main memory")
         else:
             reason = str(error).partition("\n")[0].rstrip(".")
             message = (f"an array, got a {kind} that numpy cannot read ({reason}); pass a dense "
@@ -87,8 +88,19 @@ def _accelerator(value: Any) -> str:
     return "" if "cpu" in device.lower() else device
 
 
+def _in_main_memory(value: Any) -> Any:
+    """Return a tensor on an accelerator as its copy in main memory; all else as it is."""
+    if not _accelerator(value):
+        return value
+    if hasattr(value, "cpu"):
+        # Detached first, or the copy would join the graph.
+        return (value.detach() if hasattr(value, "detach") else value).cpu()
+    return value.get() if hasattr(value, "get") else value
+
+
 def _read_array(value: Any) -> npt.NDArray[Any]:
     """Return what numpy makes of `value`; the errors are those of whoever made it."""
+    value = _in_main_memory(value)
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         if _accelerator(value):
             raise BufferError("not in main memory")

@@ -108,15 +108,15 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
 
 def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
           lists: IndexLists | None) -> dict[str, Result]:
-    from reid_ref.evaluation.functions import evaluate_conventions, evaluate_features
+    from reid_ref.evaluation.engine import results_of_distances, results_of_features
 
     with common.progress_bar(len(data.query)) as bar:
         options = {"lists": lists, "max_memory": args.max_memory,
                    "progress": None if bar is None else bar.update}
         if data.distances is not None:
-            return evaluate_conventions(
+            return results_of_distances(
                 data.distances, data.query, data.gallery, asked, **options)
-        return evaluate_features(
+        return results_of_features(
             data.query_features, data.gallery_features, data.query, data.gallery, asked,
             args.metric, args.normalize, **options)
 

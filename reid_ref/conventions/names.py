@@ -84,14 +84,14 @@ def find_conventions(conventions: str | Convention | Iterable[str | Convention],
     >>> [one.name for one in find_conventions("matlab")]
     ['matlab']
     """
-    if isinstance(conventions, (str, Convention)):
+    if isinstance(conventions, (str, Convention)) or not isinstance(conventions, Iterable):
         conventions = [conventions]
     found = [find_convention(one) for one in conventions]
     names = [one.name for one in found]
     if not names:
-        raise InputError("conventions: expected at least one, got none")
+        raise InputError("convention: expected at least one, got none")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise InputError(f"conventions: expected different names, got {twice[0]!r} twice; "
+        raise InputError(f"convention: expected different names, got {twice[0]!r} twice; "
                          "replace(name=...) gives one of them another")
     return found

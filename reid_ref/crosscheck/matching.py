@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
+from reid_ref.conventions import (
+    CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention)
 from reid_ref.crosscheck.foreign import Answer, Arrays
-from reid_ref.evaluation.functions import evaluate_conventions
+from reid_ref.evaluation.engine import results_of_distances
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
 
@@ -175,7 +176,7 @@ def _match_all(answer: Answer, arrays: Arrays, conventions: Iterable[Convention]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
         tried = list(conventions)
-        results = evaluate_conventions(arrays.distances, arrays.query, arrays.gallery, tried)
+        results = results_of_distances(arrays.distances, arrays.query, arrays.gallery, tried)
     return [match(answer, results[one.name], one) for one in tried]
 
 

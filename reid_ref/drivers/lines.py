@@ -185,7 +185,7 @@ def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
     rank1, mean_ap = float(result.cmc[0]), result.mean_ap
     if not driver.camera_pairs:
         return Line(rank1, mean_ap)
-    pairs = camera_pairs_blocks(blocks(), *labels, "script")
+    pairs = camera_pairs_blocks(blocks(), *labels, rule="script")
     return Line(rank1, mean_ap, pairs.mean_rank1, pairs.mean_ap)
 
 

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, check_choice, check_same_length)
-from reid_ref.conventions import Convention, find_convention
+from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import Progress
 from reid_ref.evaluation.functions import evaluate
-from reid_ref.labels import Labels
-from reid_ref.result import Result
+from reid_ref.labels import IndexLists, Labels
 
 #: What `Evaluator.state` returns.
 State = dict[str, npt.NDArray[Any]]
@@ -57,7 +57,7 @@ class Evaluator:
     ----------
     metric : {"euclidean", "cosine", "dot"}
     normalize : bool
-    convention : str or Convention
+    convention : str or Convention, or several of them
         All three as in `evaluate`.
 
     Raises
@@ -90,34 +90,36 @@ class Evaluator:
     >>> identity, camera = np.arange(12) % 4, np.arange(12) // 4
     >>> features = np.eye(4)[identity] + 0.8 * rng.standard_normal((12, 4))
     >>> evaluator = Evaluator()
-    >>> evaluator.update(features[:4], identity[:4], camera[:4], query=True)
+    >>> evaluator.update(features[:4], identity[:4], camera[:4], is_query=True)
     >>> for k in (4, 7, 10):
     ...     batch = slice(k, k + 3)
-    ...     evaluator.update(features[batch], identity[batch], camera[batch], query=False)
+    ...     evaluator.update(features[batch], identity[batch], camera[batch], is_query=False)
     >>> result = evaluator.compute()
-    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
 
-    def __init__(self, metric: str = "euclidean", normalize: bool = True,
-                 convention: str | Convention = "matlab") -> None:
+    def __init__(self, *, metric: str = "euclidean", normalize: bool = True,
+                 convention: str | Convention | Iterable[str | Convention] = "matlab") -> None:
         check_choice(metric, "metric", METRICS)
         self.metric = metric
         self.normalize = bool(normalize)
-        self.convention = find_convention(convention)
+        found = tuple(find_conventions(convention))
+        self.convention: Convention | tuple[Convention, ...] = (
+            found[0] if isinstance(convention, (str, Convention)) else found)
         self._batches: dict[str, list[_Batch]] = {side: [] for side in SIDES}
 
-    def update(self, features: Any, identity: Any, camera: Any, *, query: Any,
+    def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
                index: Any = None) -> None:
         """Add a batch of images, of any size; it is copied.
 
         Parameters
         ----------
         features : array_like, shape (n, d)
-            One row an image: an array, a tensor in main memory, a nested list. Kept in its
+            One row an image: an array, a tensor, a nested list. Kept in its
             dtype; `compute` joins the batches of a side as ``numpy.concatenate`` does.
         identity, camera : array_like, shape (n,)
-        query : bool, or array_like of bool, shape (n,)
+        is_query : bool, or array_like of bool, shape (n,)
             Whether the images are queries (True) or gallery (False).
         index : array_like of int, shape (n,), optional
             Place of each image in its dataset. Of the queries with the same index only the
@@ -131,28 +133,32 @@ class Evaluator:
             of earlier batches, an index where earlier batches had none. Nothing is added then.
         """
         batch = _checked_batch(features, identity, camera, index)
-        mask = as_array(query, "query")
+        mask = as_array(is_query, "is_query")
         if mask.dtype != np.bool_ or mask.shape not in ((), (len(batch),)):
             raise InputError(
-                f"query: expected True, False or {len(batch)} booleans, one for each identity, "
+                f"is_query: expected True, False or {len(batch)} booleans, one for each identity, "
                 f"got dtype {mask.dtype}, shape {mask.shape}; a comparison makes a mask, e.g. "
                 "numbers == 1")
-        is_query = np.full(len(batch), mask)
-        self._add({"query": [batch.take(is_query)], "gallery": [batch.take(~is_query)]}, "")
+        chosen = np.full(len(batch), mask)
+        self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
-    def compute(self, **options: Any) -> Result:
+    def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
+                progress: Progress | None = None) -> Any:
         """Evaluate all images so far; more may be added afterwards.
 
         Parameters
         ----------
-        **options
-            Further options of `evaluate`: ``lists`` (of images as they stand here, see the
-            notes of the class), ``max_memory``, ``progress``.
+        lists : IndexLists, optional
+            As in `evaluate`, of images as they stand here: see the notes of the class.
+        max_memory : int or str, optional
+        progress : callable, optional
+            Both as in `evaluate`.
 
         Returns
         -------
-        Result
-            That of `evaluate` on the batches put together.
+        Result, or dict of str to Result
+            That of `evaluate` on the batches put together: a dict where the evaluator was made
+            with several conventions.
 
         Raises
         ------
@@ -164,8 +170,9 @@ class Evaluator:
             raise InputError(
                 "evaluator: expected images, got none; call update() before compute()")
         (query_features, query), (gallery_features, gallery) = map(self._side, SIDES)
-        return evaluate(query_features, gallery_features, query, gallery, self.metric,
-                        self.normalize, self.convention, **options)
+        return evaluate(query_features, gallery_features, query, gallery, metric=self.metric,
+                        normalize=self.normalize, convention=self.convention, lists=lists,
+                        max_memory=max_memory, progress=progress)
 
     def reset(self) -> None:
         """Forget all images; the settings stay."""
@@ -198,7 +205,7 @@ class Evaluator:
         """
         state: State = {"settings": np.array(json.dumps({
             "metric": self.metric, "normalize": self.normalize,
-            "convention": asdict(self.convention)}, default=int))}
+            "convention": _records(self.convention)}, default=int))}
         for side, batches in self._batches.items():
             whole = _joined(batches)
             state[f"{side}_features"] = whole.features
@@ -232,10 +239,10 @@ class Evaluator:
 
         Examples
         --------
-        >>> one, two = Evaluator("cosine"), Evaluator("cosine")
-        >>> one.update([[1., 0.]], [7], [1], query=True)
-        >>> two.update([[1., 1.], [2., .1]], [8, 7], [2, 2], query=False)
-        >>> Evaluator.from_states([one.state(), two.state()]).compute().mean_ap
+        >>> one, two = Evaluator(metric="cosine"), Evaluator(metric="cosine")
+        >>> one.update([[1., 0.]], [7], [1], is_query=True)
+        >>> two.update([[1., 1.], [2., .1]], [8, 7], [2, 2], is_query=False)
+        >>> Evaluator.from_states([one.state(), two.state()]).compute().mAP
         1.0
         """
         merged: Evaluator | None = None
@@ -253,9 +260,8 @@ class Evaluator:
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:
         try:
             settings = json.loads(str(state["settings"]))
-            record: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
-                                      for key, value in settings["convention"].items()}
-            one = cls(settings["metric"], settings["normalize"], Convention(**record))
+            one = cls(metric=settings["metric"], normalize=settings["normalize"],
+                      convention=_conventions(settings["convention"]))
             one._add({side: [_checked_batch(
                 state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
                 state[f"{side}_index"] if f"{side}_index" in state else None)]
@@ -271,8 +277,8 @@ class Evaluator:
         for name in ("metric", "normalize", "convention"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
-                if name == "convention" and mine.name != theirs.name:
-                    mine, theirs = mine.name, theirs.name
+                if name == "convention" and _names(mine) != _names(theirs):
+                    mine, theirs = _names(mine), _names(theirs)
                 raise InputError(
                     f"{where}expected the same settings, {name} {mine!r}, got {theirs!r}; "
                     "make all evaluators alike")
@@ -304,11 +310,33 @@ class Evaluator:
             raise InputError(
                 f"evaluator: expected {side} images, got none beside "
                 f"{sum(map(len, self._batches[other]))} {other} images; add them by "
-                f"update(..., query={side == 'query'})")
+                f"update(..., is_query={side == 'query'})")
         whole = _joined(self._batches[side])
         if whole.index is not None:
             whole = whole.take(_first_of_each(whole.index, whole.labels, side))
         return whole.features, whole.labels
+
+
+def _records(convention: Convention | tuple[Convention, ...]) -> Any:
+    """Return one convention as a dict, several as a list of dicts: what JSON can hold."""
+    return list(map(asdict, convention)) if isinstance(convention, tuple) else asdict(convention)
+
+
+def _conventions(records: Any) -> Convention | tuple[Convention, ...]:
+    """Undo `_records`."""
+    if isinstance(records, list):
+        return tuple(Convention(**_tuples(one)) for one in records)
+    return Convention(**_tuples(records))
+
+
+def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value
+            for key, value in record.items()}
+
+
+def _names(convention: Convention | tuple[Convention, ...]) -> str:
+    several = convention if isinstance(convention, tuple) else (convention,)
+    return ", ".join(one.name for one in several)
 
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:

@@ -44,10 +44,12 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
+from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import features_made_of, rank_features, row_blocks
-from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
+from reid_ref.evaluation.engine import Progress, features_made_of, rank_features, row_blocks
+from reid_ref.labels import (
+    Labels, check_distances, check_feature_shapes, check_labels, options_by_name)
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
 from reid_ref.result import signature
@@ -110,8 +112,10 @@ class CameraPairs:
                 for name, matrix in (("mAP", self.ap_matrix), ("Rank-1", self.rank1_matrix))}
 
 
-def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "plain",
-                 *surplus: Any) -> CameraPairs:
+@options_by_name
+def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
+                 rule: str = "plain", max_memory: int | str | None = None,
+                 progress: Progress | None = None) -> CameraPairs:
     """Score every query on every camera, and every pair of cameras.
 
     Parameters
@@ -123,8 +127,9 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "pl
         With "script", cameras 1 to 6.
     rule : {"plain", "script"}
         As told at the top of this module.
-    *surplus
-        Refused: other evaluators take identities and cameras as four arrays.
+    max_memory : int or str, optional
+    progress : callable, optional
+        Both as in `reid_ref.evaluate_distances`.
 
     Returns
     -------
@@ -151,21 +156,22 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, rule: str = "pl
     >>> pairs.mean_ap, pairs.mean_rank1
     (0.625, 0.5)
     """
-    check_labels(query, gallery, surplus)
+    check_labels(query, gallery)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
-    return camera_pairs_blocks(row_blocks(distances), query, gallery, rule)
+    blocks = row_blocks(distances, bytes_of(max_memory))
+    return camera_pairs_blocks(blocks, query, gallery, rule=rule, progress=progress)
 
 
-def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
-                        rule: str = "plain") -> CameraPairs:
+def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *,
+                        rule: str = "plain", progress: Progress | None = None) -> CameraPairs:
     """Do the same with distances that come in blocks of queries, in order.
 
     Parameters
     ----------
     blocks : iterable of array_like, shape (n_block, n_gallery)
         As many rows in all as there are queries; one block is in memory at a time.
-    query, gallery, rule
+    query, gallery, rule, progress
         As for `camera_pairs`.
 
     Returns
@@ -198,6 +204,8 @@ def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
         ranks.append(good_ranks(read_rows(block), part, gallery, IGNORED[rule]))
         dtypes.add(block.dtype)
         done += len(block)
+        if progress:
+            progress(len(block))
     if done != len(query):
         raise InputError(f"blocks: expected {len(query)} rows in all, one for each query, "
                          f"got {done}")
@@ -205,15 +213,16 @@ def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
     return _pairs(concatenate(ranks), query, gallery, cameras, rule, made_of)
 
 
+@options_by_name
 def camera_pairs_features(query_features: Any, gallery_features: Any, query: Labels,
-                          gallery: Labels, metric: str = "euclidean", normalize: bool = True,
-                          rule: str = "plain", *,
-                          max_memory: int | str | None = None) -> CameraPairs:
+                          gallery: Labels, *, metric: str = "euclidean", normalize: bool = True,
+                          rule: str = "plain", max_memory: int | str | None = None,
+                          progress: Progress | None = None) -> CameraPairs:
     """Do the same with features, ranked by exact distances as `reid_ref.evaluate` ranks them.
 
     Parameters
     ----------
-    query_features, gallery_features, query, gallery, metric, normalize, max_memory
+    query_features, gallery_features, query, gallery, metric, normalize, max_memory, progress
         As for `reid_ref.evaluate`.
     rule
         As for `camera_pairs`.
@@ -243,7 +252,7 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
         query_features, gallery_features, query, gallery)
     cameras, ignored = _cameras(query, gallery, rule), IGNORED[rule]
     ranks = rank_features(query_features, gallery_features, query, gallery, [ignored], metric,
-                          normalize, max_memory=max_memory)
+                          normalize, max_memory=max_memory, progress=progress)
     made_of = features_made_of(query_features, gallery_features, metric, normalize)
     return _pairs(ranks[ignored], query, gallery, cameras, rule, made_of)
 

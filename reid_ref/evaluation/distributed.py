@@ -14,11 +14,11 @@ import os
 import socket
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -27,12 +27,13 @@ from reid_ref.arrays import (
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
-from reid_ref.conventions import Convention, find_convention
+from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.curves import Curves
-from reid_ref.evaluation.engine import features_made_of, warn_unmatched
-from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, check_lists
+from reid_ref.evaluation.engine import (
+    Progress, features_made_of, in_queries, one_or_all, summaries)
+from reid_ref.labels import (
+    IndexLists, Labels, check_feature_shapes, check_labels, check_lists, options_by_name)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
@@ -47,10 +48,27 @@ SHARD_BYTES = 64 * 2**20
 _AT_ONCE = 32
 
 
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+@overload
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
+             metric: str = ..., normalize: bool = ..., convention: str | Convention = ...,
+             lists: IndexLists | None = ..., max_memory: int | str | None = ...,
+             progress: Progress | None = ..., client: Any = ...) -> Result: ...
+
+
+@overload
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
+             metric: str = ..., normalize: bool = ...,
+             convention: Iterable[str | Convention], lists: IndexLists | None = ...,
+             max_memory: int | str | None = ..., progress: Progress | None = ...,
+             client: Any = ...) -> dict[str, Result]: ...
+
+
+@options_by_name
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str = "euclidean", normalize: bool = True,
-             convention: str | Convention = "matlab", *, lists: IndexLists | None = None,
-             max_memory: int | str | None = None, client: Any = None) -> Result:
+             convention: str | Convention | Iterable[str | Convention] = "matlab",
+             lists: IndexLists | None = None, max_memory: int | str | None = None,
+             progress: Progress | None = None, client: Any = None) -> Result | dict[str, Result]:
     """Evaluate features in shards, on a cluster or on the threads of this machine.
 
     Parameters
@@ -68,12 +86,14 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     max_memory : int or str, optional
         Bytes that each thread of a worker works in, besides its shard and the query features;
         by default as for `reid_ref.evaluate`, on the worker.
+    progress : callable, optional
+        As for `reid_ref.evaluate`: called as shards are done, with their share of the queries.
     client : distributed.Client, optional
         By default the current one; without any, this machine's threads.
 
     Returns
     -------
-    Result
+    Result, or dict of str to Result
         As `reid_ref.evaluate` returns it, whatever the chunks, the workers, and their number.
 
     Raises
@@ -101,39 +121,35 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> shards = dask.array.from_array(features[4:], chunks=(3, 4))
     >>> result = evaluate(features[:4], shards, Labels(identity[:4], camera[:4]),
     ...                   Labels(identity[4:], camera[4:]))
-    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
-    convention = find_convention(convention)
-    if convention.needs_rows:
+    conventions = find_conventions(convention)
+    for one in (one for one in conventions if one.needs_rows):
         raise InputError(
-            f"convention: {convention.name!r} needs whole rows of distances (ties "
-            f"{convention.ties!r}, CMC {convention.cmc!r}), which no shard has; use "
-            "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 part by part")
+            f"convention: {one.name!r} needs whole rows of distances (ties {one.ties!r}, CMC "
+            f"{one.cmc!r}), which no shard has; use reid_ref.evaluate, which reads a memory map "
+            "or a dataset of HDF5 part by part")
     bytes_of(max_memory)
     client = _client(client)
     of_query, of_gallery = check_feature_shapes(
         _stand_in(query_features, "query_features"),
         _stand_in(gallery_features, "gallery_features"), query, gallery)
-    check_lists(lists, [convention.name] if convention.needs_lists else [],
-                query, gallery)
+    check_lists(lists, [one.name for one in conventions if one.needs_lists], query, gallery)
     made_of = features_made_of(of_query, of_gallery, metric, normalize)
-    if lists is not None:
-        made_of["lists"] = lists.fingerprint()
     normalized = normalize or metric == "cosine"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
     rows, square = checked_query(rows, normalized)
     queries = _Queries(rows, square, metric, normalize, max_memory)
     shards = _shards(gallery_features, client)
-    source = _in_shards(shards, queries, normalized, client)
-    ranks = rank(
-        source, query, gallery, [convention.not_ranked], lists)[convention.not_ranked]
-    result = summarize(ranks, query, gallery, convention, made_of, Curves([], query, gallery))
-    warn_unmatched(result, query, gallery)
-    return result
+    source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
+    ranks = rank(source, query, gallery, {one.not_ranked for one in conventions}, lists)
+    results = summaries(conventions, lambda one: ranks[one.not_ranked], query, gallery, made_of,
+                        Curves([], query, gallery), lists)
+    return one_or_all(dict(zip((one.name for one in conventions), results)), convention)
 
 
 @dataclass(frozen=True)
@@ -173,8 +189,8 @@ array that hold it, each a Delayed
     widths: tuple[int, ...] = ()
 
 
-def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
-               client: Any) -> Source:
+def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client: Any,
+               tell: Callable[[float], object] | None) -> Source:
     """Make the source of distances that `rank` asks; see `ranking.in_parts`."""
     from dask import delayed
     shared = _on_workers(queries, client)
@@ -211,6 +227,8 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool,
                 raise InputError(str(counts))
             for name in groups:
                 before[name] += counts[name]
+            if tell:
+                tell(1 / len(shards))
         return before
 
     return Source(measure, count)

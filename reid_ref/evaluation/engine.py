@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, check_real_distances, warn
+from reid_ref.arrays import InputError, check_choice, check_real_distances, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import TIES, Convention, find_conventions, loaded_images
-from reid_ref.distances import BLOCK_BYTES
+from reid_ref.distances import BLOCK_BYTES, METRICS
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_lists
+from reid_ref.labels import (
+    IndexLists, Labels, check_distances, check_feature_shapes, check_labels, check_lists)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
 from reid_ref.ranking.exact_distances import feature_parts
+from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles
@@ -49,6 +51,49 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.ND
     for start in range(0, distances.shape[0], step):
         # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
         yield np.ascontiguousarray(read_rows(distances, start, start + step, "distances"))
+
+
+def results_of_features(query_features: Any, gallery_features: Any, query: Labels,
+                        gallery: Labels, conventions: list[Convention],
+                        metric: str = "euclidean", normalize: bool = True, *,
+                        lists: IndexLists | None = None, max_memory: int | str | None = None,
+                        progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate features under several conventions, by their names; ranks are shared."""
+    check_labels(query, gallery)
+    check_choice(metric, "metric", METRICS)
+    memory = bytes_of(max_memory)
+    query_features, gallery_features = check_feature_shapes(
+        query_features, gallery_features, query, gallery)
+    _check_lists(conventions, lists, query, gallery)
+    if any(one.needs_rows for one in conventions):
+        rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
+        ranked, curves = rank_blocks(rows, query, gallery, conventions, lists, progress,
+                                     of_features=True)
+    else:
+        ranks = rank_features(
+            query_features, gallery_features, query, gallery,
+            {one.not_ranked for one in conventions}, metric, normalize, lists=lists,
+            max_memory=memory, progress=progress)
+        ranked = {rank_key(one, of_features=True): ranks[one.not_ranked] for one in conventions}
+        curves = Curves([], query, gallery)
+    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    results = summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
+                        gallery, made_of, curves, lists)
+    return dict(zip((one.name for one in conventions), results))
+
+
+def results_of_distances(distances: Any, query: Labels, gallery: Labels,
+                         conventions: list[Convention], *, lists: IndexLists | None = None,
+                         max_memory: int | str | None = None,
+                         progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate a distance matrix under several conventions, by their names; ranks are shared."""
+    check_labels(query, gallery)
+    memory = bytes_of(max_memory)
+    distances = check_distances(distances, query, gallery)
+    check_real_distances(distances)
+    made_of = {"distances": str(distances.dtype)}
+    return evaluate_blocks(row_blocks(distances, memory), query, gallery, conventions, made_of,
+                           lists, progress)
 
 
 def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
@@ -90,8 +135,8 @@ def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: La
                   progress: Progress | None = None) -> list[Result]:
     """As `evaluate_blocks`, one result a convention, whatever their names."""
     ranked, curves = rank_blocks(blocks, query, gallery, conventions, lists, progress)
-    return _summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
-                      curves, lists)
+    return summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
+                     curves, lists)
 
 
 def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
@@ -128,7 +173,7 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
         with ThreadPoolExecutor(1) as pool:
             nan_here = pool.submit(_count_nan, block)
             ranks = _rank_block(block, rows, gallery, keys, own_lists,
-                                _in_queries(progress, len(block)))
+                                in_queries(progress, len(block)))
             n_nan += nan_here.result()
         for key in keys:
             parts[key].append(ranks[key])
@@ -194,7 +239,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                           bytes_of(max_memory))
     every = list(ignored)
     try:
-        source = in_parts(parts, len(query), _in_queries(progress, len(query)))
+        source = in_parts(parts, len(query), in_queries(progress, len(query)))
         return rank(source, query, gallery, every, lists)
     except TooFarOff:  # single precision is; double is not
         try:
@@ -237,9 +282,16 @@ def _check_lists(conventions: list[Convention], lists: IndexLists | None, query:
                 query, gallery)
 
 
-def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
-               query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
-               lists: IndexLists | None) -> list[Result]:
+def one_or_all(results: dict[str, Result], convention: Any) -> Result | dict[str, Result]:
+    """Return the result of a single convention by itself, those of a collection by name."""
+    if isinstance(convention, (str, Convention)):
+        return next(iter(results.values()))
+    return results
+
+
+def summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
+              query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
+              lists: IndexLists | None) -> list[Result]:
     listed = {} if lists is None else {"lists": lists.fingerprint()}
     results = [summarize(ranks_of(one), query, gallery, one,
                          {**made_of, **(listed if one.needs_lists else {})}, curves)
@@ -248,7 +300,7 @@ def _summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRan
     return results
 
 
-def _in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
+def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
     """Turn shares of the work into whole queries, whose sum is `n_query`."""
     if progress is None:
         return None
@@ -283,7 +335,7 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     fates = ", ".join(f"{count} {name}" for name, count in result.counts.fate.items()
                       if count and name not in ("fine", "not loaded"))
     n_loaded = len(query) - result.counts.fate["not loaded"]
-    counts_as = ("count as NaN" if np.isnan(result.mean_ap) else
+    counts_as = ("count as NaN" if np.isnan(result.mAP) else
                  "count as AP 0" if result.counted == n_loaded else "are left out")
     warn(
         f"{unmatched.size} of {n_loaded} queries have no good image ({fates}; first: {first}): "

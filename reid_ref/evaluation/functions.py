@@ -2,30 +2,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import check_choice, check_distinct, check_real_distances
-from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays import check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
-from reid_ref.distances import METRICS
-from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
-    Progress, _check_lists, _summaries, evaluate_blocks, features_made_of, rank_blocks,
-    rank_features, rank_key, row_blocks)
-from reid_ref.labels import IndexLists, Labels, check_distances, check_feature_shapes, check_labels
-from reid_ref.ranking.exact_rows import feature_rows
+    Progress, one_or_all, results_of_distances, results_of_features)
+from reid_ref.labels import IndexLists, Labels, options_by_name
 from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
 
 
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+@overload
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
+             metric: str = ..., normalize: bool = ..., convention: str | Convention = ...,
+             lists: IndexLists | None = ..., max_memory: int | str | None = ...,
+             progress: Progress | None = ...) -> Result: ...
+
+
+@overload
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
+             metric: str = ..., normalize: bool = ...,
+             convention: Iterable[str | Convention], lists: IndexLists | None = ...,
+             max_memory: int | str | None = ...,
+             progress: Progress | None = ...) -> dict[str, Result]: ...
+
+
+@options_by_name
+def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str = "euclidean", normalize: bool = True,
-             convention: str | Convention = "matlab", *, lists: IndexLists | None = None,
-             max_memory: int | str | None = None, progress: Progress | None = None) -> Result:
+             convention: str | Convention | Iterable[str | Convention] = "matlab",
+             lists: IndexLists | None = None, max_memory: int | str | None = None,
+             progress: Progress | None = None) -> Result | dict[str, Result]:
     """Evaluate features: Rank-k, mAP, mINP.
 
     Parameters
@@ -40,8 +52,9 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         How near two features are. On normalised features all three rank alike.
     normalize : bool
         Divide each feature by its 2-norm first, as the Market-1501 drivers do.
-    convention : str or Convention
-        A name in `CONVENTIONS`, or a record of your own.
+    convention : str or Convention, or several of them
+        A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
+        the ranks, and cost little more than one.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
@@ -53,7 +66,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Returns
     -------
-    Result
+    Result, or dict of str to Result
+        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
 
     Raises
     ------
@@ -74,75 +88,38 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> query = reid_ref.Labels(identity[:4], camera[:4])
     >>> gallery = reid_ref.Labels(identity[4:], camera[4:])
     >>> result = reid_ref.evaluate(features[:4], features[4:], query, gallery)
-    >>> round(result.mean_ap, 4), float(result.cmc[0])
+    >>> round(result.mAP, 4), result.rank(1)
     (0.5396, 0.5)
+    >>> results = reid_ref.evaluate(features[:4], features[4:], query, gallery,
+    ...                             convention=["matlab", "torchreid"])
+    >>> {name: round(result.mAP, 4) for name, result in results.items()}
+    {'matlab': 0.5396, 'torchreid': 0.6417}
     """
-    results = evaluate_features(
-        query_features, gallery_features, query, gallery, [convention], metric, normalize,
-        lists=lists, max_memory=max_memory, progress=progress)
-    return next(iter(results.values()))
+    results = results_of_features(
+        query_features, gallery_features, query, gallery, find_conventions(convention), metric,
+        normalize, lists=lists, max_memory=max_memory, progress=progress)
+    return one_or_all(results, convention)
 
 
-def evaluate_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      conventions: Iterable[str | Convention], metric: str = "euclidean",
-                      normalize: bool = True, *, lists: IndexLists | None = None,
-                      max_memory: int | str | None = None,
-                      progress: Progress | None = None) -> dict[str, Result]:
-    """Evaluate features under several conventions; ranks are shared.
-
-    Parameters
-    ----------
-    query_features, gallery_features, query, gallery, metric, normalize, lists, max_memory, \
-progress
-        As for `evaluate`.
-    conventions : iterable of str or Convention
-        Names in `CONVENTIONS`, or records of your own.
-
-    Returns
-    -------
-    dict of str to Result
-        By the convention's name, in the order asked for.
-
-    Raises
-    ------
-    InputError
-        As `evaluate`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> results = evaluate_features(np.eye(2)[:1], np.eye(2), Labels([7], [1]),
-    ...                             Labels([7, 8], [2, 2]), ["matlab", "torchreid"])
-    >>> {name: result.mean_ap for name, result in results.items()}
-    {'matlab': 1.0, 'torchreid': 1.0}
-    """
-    check_labels(query, gallery)
-    check_choice(metric, "metric", METRICS)
-    asked = find_conventions(conventions)
-    memory = bytes_of(max_memory)
-    query_features, gallery_features = check_feature_shapes(
-        query_features, gallery_features, query, gallery)
-    _check_lists(asked, lists, query, gallery)
-    if any(one.needs_rows for one in asked):
-        rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
-        ranked, curves = rank_blocks(rows, query, gallery, asked, lists, progress,
-                                     of_features=True)
-    else:
-        ranks = rank_features(
-            query_features, gallery_features, query, gallery, {one.not_ranked for one in asked},
-            metric, normalize, lists=lists, max_memory=memory, progress=progress)
-        ranked = {rank_key(one, of_features=True): ranks[one.not_ranked] for one in asked}
-        curves = Curves([], query, gallery)
-    made_of = features_made_of(query_features, gallery_features, metric, normalize)
-    results = _summaries(asked, lambda one: ranked[rank_key(one, of_features=True)], query,
-                         gallery, made_of, curves, lists)
-    return dict(zip((one.name for one in asked), results))
+@overload
+def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
+                       convention: str | Convention = ..., lists: IndexLists | None = ...,
+                       max_memory: int | str | None = ...,
+                       progress: Progress | None = ...) -> Result: ...
 
 
-def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
-                       convention: str | Convention = "matlab", *surplus: Any,
+@overload
+def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
+                       convention: Iterable[str | Convention], lists: IndexLists | None = ...,
+                       max_memory: int | str | None = ...,
+                       progress: Progress | None = ...) -> dict[str, Result]: ...
+
+
+@options_by_name
+def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
+                       convention: str | Convention | Iterable[str | Convention] = "matlab",
                        lists: IndexLists | None = None, max_memory: int | str | None = None,
-                       progress: Progress | None = None) -> Result:
+                       progress: Progress | None = None) -> Result | dict[str, Result]:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
     Exact: the numbers are the doubles that the MATLAB scripts give in Octave, for every
@@ -154,10 +131,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
         Smaller is nearer. An array, a memory map, a dataset of an open HDF5 file; any real
         dtype; NaN is farther than everything. MATLAB keeps gallery x query: pass that transposed.
     query, gallery : Labels
-    convention : str or Convention
-        A name in `CONVENTIONS`, or a record of your own.
-    *surplus
-        Refused: other evaluators take identities and cameras as four arrays.
+    convention : str or Convention, or several of them
+        As in `evaluate`.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
@@ -167,7 +142,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
 
     Returns
     -------
-    Result
+    Result, or dict of str to Result
+        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
 
     Raises
     ------
@@ -184,58 +160,20 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels,
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
-    >>> round(result.mean_ap, 4), result.cmc, result.per_query.first_match
+    >>> round(result.mAP, 4), result.cmc, result.per_query.first_match
     (0.7917, array([1., 1., 1.]), array([1]))
-    """
-    check_labels(query, gallery, surplus)
-    results = evaluate_conventions(distances, query, gallery, [convention], lists=lists,
-                                   max_memory=max_memory, progress=progress)
-    return next(iter(results.values()))
-
-
-def evaluate_conventions(distances: Any, query: Labels, gallery: Labels,
-                         conventions: Iterable[str | Convention], *surplus: Any,
-                         lists: IndexLists | None = None, max_memory: int | str | None = None,
-                         progress: Progress | None = None) -> dict[str, Result]:
-    """Evaluate a distance matrix under several conventions; ranks are shared.
-
-    Parameters
-    ----------
-    distances, query, gallery, surplus, lists, max_memory, progress
-        As for `evaluate_distances`.
-    conventions : iterable of str or Convention
-        Names in `CONVENTIONS`, or records of your own.
-
-    Returns
-    -------
-    dict of str to Result
-        By the convention's name, in the order asked for.
-
-    Raises
-    ------
-    InputError
-        As `evaluate_distances`.
-
-    Examples
-    --------
-    >>> import numpy as np, reid_ref
-    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
-    >>> results = evaluate_conventions(np.array([[.1, .2, .3]]), query, gallery,
-    ...                                ["matlab", "torchreid"])
-    >>> {name: round(result.mean_ap, 4) for name, result in results.items()}
+    >>> results = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery,
+    ...                                       convention=["matlab", "torchreid"])
+    >>> {name: round(result.mAP, 4) for name, result in results.items()}
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
-    check_labels(query, gallery, surplus)
-    memory = bytes_of(max_memory)
-    distances = check_distances(distances, query, gallery)
-    check_real_distances(distances)
-    blocks = row_blocks(distances, memory)
-    made_of = {"distances": str(distances.dtype)}
-    return evaluate_blocks(blocks, query, gallery, conventions, made_of, lists, progress)
+    results = results_of_distances(distances, query, gallery, find_conventions(convention),
+                                   lists=lists, max_memory=max_memory, progress=progress)
+    return one_or_all(results, convention)
 
 
-def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),
-                        ap: str = "trapezoid") -> tuple[float, npt.NDArray[np.float64]]:
+def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),
+                         ap: str = "trapezoid") -> tuple[float, npt.NDArray[np.float64]]:
     """Evaluate one ranked list of gallery indices, whole or truncated.
 
     Parameters
@@ -264,7 +202,7 @@ def evaluate_with_index(index: Sequence[int], good: Sequence[int], junk: Sequenc
     --------
     Seed 000: five exist, the list of five holds three of them, at 1, 4 and 5.
 
-    >>> evaluate_with_index([0, 9, 8, 1, 2], good=[0, 1, 2, 3, 4])
+    >>> evaluate_ranked_list([0, 9, 8, 1, 2], good=[0, 1, 2, 3, 4])
     (0.3933333333333333, array([1., 1., 1., 1., 1.]))
     """
     check_choice(ap, "ap", AP)

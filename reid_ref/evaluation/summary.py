@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,8 @@ from reid_ref.arrays import Integers
 from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.evaluation.curves import Curves
 from reid_ref.labels import JUNK, Labels, count_distractors
-from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import FATES, Counts, PerQuery, Result, signature
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
+from reid_ref.result import FATES, Counts, PerQuery, Result, signature, spread
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
@@ -27,28 +26,18 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     ap, inp = convention.average_precision(ranks), metrics.inverse_negative_penalty(ranks)
     n_good = loaded.n_good
     per_query = PerQuery(
-        ap=_spread(ap, there, np.nan), inp=_spread(inp, there, np.nan),
-        first_match=_spread(ranks.first_match, there, 0), n_good=_spread(n_good, there, 0),
-        n_junk=_spread(ranks.n_junk, there, 0),
-        fate=_spread(_fates(loaded, query.identity[there], gallery, convention), there,
-                     "not loaded"))
+        ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
+        first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
+        n_junk=spread(ranks.n_junk, there, 0),
+        fate=spread(_fates(loaded, query.identity[there], gallery, convention), there,
+                    "not loaded"))
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
-        mean_ap=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
-        mean_inp=convention.mean(inp), per_query=per_query,
+        mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
+        mINP=convention.mean(inp), per_query=per_query,
         counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
-        counted=len(ap), signature=_signature(convention, made_of, query, gallery))
-
-
-def _spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
-            absent: Any) -> npt.NDArray[Any]:
-    """Return one value a query, where `values` are of the loaded ones."""
-    if there.all():
-        return values
-    dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
-    spread = np.full(len(there), absent, dtype=dtype or values.dtype)
-    spread[there] = values
-    return spread
+        counted=len(ap), signature=_signature(convention, made_of, query, gallery),
+        ranks=spread_queries(loaded, there), convention=convention)
 
 
 def _tied_queries(ranks: GoodRanks) -> int:

@@ -55,10 +55,10 @@ class ResultFile:
     layout: str
     query: Labels
     gallery: Labels
-    query_features: Matrix | None
-    gallery_features: Matrix | None
-    distances: Matrix | None
-    extra: tuple[str, ...]
+    query_features: Matrix | None = None
+    gallery_features: Matrix | None = None
+    distances: Matrix | None = None
+    extra: tuple[str, ...] = ()
 
 
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
@@ -115,6 +115,10 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
         for contents in files.values():
             contents.close()
         raise
+
+
+#: `reid_ref.read`: what the commands read, by the name that users know.
+read = read_result
 
 
 def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:

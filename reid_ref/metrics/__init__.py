@@ -11,7 +11,7 @@ from reid_ref.metrics.average_precision import (
     average_precision_mistaken_trapezoid, average_precision_step, average_precision_step_float32,
     average_precision_trapezoid, average_precision_trapezoid_float32)
 from reid_ref.metrics.matching import cumulative_matching, cumulative_matching_all_shots
-from reid_ref.metrics.penalty import inverse_negative_penalty, negative_penalty
+from reid_ref.metrics.penalty import inverse_negative_penalty
 from reid_ref.metrics.sums import mean_in_float32, mean_in_order, per_query_share, tie_groups
 
 __all__ = [
@@ -21,6 +21,6 @@ __all__ = [
     "average_precision_step", "average_precision_step_float32", "average_precision_trapezoid",
     "average_precision_trapezoid_float32", "cumulative_matching",
     "cumulative_matching_all_shots", "inverse_negative_penalty", "mean_in_float32",
-    "mean_in_order", "negative_penalty", "per_query_share", "precision_at",
+    "mean_in_order", "per_query_share", "precision_at",
     "precision_recall_curve", "recall_at", "tie_groups",
 ]

@@ -67,9 +67,14 @@ def precision_recall_curve(ranks: GoodRanks, k: int) -> tuple[Doubles, Doubles]:
     >>> precision.round(2), recall
     (array([[1.  , 0.5 , 0.33, 0.5 , 0.6 ]]), array([[0.2, 0.2, 0.2, 0.4, 0.6]]))
     """
-    places = range(1, k + 1)
-    return (np.stack([precision_at(ranks, place) for place in places], axis=1),
-            np.stack([recall_at(ranks, place) for place in places], axis=1))
+    n = len(ranks.found)
+    inside = ranks.rank <= k
+    steps = np.bincount(ranks.query[inside] * k + ranks.rank[inside] - 1, minlength=n * k)
+    hits = np.cumsum(steps.reshape(n, k), axis=1).astype(np.float64)
+    recall = np.full((n, k), np.nan)
+    n_good = ranks.n_good[:, np.newaxis]
+    np.divide(hits, n_good, out=recall, where=n_good > 0)
+    return hits / np.arange(1, k + 1), recall
 
 
 def _hits_at(ranks: GoodRanks, k: int) -> Doubles:

@@ -31,17 +31,3 @@ def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
     last = np.cumsum(ranks.found)[complete] - 1
     inp[complete] = ranks.n_good[complete] / ranks.rank[last]
     return inp
-
-
-def negative_penalty(ranks: GoodRanks) -> Doubles:
-    """NP of each query: the share of wrong images up to the last good one, 1 - INP.
-
-    Examples
-    --------
-    >>> from reid_ref.ranking.good_ranks import from_lists
-    >>> negative_penalty(from_lists([[1, 2, 10], [1, 4, 5]]))
-    array([0.7, 0.4])
-    """
-    last = ranks.n_good / inverse_negative_penalty(ranks)
-    penalty: Doubles = (last - ranks.n_good) / last
-    return penalty

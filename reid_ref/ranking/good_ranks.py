@@ -147,6 +147,33 @@ def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
         for name in GoodRanks.__dataclass_fields__})
 
 
+def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:
+    """Return the ranks with the other queries put in between, which keep no image.
+
+    Undoes `of_queries`; `there` has shape (n,), and marks the queries that `ranks` has.
+
+    Examples
+    --------
+    >>> spread_queries(from_lists([[1, 4]]), np.array([False, True])).found
+    array([0, 2])
+    """
+    if there.all():
+        return ranks
+    every = {}
+    for name in ("found", "n_good", "n_junk", "n_kept", "first_match"):
+        every[name] = np.zeros(len(there), dtype=np.int64)
+        every[name][there] = getattr(ranks, name)
+    return replace(ranks, **every)
+
+
+def locked(ranks: GoodRanks) -> GoodRanks:
+    """Return the ranks as views that cannot be written to; nothing is copied."""
+    views = {name: getattr(ranks, name).view() for name in GoodRanks.__dataclass_fields__}
+    for view in views.values():
+        view.flags.writeable = False
+    return GoodRanks(**views)
+
+
 def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
     """Return what is left of every ranked list after its first `top_k` kept images.
 

@@ -1,7 +1,6 @@
 """`Result` to text: tables for people, JSON for programs."""
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from reid_ref.arrays import Doubles
@@ -9,7 +8,7 @@ from reid_ref.datasets import Recognised
 from reid_ref.files import ResultFile
 from reid_ref.labels import Labels
 from reid_ref.report.words import (
-    by_reason, number, numbers, percent, row, signature_rows, signed_percent)
+    by_reason, percent, row, signature_rows, signed_percent)
 from reid_ref.result import Counts, Result
 
 #: The ranks of the CMC curve that papers report.
@@ -184,11 +183,4 @@ def as_json(result: Result) -> dict[str, Any]:
     Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, counted (queries in the mean),
     signature.
     """
-    return {
-        "mAP": number(result.mean_ap),
-        "mINP": number(result.mean_inp),
-        "cmc": numbers(result.cmc),
-        "counts": asdict(result.counts),
-        "counted": result.counted,
-        "signature": result.signature,
-    }
+    return result.to_dict()

@@ -14,18 +14,20 @@ from __future__ import annotations
 import numbers
 import sys
 import zlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, as_array, check_choice
 from reid_ref.arrays.stored import as_rows
-from reid_ref.conventions import Convention, find_convention
+from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import working_precision
-from reid_ref.evaluation.engine import Progress, evaluate_blocks, features_made_of
-from reid_ref.labels import JUNK, Labels, check_feature_shapes, check_features, check_labels
+from reid_ref.evaluation.engine import (
+    Progress, evaluate_blocks, features_made_of, one_or_all)
+from reid_ref.labels import (
+    JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
 from reid_ref.reranking.encoding import encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs, nearest, pairs_of, tile_of
 from reid_ref.reranking.variants import VARIANTS, Variant
@@ -101,11 +103,28 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     return answer
 
 
+@overload
 def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab", *,
+                      *, k1: int = ..., k2: int = ..., lambda_: float = ..., variant: str = ...,
+                      normalize: bool = ..., mahalanobis: Any = ...,
+                      convention: str | Convention = ...,
+                      progress: Progress | None = ...) -> Result: ...
+
+
+@overload
+def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                      *, k1: int = ..., k2: int = ..., lambda_: float = ..., variant: str = ...,
+                      normalize: bool = ..., mahalanobis: Any = ...,
+                      convention: Iterable[str | Convention],
+                      progress: Progress | None = ...) -> dict[str, Result]: ...
+
+
+@options_by_name
+def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                      *, k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab",
                       normalize: bool = True, mahalanobis: Any = None,
-                      convention: str | Convention = "matlab",
-                      progress: Progress | None = None) -> Result:
+                      convention: str | Convention | Iterable[str | Convention] = "matlab",
+                      progress: Progress | None = None) -> Result | dict[str, Result]:
     """Re-rank and evaluate: Rank-k, mAP, mINP.
 
     A variant whose own evaluator re-ranks a gallery without label -1 (`Variant.junk` is "out")
@@ -116,14 +135,14 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     query_features, gallery_features, k1, k2, lambda_, variant, normalize, mahalanobis
         As for `rerank`.
     query, gallery : Labels
-    convention : str or Convention
+    convention : str or Convention, or several of them
         As for `reid_ref.evaluate`, but for those that take index lists.
     progress : callable, optional
         Called with the number of queries done since the last call.
 
     Returns
     -------
-    Result
+    Result, or dict of str to Result
         The signature says how distances were re-ranked.
 
     Raises
@@ -138,15 +157,16 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     >>> features = np.array([[0., 1], [0, 2], [0, 3], [9, 1], [9, 2], [9, 4]])
     >>> result = evaluate_reranked(features[:1], features[1:], Labels([7], [1]),
     ...                            Labels([7, 8, 8, 7, 8], [2] * 5), k1=2, k2=1)
-    >>> round(result.mean_ap, 4), result.signature.split("|")[4:9]
+    >>> round(result.mAP, 4), result.signature.split("|")[4:9]
     (0.7083, ['rerank:matlab', 'k1:2', 'k2:1', 'lambda:0.3', 'normalize:yes'])
     """
     check_labels(query, gallery)
     check_choice(variant, "variant", VARIANTS)
-    convention = find_convention(convention)
-    if convention.needs_lists:
-        raise InputError(f"convention: expected one without index lists, got {convention.name!r}; "
-                         "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
+    conventions = find_conventions(convention)
+    for one in conventions:
+        if one.needs_lists:
+            raise InputError(f"convention: expected one without index lists, got {one.name!r}; "
+                             "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
     check_feature_shapes(query_features, gallery_features, query, gallery)
     query_features = as_rows(query_features, "query_features")
     gallery_features = as_rows(gallery_features, "gallery_features")
@@ -163,8 +183,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         made_of["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
     measured = features_made_of(query_features, gallery_features, "euclidean", normalize)
     made_of.update((key, measured[key]) for key in ("normalize", "features"))
-    results = evaluate_blocks(blocks, query, gallery, [convention], made_of, progress=progress)
-    return results[convention.name]
+    results = evaluate_blocks(blocks, query, gallery, conventions, made_of, progress=progress)
+    return one_or_all(results, convention)
 
 
 def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,

@@ -30,7 +30,7 @@ def arguments(distances, query, gallery):
 def test_cmc_and_map(octave, script, convention):
     answers = octave.run(script, [arguments(*problem) for problem in PROBLEMS], nout=2)
     for problem, (cmc, mean_ap) in zip(PROBLEMS, answers, strict=True):
-        result = reid_ref.evaluate_distances(*problem, convention)
+        result = reid_ref.evaluate_distances(*problem, convention=convention)
         np.testing.assert_array_equal(result.cmc, np.ravel(cmc))
         np.testing.assert_array_equal(result.mean_ap, np.ravel(mean_ap)[0])
 

@@ -22,7 +22,7 @@ def port_ap(distances, query, gallery):
 
 
 def assert_equal_to_port(distances, query, gallery, convention="matlab", **options):
-    fast = reid_ref.evaluate_distances(distances, query, gallery, convention, **options)
+    fast = reid_ref.evaluate_distances(distances, query, gallery, convention=convention, **options)
     script = {"matlab": matlab.evaluation, "mars": matlab.evaluation_mars}[convention]
     cmc, mean_ap, _, _ = script(
         distances.T, gallery.identity, query.identity, gallery.camera, query.camera)

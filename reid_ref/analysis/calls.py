@@ -1,0 +1,158 @@
+"""What the commands explain, validate and export do, each in one call on what `read` returns."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from reid_ref.analysis import explain as steps, reproduce
+from reid_ref.analysis.figure import parse_figure
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.stored import read_rows
+from reid_ref.conventions import Convention
+from reid_ref.distances import METRICS, distance_matrix
+from reid_ref.evaluation.engine import Progress, features_made_of, row_blocks
+from reid_ref.files import ResultFile
+from reid_ref.files.trec import write_trec
+from reid_ref.files.writing import whole_files
+from reid_ref.labels import IndexLists, check_distances, check_feature_shapes
+from reid_ref.ranking.exact_rows import feature_rows
+
+
+def explain(data: ResultFile, origin: str | Convention = "matlab",
+            target: str | Convention = "torchreid", *, metric: str = "euclidean",
+            normalize: bool = True, lists: IndexLists | None = None) -> steps.Explanation:
+    """Explain why two conventions give two numbers: from one to the other, a choice at a time.
+
+    Parameters
+    ----------
+    data : ResultFile
+        What `reid_ref.read` returns, or arrays:
+        ``ResultFile("arrays", query, gallery, distances=distances)``.
+    origin, target : str or Convention
+        As the option `convention` of `reid_ref.evaluate`.
+    metric, normalize, lists
+        As for `reid_ref.evaluate`; the first two are for features.
+
+    Returns
+    -------
+    Explanation
+        `start` and `end` (each a `Result`), `steps` in between, `map_effects()` and
+        `most_moved()`.
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 8, 7], [2, 2, 2, 3]),
+    ...     distances=[[.2, .1, .3, .4]])
+    >>> why = reid_ref.explain(data)
+    >>> [(step.choice, step.value, round(step.result.mAP, 4)) for step in why.steps[:2]]
+    [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
+    """
+    check_choice(metric, "metric", METRICS)
+    if data.distances is not None:
+        return steps.explain(data.distances, data.query, data.gallery, origin, target,
+                             lists=lists)
+    features = tuple(map(read_rows, check_feature_shapes(
+        data.query_features, data.gallery_features, data.query, data.gallery)))
+    return steps.explain(
+        distance_matrix(features[0], features[1], metric, normalize), data.query,
+        data.gallery, origin, target, lists=lists,
+        made_of=features_made_of(features[0], features[1], metric, normalize))
+
+
+def validate(data: ResultFile, published: str, *,
+             convention: str | Convention | Iterable[str | Convention] | None = None,
+             progress: Progress | None = None) -> reproduce.Validation:
+    """Compare a printed figure with every convention and metric, and with what is possible.
+
+    Parameters
+    ----------
+    data : ResultFile
+        As for `reid_ref.explain`.
+    published : str
+        Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
+    convention : str or Convention, or several of them, optional
+        Default: all that need no more than the file has and are quick.
+    progress : callable, optional
+        As for `reid_ref.evaluate`; for each way to rank features anew.
+
+    Returns
+    -------
+    Validation
+        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be read, and as `reid_ref.evaluate`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]),
+    ...     distances=np.array([[.1, .2, .3]]))
+    >>> found = reid_ref.validate(data, "100/83.3", convention=["matlab", "torchreid"])
+    >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
+    (True, ['torchreid'])
+    """
+    chosen = [convention] if isinstance(convention, (str, Convention)) else convention
+    return reproduce.validate(data, parse_figure(published), chosen, progress=progress)
+
+
+def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "euclidean",
+           normalize: bool = True, max_memory: int | str | None = None,
+           progress: Progress | None = None) -> int:
+    """Write a ranking as PREFIX.qrels and PREFIX.run, the two files of trec_eval.
+
+    Parameters
+    ----------
+    data : ResultFile
+        As for `reid_ref.explain`.
+    prefix : str or path
+        The beginning of both names. Files of these names are replaced, when both are whole.
+    metric, normalize, max_memory, progress
+        As for `reid_ref.evaluate`; the first two are for features.
+
+    Returns
+    -------
+    int
+        Lines in each of the two files.
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate`; files that cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([-1, 8, 7, 8], [1, 1, 2, 2]),
+    ...     distances=np.array([[.1, .2, .3, .4]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     reid_ref.export(data, os.path.join(folder, "result"))
+    3
+    """
+    check_choice(metric, "metric", METRICS)
+    memory, start = bytes_of(max_memory), os.fspath(prefix)
+    if not os.path.basename(start):
+        raise InputError(f"prefix: expected the beginning of two file names, got {start!r}; "
+                         "e.g. result")
+    blocks: Any
+    if data.distances is not None:
+        blocks = row_blocks(check_distances(data.distances, data.query, data.gallery), memory)
+    else:
+        features = check_feature_shapes(data.query_features, data.gallery_features, data.query,
+                                        data.gallery)
+        blocks = feature_rows(*features, metric, normalize, memory)
+    with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
+        return write_trec(blocks, data.query, data.gallery, qrels, run, progress)

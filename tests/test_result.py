@@ -1,0 +1,195 @@
+"""`Result` itself: its names, its printed form, what it becomes elsewhere."""
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels
+
+# Query 0 keeps images 1 (wrong), 0 and 2 (good): ranks 2 and 3. Query 1: identity absent.
+DISTANCES = [[.2, .1, .3, .4]] * 2
+QUERY, GALLERY = Labels([7, 9], [1, 1]), Labels([7, 8, 7, -1], [2, 2, 3, 2])
+AP = 0.5 * ((0 + 1 / 2) / 2) + 0.5 * ((1 / 2 + 2 / 3) / 2)
+
+
+def evaluate(convention="matlab"):
+    with pytest.warns(UserWarning, match="1 of 2 queries have no good image"):
+        return reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, convention=convention)
+
+
+@pytest.fixture
+def result():
+    return evaluate()
+
+
+def test_both_names_of_the_means(result):
+    assert (result.mAP, result.mINP) == (AP / 2, 2 / 3 / 2)
+    assert (result.mean_ap, result.mean_inp) == (AP / 2, 2 / 3 / 2)
+
+
+def test_rank(result):
+    assert [result.rank(k) for k in (1, 2, np.int64(4))] == [0, .5, .5]
+    assert type(result.rank(2)) is float
+
+
+@pytest.mark.parametrize("k", [0, -1, 5, 1.0, "1", None])
+def test_no_such_rank(result, k):
+    with pytest.raises(InputError, match="k: expected a whole number from 1 to 4, the length"):
+        result.rank(k)
+
+
+def test_print(result):
+    lines = str(result).splitlines()
+    assert lines[:3] == ["percent:   Rank-1 0.00", "           mAP 20.83, mINP 33.33",
+                         "queries:   2 of 2 counted"]
+    assert lines[3].startswith("signature: convention:matlab | ap:trapezoid")
+    assert max(map(len, lines)) < 80
+    assert "".join(line[11:] for line in lines[3:]).replace(" ", "") == result.signature
+    assert str(evaluate("mars")).splitlines()[1] == "           mAP -, mINP -"
+
+
+def test_print_of_all_ranks_stays_under_80_columns():
+    labels = Labels(np.arange(30), [1] * 30), Labels(np.arange(30), [2] * 30)
+    lines = str(reid_ref.evaluate_distances(1 - np.eye(30), *labels)).splitlines()
+    assert lines[0] == ("percent:   Rank-1 100.00, Rank-5 100.00, Rank-10 100.00, Rank-20 100.00")
+    assert max(map(len, lines)) < 80
+
+
+def test_a_dictionary_is_plain_json(result):
+    there = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert list(there) == ["mAP", "mINP", "cmc", "counts", "counted", "signature"]
+    assert (there["mAP"], there["mINP"], there["cmc"]) == (AP / 2, 2 / 3 / 2, [0, .5, .5, .5])
+    assert (there["counts"]["gallery_junk"], there["counts"]["fate"]["identity absent"]) == (1, 1)
+    assert evaluate("mars").to_dict()["mAP"] is None
+
+
+def test_a_frame_has_a_row_a_query(result):
+    pandas = pytest.importorskip("pandas")
+    frame = result.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame) == ["ap", "inp", "first_match", "n_good", "n_junk", "fate"]
+    assert frame.index.name == "query"
+    assert frame.loc[0].tolist() == [AP, 2 / 3, 2, 2, 1, "fine"]
+    assert np.isnan(frame.loc[1, "ap"]) and frame.loc[1, "fate"] == "identity absent"
+    frame.loc[0, "ap"] = 0.0  # its own copy
+    assert result.per_query.ap[0] == AP
+
+
+def test_a_frame_without_pandas(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="to_frame: needs pandas .*; pip install pandas, or"):
+        result.to_frame()
+
+
+# ---------------------------------------------------------------- ranks, at, precision_recall
+# Query 0 keeps, in order, wrong, good, good, wrong, good: ranks 2, 3, 5; image 3 is junk.
+# Query 1 has no image. Query 2 is labelled -1: its image 3 is good and junk at once, so it has
+# no rank, and yet raises the CMC curve, at rank 2.
+FRUIT = np.array([[.3, .1, .2, .15, .5, .4]] * 3)
+THREE = Labels([7, 9, -1], [1, 1, 1])
+SIX = Labels([7, 8, 7, -1, 7, 8], [2, 2, 3, 2, 2, 2])
+
+
+def fruit(convention="matlab", distances=FRUIT):
+    with pytest.warns(UserWarning, match="have no good image"):
+        return reid_ref.evaluate_distances(distances, THREE, SIX, convention=convention)
+
+
+def test_ranks_of_the_good_images():
+    ranks = fruit().ranks
+    assert ranks.rank.tolist() == [2, 3, 5] and ranks.image.tolist() == [2, 0, 4]
+    assert (ranks.found.tolist(), ranks.n_good.tolist()) == ([3, 0, 0], [3, 0, 1])
+    assert (ranks.n_kept.tolist(), ranks.n_junk.tolist()) == ([5, 5, 5], [1, 1, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        ranks.rank[0] = 1
+
+
+def test_ranks_of_queries_that_are_not_loaded():
+    result = fruit("torchreid")
+    assert (result.ranks.found.tolist(), result.ranks.n_kept.tolist()) == ([3, 0, 0], [5, 5, 0])
+    assert result.per_query.fate.tolist() == ["fine", "identity absent", "not loaded"]
+
+
+def test_at_k_under_the_default():
+    two, third = 2 / 3 - 1 / 3, 1 / 3
+    ap = third * ((0 + 1 / 2) / 2) + two * ((1 / 2 + 2 / 3) / 2)
+    at = fruit().at(4)
+    assert at.k == 4
+    np.testing.assert_array_equal(at.per_query["accuracy"], [1, 0, 1])
+    np.testing.assert_array_equal(at.per_query["precision"], [2 / 4, 0, 0])
+    np.testing.assert_array_equal(at.per_query["recall"], [2 / 3, np.nan, 0])
+    np.testing.assert_array_equal(at.per_query["ap"], [ap, np.nan, 0])
+    assert (at.accuracy, at.precision, at.recall, at.mAP) == (
+        2 / 3, .5 / 3, (2 / 3) / 3, ap / 3)
+    assert not at.per_query["ap"].flags.writeable
+
+
+@pytest.mark.parametrize(("k", "accuracy", "precision", "recall", "ap"), [
+    (1, 0, 0, 0, 0), (2, 1, 1 / 2, 1 / 3, 1 / 2 / 3), (3, 1, 2 / 3, 2 / 3, (1 / 2 + 2 / 3) / 3),
+    (5, 1, 3 / 5, 1, (1 / 2 + 2 / 3 + 3 / 5) / 3),
+    (50, 1, 3 / 50, 1, (1 / 2 + 2 / 3 + 3 / 5) / 3)])
+def test_at_k_under_the_step_rule_without_unmatched_queries(k, accuracy, precision, recall, ap):
+    at = fruit("torchreid").at(k)  # queries 1 (no match) and 2 (not loaded) do not count
+    assert (at.accuracy, at.precision, at.recall, at.mAP) == (accuracy, precision, recall, ap)
+    for name in ("accuracy", "precision", "recall", "ap"):
+        assert np.isnan(at.per_query[name][2])
+
+
+def test_at_k_where_unmatched_queries_are_nan():
+    at = fruit("mars").at(2)
+    assert at.accuracy == 2 / 3 and np.isnan(at.recall) and np.isnan(at.mAP)
+
+
+def test_recall_of_what_the_cut_list_holds():
+    # simpleir: label -1 is kept, at rank 2 of query 0: wrong, wrong, good, good.
+    result = fruit(reid_ref.CONVENTIONS["simpleir"])
+    at = result.at(3)
+    assert (at.per_query["ap"][0], at.per_query["recall"][0]) == (1 / 3, 1 / 3)
+    assert at.per_query["ap"][2] == 1 / 2  # labelled -1, and image 3 its match at rank 2
+    # One good image of the first 3: AP divides by it, not by the three that exist.
+    assert result.at(4).per_query["ap"][0] == (1 / 3 + 2 / 4) / 2
+
+
+def test_a_convention_that_cuts_ends_the_list_there():
+    result = fruit(reid_ref.CONVENTIONS["torchreid"].replace(name="cut", top_k=2))
+    at = result.at(4)
+    assert (at.recall, at.precision) == (1 / 3, 1 / 4)
+    assert result.at(2).mAP == at.mAP == 1 / 2 / 3 == result.mAP
+    assert len(result.precision_recall(0)[0]) == 2
+    assert result.ranks.rank.tolist() == [2, 3, 5]  # to the end, all the same
+
+
+def test_a_cut_through_equal_distances():
+    # Images 0 to 2 are equal, in gallery order good, wrong, good; then wrong, good. Cut after 2
+    # the group holds two images, one of them good: precision 1/2, recall 1/3.
+    distances = np.array([[.1, .1, .1, .9, .5, .4]] * 3)
+    at = fruit("open-reid", distances).at(2)
+    assert at.mAP == 1 / 3 * (1 / 2)
+    assert fruit("open-reid", distances).at(3).mAP == 2 / 3 * (2 / 3)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, None, "5"])
+def test_no_such_k(k):
+    with pytest.raises(InputError, match="k: expected a whole number from 1, got"):
+        fruit().at(k)
+
+
+def test_the_curve_of_one_query():
+    precision, recall = fruit().precision_recall(0)
+    np.testing.assert_array_equal(precision, [0, 1 / 2, 2 / 3, 2 / 4, 3 / 5])
+    np.testing.assert_array_equal(recall, [0, 1 / 3, 2 / 3, 2 / 3, 1])
+    precision, recall = fruit().precision_recall(np.int64(1))
+    assert precision.tolist() == [0] * 5 and np.isnan(recall).all() and len(recall) == 5
+
+
+def test_the_curve_of_a_query_that_keeps_nothing():
+    precision, recall = fruit("torchreid").precision_recall(2)
+    assert precision.shape == recall.shape == (0,)
+
+
+@pytest.mark.parametrize("query", [-1, 3, 0.5, None])
+def test_no_such_query(query):
+    with pytest.raises(InputError, match="query: expected a whole number from 0 to 2, got"):
+        fruit().precision_recall(query)

@@ -236,6 +236,18 @@ def test_conventions_are_listed_and_shown():
         == set(reid_ref.CONVENTIONS)
 
 
+@pytest.mark.parametrize("arguments", [
+    ("evaluate", MARKET, "--json", "--convention"), ("explain", MARKET, "--json", "--to"),
+    ("conventions",)])
+def test_a_convention_is_found_by_the_names_people_know(arguments):
+    known, own = (reid_ref_command(*arguments, name) for name in (
+        "TransReID", "reid-strong-baseline"))
+    assert known.returncode == 0 and known.stdout == own.stdout
+    assert "reid-strong-baseline" in known.stdout
+    if arguments == ("conventions",):
+        assert "also: TransReID (damo-cv/TransReID dec5504, utils/metrics.py" in known.stdout
+
+
 def assert_one_line_error(done, message):
     assert done.returncode == 2
     assert done.stdout == ""

@@ -11,7 +11,7 @@ import pytest
 from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NO_CHOICES, NOT_IN_ALL, Convention
 from reid_ref.conventions.records import (
-    Also, Evaluator, Toolbox, conventions_of, functions_of, left_out_of)
+    Also, Evaluator, Toolbox, conventions_of, functions_of)
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.files import read_result
 from tests.shared import shared
@@ -171,7 +171,6 @@ def test_a_toolbox_is_one_entry():
         loader="data.py:7")
     mine, function = conventions_of(toolbox)
     assert functions_of(toolbox) == {"mine": "mine-function"}
-    assert set(left_out_of(toolbox)) == {"mine-function"}
     assert mine.source == "me/toolbox 1234567, rank.py"
     assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ("Mine too (a copy)",)
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])

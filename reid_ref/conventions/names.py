@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions.convention import Convention
-from reid_ref.conventions.records import (
-    TOOLBOX_RECORDS, conventions_of, functions_of, left_out_of)
+from reid_ref.conventions.records import LEFT_OUT, TOOLBOX_RECORDS, conventions_of, functions_of
 
 CONVENTIONS: dict[str, Convention] = {
     one.name: one for toolbox in TOOLBOX_RECORDS for one in conventions_of(toolbox)}
@@ -20,8 +19,9 @@ FUNCTIONS = {name: function for toolbox in TOOLBOX_RECORDS
 TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
 
 #: Conventions that `--convention all` leaves out, with the reason.
-NOT_IN_ALL = {name: reason for toolbox in TOOLBOX_RECORDS
-              for name, reason in left_out_of(toolbox).items()}
+NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
+    name, "the evaluator without its toolbox's loader; ask for it by name")
+    for name, function in FUNCTIONS.items()}}
 
 #: Further names, and the record that each stands for.
 ALIASES = {alias: one.name for toolbox in TOOLBOX_RECORDS for one in toolbox.evaluators

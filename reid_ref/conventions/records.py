@@ -1,8 +1,9 @@
 """The toolboxes: one record each, with its evaluators, their files, and the lines of its loader.
 
-A toolbox that comes anew is one entry of `TOOLBOX_RECORDS`; everything else here follows.
+A new toolbox is one entry of `TOOLBOX_RECORDS`; names, bare functions and differences follow.
 
-Contents: `Evaluator`, `Also`, `Toolbox`; `TOOLBOX_RECORDS`; `conventions_of`.
+Contents: `Also`, `Evaluator`, `Toolbox`; `TOOLBOX_RECORDS`, `LEFT_OUT`; `conventions_of`,
+`functions_of`.
 """
 from __future__ import annotations
 
@@ -48,8 +49,6 @@ class Evaluator:
     oddities : tuple of str
         What it does otherwise that no choice says, with the direction.
     also : tuple of Also
-    left_out : str
-        Why `--convention all` leaves it out.
     """
 
     name: str
@@ -57,7 +56,6 @@ class Evaluator:
     choices: Mapping[str, Any] = field(default_factory=dict)
     oddities: tuple[str, ...] = ()
     also: tuple[Also, ...] = ()
-    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,6 @@ _OPEN_REID = {
 _OPEN_REID_018 = {**_OPEN_REID, "ap": "sklearn-0.18"}
 _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
-_SLOW = "takes long on a large gallery; ask for it by name"
-_LISTS = "needs index lists"
-_FUNCTION = "the evaluator without its toolbox's loader; ask for it by name"
 
 
 def _same_as_bag_of_tricks(names: tuple[str, ...], repository: str) -> Also:
@@ -120,7 +115,7 @@ TOOLBOX_RECORDS = (
         Evaluator("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),)),
     Toolbox("JDAI-CV/VeRidataset 09ccfce", (
         Evaluator("veri", "compute_AP.m with gt_index and jk_index",
-                  {"ignored": ("listed as junk",), "unmatched": "nan"}, left_out=_LISTS),)),
+                  {"ignored": ("listed as junk",), "unmatched": "nan"}),)),
     Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
         Evaluator("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
@@ -194,13 +189,12 @@ TOOLBOX_RECORDS = (
             Evaluator(
                 "open-reid-cuhk03", f"{_RANKING}, cmc with separate_camera_set and "
                 "single_gallery_shot (its CUHK03 setting); scikit-learn >= 0.19",
-                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT),
-                left_out=_SLOW),
+                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT)),
             Evaluator(
                 "open-reid-cuhk03-sklearn-0.18", f"{_RANKING}, cmc with separate_camera_set and "
                 "single_gallery_shot; scikit-learn 0.18",
                 {**_OPEN_REID_018, "cmc": "single-gallery-shot-other-cameras"},
-                (_DRAWS, _ARGSORT), left_out=_SLOW)),
+                (_DRAWS, _ARGSORT))),
         loader="reid/datasets/market1501.py:68",
         loader_oddities=(
             "open-reid's own loader takes every image of the test identities as query and as "
@@ -221,24 +215,21 @@ TOOLBOX_RECORDS = (
             Evaluator(
                 "cuhk03-single-shot", "torchreid/metrics/rank.py, eval_cuhk03; the CUHK03 "
                 "protocol (Li et al., CVPR 2014)",
-                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot"}, (_DRAWS, _ARGSORT),
-                left_out=_SLOW),
+                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot"}, (_DRAWS, _ARGSORT)),
             Evaluator(
                 "cuhk03-single-shot-draws", "torchreid/metrics/rank.py, eval_cuhk03 after "
                 "numpy.random.seed(0)",
-                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,),
-                left_out="random draws; ask for it by name")),
+                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,))),
         loader="torchreid/data/datasets/image/market1501.py:71,79"),
     Toolbox("wuancong/SYSU-MM01 0499112", (
         Evaluator("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
-                   "cmc": "identities", "cmc_length": "identities"},
-                  left_out="its cameras are those of SYSU-MM01; ask for it by name"),)),
+                   "cmc": "identities", "cmc_length": "identities"}),)),
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
         Evaluator("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
                   ("Its good and its ok list are good together: the same where one list holds "
-                   "both",), left_out=_LISTS),)),
+                   "both",)),)),
     Toolbox("usnistgov/trec_eval f425365", (
         Evaluator("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
                   "--to trec`", {"ap": "step", "junk_match": "never"}),)),
@@ -246,6 +237,17 @@ TOOLBOX_RECORDS = (
         Evaluator("simpleir", "simpleir/metric/impl; the rule it documents",
                   {"ignored": (), "ap": "step", "recall": "found"}),)),
 )
+
+_SLOW = "takes long on a large gallery; ask for it by name"
+_LISTS = "needs index lists"
+#: What `--convention all` leaves out, with the reason; and the bare functions.
+LEFT_OUT = {
+    "sysu-mm01": "its cameras are those of SYSU-MM01; ask for it by name",
+    "veri": _LISTS, "oxford": _LISTS,
+    "cuhk03-single-shot": _SLOW,
+    "cuhk03-single-shot-draws": "random draws; ask for it by name",
+    "open-reid-cuhk03": _SLOW, "open-reid-cuhk03-sklearn-0.18": _SLOW,
+}
 
 
 def conventions_of(toolbox: Toolbox) -> list[Convention]:
@@ -279,11 +281,3 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
 def functions_of(toolbox: Toolbox) -> dict[str, str]:
     """Return the bare functions of a toolbox, by the name of what stands behind its loader."""
     return {one.name: f"{one.name}-function" for one in toolbox.evaluators if toolbox.loader}
-
-
-def left_out_of(toolbox: Toolbox) -> dict[str, str]:
-    """Return what `--convention all` leaves out of a toolbox, with the reason."""
-    reasons = {one.name: one.left_out for one in toolbox.evaluators if one.left_out}
-    functions = {function: reasons.get(name, _FUNCTION)
-                 for name, function in functions_of(toolbox).items()}
-    return {**reasons, **functions}

@@ -1,0 +1,1074 @@
+"""Small faults, put into the fast path one at a time, must be caught by a quick set of checks.
+
+A mutant is the source of one file of ranking, metrics or evaluation with one snippet replaced.
+The rooms that stand on it are loaded afresh around it, so that the fault reaches them all. The
+same checks pass on the source as it is. What they compare with is worked by hand, or comes from
+`brute.py`, from the port, or from a definition written out here.
+"""
+import functools
+import importlib
+import itertools
+import sys
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction as F
+from importlib.util import spec_from_loader
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import IndexLists, InputError, Labels, matlab
+from tests import cases
+from tests.proof import brute, hand_cases
+
+PACKAGE = Path(reid_ref.__file__).parent
+ROOMS = ("ranking", "metrics", "conventions", "evaluation")
+NAN = float("nan")
+
+IGNORED = [("label -1", "same identity, same camera"), ("same identity, same camera",),
+           ("label -1", "same camera"), ("same camera",), ("same location",), ("label -1",), (),
+           ("same identity, same camera", "same location")]
+LISTED = ("listed as junk",)
+MATLAB = IGNORED[0]
+
+
+def afresh(name):
+    """Import a module of the rooms as they are loaded now."""
+    return importlib.import_module(f"reid_ref.{name}")
+
+
+class Mutant:
+    """Finds and loads one module from a changed source."""
+
+    def __init__(self, name, source):
+        self.name, self.source = f"reid_ref.{name}", source
+
+    def find_spec(self, name, path=None, target=None):
+        return spec_from_loader(name, self) if name == self.name else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        exec(compile(self.source, f"mutant of {self.name}", "exec", dont_inherit=True),
+             vars(module))
+
+
+@contextmanager
+def world(name, source):
+    """The rooms of the fast path loaded afresh, with this source of one file."""
+    def ours():
+        return {key: module for key, module in sys.modules.items()
+                if key.startswith("reid_ref.") and key.split(".")[1] in ROOMS}
+
+    kept = ours()
+    rooms = {room: vars(reid_ref).pop(room) for room in ROOMS if room in vars(reid_ref)}
+    for key in kept:
+        del sys.modules[key]
+    mutant = Mutant(name, source)
+    sys.meta_path.insert(0, mutant)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(mutant)
+        for key in ours():
+            del sys.modules[key]
+        sys.modules.update(kept)
+        for room in ROOMS:
+            vars(reid_ref).pop(room, None)
+        vars(reid_ref).update(rooms)
+
+
+def same(actual, expected):
+    np.testing.assert_array_equal(actual, expected)
+
+
+def near(actual, expected):
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-15)
+
+
+# Ranking.
+
+def lists_of(seed, n_query, n_gallery):
+    """Lists in no order; some images stand on both, some lists are empty, one holds them all."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, [[6], [9]], (2, n_query))
+    sizes[0, 0] = n_gallery
+    return IndexLists(*([rng.choice(n_gallery, size, replace=False) for size in side]
+                        for side in sizes))
+
+
+@functools.lru_cache
+def problem(seed):
+    """Distances, labels and lists, and the ranks by brute force under all that is ignored."""
+    make = cases.special if seed % 2 else cases.market_like
+    levels = {} if seed % 2 else {"levels": 5}
+    distances, query, gallery = make(seed, n_query=6, n_gallery=40, identities=3, **levels)
+    query = Labels([-1, *query.identity[1:]], query.camera)
+    lists = lists_of(seed, 6, 40)
+    return distances, query, gallery, lists, {
+        one: brute.ranks(distances.tolist(), query, gallery, one, lists)
+        for one in (*IGNORED, LISTED)}
+
+
+def check_roles():
+    roles = afresh("ranking.roles")
+    for seed in (0, 1):
+        _, query, gallery, lists, _ = problem(seed)
+        for one in (*IGNORED, LISTED):
+            found = roles.find_roles(query, gallery, one, lists)
+            of_query = roles.query_roles(query, gallery, one, lists)
+            for k, n_kept in enumerate(found.n_kept(6, 40).tolist()):
+                good, junk = brute.roles(query, gallery, one, lists, k)
+                images, kept = of_query(k)
+                # By label, the good images stand in gallery order; lists keep their own.
+                assert sorted(good) == (sorted(images) if one == LISTED else images.tolist())
+                same(np.flatnonzero(~kept), sorted(junk))
+                assert n_kept == 40 - len(junk)
+
+
+def check_ranks():
+    """All sets of ignored images together and alone, in tiles of every kind."""
+    tiles, counting, rank = (afresh(f"ranking.{name}") for name in ("tiles", "counting", "rank"))
+    for seed, tile, sort_from in itertools.product((0, 1), (10**6, 1, 130), (64, 2)):
+        tiles.TILE, counting._SORT_FROM = tile, sort_from
+        distances, query, gallery, lists, expected = problem(seed)
+        part, shares = tiles.matrix_part(distances), []
+        ranks = rank.rank(rank.in_parts([lambda: part], 6, shares.append), query, gallery,
+                          list(expected), lists)
+        assert abs(sum(shares) - 1) < 1e-9
+        for one in expected:
+            brute.assert_equal(ranks[one], expected[one])
+        brute.assert_equal(rank.good_ranks(distances, query, gallery, MATLAB), expected[MATLAB])
+    tiles.TILE, counting._SORT_FROM = 2_000_000, 64
+
+
+def check_parts_of_the_gallery():
+    tiles, rank = afresh("ranking.tiles"), afresh("ranking.rank")
+    for seed in (0, 1):
+        distances, query, gallery, lists, expected = problem(seed)
+        parts = []
+        for start in range(0, 40, 7):
+            part = tiles.matrix_part(distances[:, start:start + 7])
+            images = slice(start, min(start + 7, 40))
+            parts.append(lambda part=replace(part, images=images): part)
+        shares = []
+        ranks = rank.rank(rank.in_parts(parts, 6, shares.append), query, gallery,
+                          list(expected), lists)
+        assert 0 < sum(shares) < 1 + 1e-9
+        for one in expected:
+            brute.assert_equal(ranks[one], expected[one])
+
+
+def check_orders_of_ties():
+    good_ranks, rank = afresh("ranking.good_ranks"), afresh("ranking.rank")
+    distances, query, gallery, lists, _ = problem(0)
+    for ties, one in itertools.product(("numpy", "numpy-reversed"), (MATLAB, LISTED, ())):
+        order = {"numpy": lambda k: np.argsort(distances[k]).tolist(),
+                 "numpy-reversed": lambda k: np.argsort(-distances[k])[::-1].tolist()}[ties]
+        brute.assert_equal(
+            rank.good_ranks(distances, query, gallery, one, ties, lists),
+            brute.ranks(distances.tolist(), query, gallery, one, lists, order))
+
+    def reversed_order(k):
+        return sorted(range(40), key=lambda j: (distances[k, j], -j))
+    ranks = good_ranks.reverse_ties(rank.good_ranks(distances, query, gallery, ()))
+    brute.assert_equal(ranks, brute.ranks(distances.tolist(), query, gallery, (), None,
+                                          reversed_order))
+    row = np.array([2, 1, 2, 2, NAN, 1, NAN])
+    same(good_ranks.in_order(row, "gallery-order"), [1, 5, 0, 2, 3, 4, 6])
+    same(good_ranks.in_order(row, "reversed"), [5, 1, 3, 2, 0, 6, 4])
+    many = np.array([1., 0] * 40)
+    same(good_ranks.in_order(many, "gallery-order"), [*range(1, 80, 2), *range(0, 80, 2)])
+
+
+def check_what_is_done_with_ranks():
+    module = afresh("ranking.good_ranks")
+    ranks = module.from_lists([[1, 4, 5], [], [2, 3]], n_good=[3, 0, 4], n_kept=[9, 8, 7])
+    same(ranks.query, [0, 0, 0, 2, 2])
+    same(ranks.nth, [1, 2, 3, 1, 2])
+    same(ranks.nearer, [0, 3, 4, 1, 2])
+    same(ranks.first_match, [1, 0, 2])
+    same(module.from_lists([[1, 4], []]).n_kept, [4, 0])
+    cut = module.truncate(ranks, 4)
+    same(cut.rank, [1, 4, 2, 3])
+    same(cut.found, [2, 0, 2])
+    same(module.truncate(ranks, 1).first_match, [1, 0, 0])
+    some = module.of_queries(ranks, np.array([True, False, True]))
+    same(some.rank, [1, 4, 5, 2, 3])
+    same(some.n_good, [3, 4])
+    same(module.concatenate([some, ranks]).found, [3, 2, 3, 0, 2])
+    junk = module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9])
+    same(junk.rank, [2])
+    same((junk.n_good[0], junk.n_junk[0], junk.n_kept[0], junk.image[0]), (3, 1, 3, 2))
+    same(junk.first_match, [2])
+    both = module.from_index([4, 9], good=[9], junk=[9])
+    same(both.first_match, [2])
+    same(module.forget_junk_matches(both).first_match, [0])
+    same(module.forget_junk_matches(ranks).first_match, [1, 0, 2])
+    same(module.forget_junk_matches(module.from_lists([[3]])).first_match, [3])
+
+
+# Distances of features.
+
+@functools.lru_cache
+def features(kind):
+    """Features of two sides with duplicates and rows of zeros, and labels."""
+    rng = np.random.default_rng(3)
+    query, gallery = rng.standard_normal((5, 9)), rng.standard_normal((40, 9))
+    if kind == "whole":
+        query, gallery = query.round(), gallery.round()
+    if kind == "nearly tied":  # apart in the last bits of a double, or not
+        gallery[1:] = gallery[0] * (1 + 2.0**-51 * rng.integers(-2, 3, (39, 9)))
+    if kind == "single":
+        query, gallery = query.astype(np.float32), gallery.astype(np.float32)
+    if kind == "heavy tail":
+        query, gallery = query * 1e-5, gallery * np.exp(2 * rng.standard_normal((40, 1)))
+    gallery[20:25], gallery[30] = gallery[:5], query[2]
+    query[1] = gallery[7] = gallery[9] = 0
+    return query, gallery, Labels(rng.integers(1, 4, 5), [1] * 5), Labels(
+        rng.integers(0, 4, 40), rng.integers(1, 4, 40))
+
+
+@functools.lru_cache
+def exact(kind, scaling):
+    """What is ranked, pair by pair."""
+    query, gallery, *_ = features(kind)
+    rows = []
+    for one in query.astype(float):
+        product = [(one * other).sum() for other in gallery.astype(float)]
+        square = [(other * other).sum() for other in gallery.astype(float)]
+        rows.append([
+            (NAN if not p_square or not one.any() else -p / np.sqrt(p_square))
+            if scaling == "normalized" else p_square - 2 * p if scaling == "euclidean" else -p
+            for p, p_square in zip(product, square)])
+    return np.array(rows, dtype=float)
+
+
+KINDS = ("plain", "whole", "nearly tied", "single", "heavy tail")
+SCALINGS = {"normalized": ("euclidean", True), "euclidean": ("euclidean", False),
+            "dot": ("dot", False)}
+
+
+def check_features():
+    """Exact distances, tiles within a quarter of the slack, and the ranks that follow."""
+    module, rank, tiles = (afresh(f"ranking.{name}") for name in (
+        "exact_distances", "rank", "tiles"))
+    for kind, scaling, memory in itertools.product(KINDS, SCALINGS, (1, 4000, 2**26)):
+        query, gallery, *labels = features(kind)
+        expected = exact(kind, scaling)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parts = module.feature_parts(query, gallery, *SCALINGS[scaling], memory)
+        part = parts[0]()
+        row, image = np.indices(expected.shape).reshape(2, -1)
+        same(part.exact(row, image), expected.reshape(-1))
+        low, high = (side.reshape(expected.shape) for side in part.bounds(
+            row, expected.reshape(-1)))
+        known = ~np.isnan(expected)
+        for counting in (None, np.arange(40) % 3 > 0):
+            seen, share = np.zeros(expected.shape, int), 0
+            for tile in part.tiles(counting):
+                here = np.ix_(np.arange(5)[tile.rows], tile.columns)
+                seen[here] += 1
+                share += tile.share
+                off = np.abs(tile.values - (low[here] + high[here]) / 2)
+                assert (off <= (high[here] - low[here]) / 8 + 1e-30)[known[here]].all()
+                assert np.isnan(tile.values[~known[here]]).all()
+            same(seen, np.ones((5, 40)) * (True if counting is None else counting))
+            assert abs(share - 1) < 1e-9
+        ranks = rank.rank(rank.in_parts(parts, 5), *labels, [MATLAB])[MATLAB]
+        brute.assert_equal(ranks, expected_ranks(kind, scaling))
+    assert tiles.TILE == 2_000_000
+
+
+@functools.lru_cache
+def expected_ranks(kind, scaling):
+    return brute.ranks(exact(kind, scaling).tolist(), *features(kind)[2:], MATLAB)
+
+
+def check_bounds():
+    """How far a tile may be off, from the roundings counted by hand."""
+    module = afresh("ranking.exact_distances")
+    unit = 2.0**-24
+    assert module.slack(2048) == 2080 * unit / (1 - 2080 * unit)
+    ones = np.ones((2, 9))
+    square = np.array([9.0, 9.0])
+    for scaling, middle, room in (("normalized", -1, 1), ("euclidean", -.5, 2), ("dot", -1, 1)):
+        part = module.feature_part(ones, ones, square, square, slice(0, 2), *SCALINGS[scaling],
+                                   2**20, np.float64)
+        one = np.zeros(1, int)
+        low, high = part.bounds(one, part.exact(one, one))
+        near(((low + high) / 2)[0], middle)
+        near((high - low)[0], 2 * room * module.slack(9))
+    for metric, normalized, distance in (
+            ("dot", True, -3), ("dot", False, -27), ("euclidean", False, 27)):
+        distances, _ = module.nearly_exact(
+            ones, 3 * ones, np.array([3., 0]), 9 * square, metric, normalized)
+        near(distances, [[distance] * 2, [NAN if normalized else distance] * 2])
+    for metric, normalized, scale in (
+            ("dot", True, 3), ("dot", False, 18), ("euclidean", False, 72)):
+        _, off = module.nearly_exact(
+            ones, 2 * ones, np.array([3., 3]), 4 * square, metric, normalized)
+        np.testing.assert_allclose(off, 2 * 2.0**-29 * 41 * unit / (1 - 41 * unit) * scale)
+    assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**26 // (8192 + 4 * 16384), 16384)
+
+
+def check_rows_of_features():
+    module = afresh("ranking.exact_rows")
+    for kind, scaling, memory in itertools.product(KINDS, SCALINGS, (1, 96 * 2 * 40, 2**26)):
+        query, gallery, *_ = features(kind)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            blocks = list(module.feature_rows(query, gallery, *SCALINGS[scaling], memory))
+        assert len(blocks) == {1: 5, 96 * 2 * 40: 3, 2**26: 1}[memory]
+        for row, expected in zip(np.concatenate(blocks), exact(kind, scaling)):
+            same(*(np.unique(one, return_inverse=True)[1] for one in (row, expected)))
+
+
+class Stored:
+    """A data set in a file, as far as the gallery's parts ask for it."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+
+    def __getitem__(self, rows):
+        return self.array[rows]
+
+
+def check_doors():
+    """What is refused and warned of; a gallery in a file comes in parts."""
+    module = afresh("ranking.exact_distances")
+    for size, fine in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
+        rows = np.array([[1.0], [size]])
+        if fine:
+            near(module.checked_squares(rows, "some")[0], 1)
+        else:
+            with pytest.raises(InputError, match="^some: .* in row 1, whose"):
+                module.checked_squares(rows, "some")
+    with pytest.raises(InputError, match="expected finite.* row 6"):
+        module.checked_squares(np.array([[1.0], [NAN]]), "some", 5)
+    gallery = features("plain")[1]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        opened = [part() for part in module.galleries(Stored(gallery), True, 4 * 72 * 6)]
+    assert [str(one.message).partition(" rows")[0] for one in caught] == [
+        "gallery_features: 2 of 40"]
+    assert "first: row 7" in str(caught[0].message)
+    assert [(one[0].start, one[0].stop) for one in opened] == [
+        (0, 6), (6, 12), (12, 18), (18, 24), (24, 30), (30, 36), (36, 40)]
+    same(np.concatenate([one[1] for one in opened]), gallery)
+    near(module.squares(np.array([[3, 4], [0, 0]], np.int8)), [25, 0])
+    wide = np.random.default_rng(1).standard_normal((70, 2**14))  # in chunks, by two threads
+    same(module.squares(wide), [(row * row).sum() for row in wide])
+
+
+# Counting in tiles that are off.
+
+def check_counting():
+    counting, tiles = afresh("ranking.counting"), afresh("ranking.tiles")
+    distances = np.arange(60.0).reshape(1, 60) % 20
+    distances = np.concatenate([distances, distances[:, ::-1]])
+    query, image = np.array([0, 0, 1]), np.array([7, 50, 30])
+    goods = counting.Goods(query, image, distances[query, image], np.ones(3, bool))
+    none = np.zeros(0, np.int64)
+
+    def part(error, slack):
+        def make(_):
+            for rows in (slice(0, 1), slice(1, 2)):
+                for columns in (np.arange(33), np.arange(33, 60)):
+                    yield tiles.Tile(rows, (distances + error)[rows][:, columns], columns, None,
+                                     len(columns) / 120)
+        return tiles.Part(slice(0, 60), lambda row, column: distances[row, column],
+                          lambda row, value: (value - slack, value + slack), make, False)
+
+    rng = np.random.default_rng(0)
+    for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
+        counting._SORT_FROM, counting._TOGETHER = sort_from, together
+        error = slack * rng.uniform(-.24, .24, (2, 60))
+        # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
+        same(counting.count_before(part(error, slack), goods, 2, counting.Counting(none, none)),
+             [[21, 30, 27], [2, 2, 2], [0, 2, 1]])
+    for sign, share in itertools.product((-1, 1), (.24, .26)):
+        error = np.zeros((2, 60))
+        error[0, 7] = sign * share
+        arguments = part(error, 1.), goods, 2, counting.Counting(none, none)
+        if share > .25:
+            with pytest.raises(counting.TooFarOff):
+                counting.count_before(*arguments)
+        else:
+            counting.count_before(*arguments)
+    same(list(counting.ahead(iter(range(9)))), range(9))
+    counting._SORT_FROM, counting._TOGETHER = 64, 2**17
+
+
+# Metrics.
+
+def ranks_by_hand(**changes):
+    """Good images at 1, 4, 5; none; at 2, 3 of four; all ignored; at 1, 2 (one distance)."""
+    ranks = afresh("ranking.good_ranks").from_lists(
+        [[1, 4, 5], [], [2, 3], [], [1, 2]], n_good=[3, 0, 4, 0, 2], n_kept=[9, 8, 7, 0, 4])
+    return replace(ranks, **{"nearer": np.array([0, 3, 4, 1, 2, 0, 0]),
+                             "tied": np.array([1, 1, 1, 1, 1, 4, 4]), **changes})
+
+
+#: AP rule: AP of the first, third and last query by hand, from precisions at and before the hits.
+AP = {
+    "trapezoid": ((1 + F(1) + F(1, 3) + F(1, 2) + F(1, 2) + F(3, 5)) / 6,
+                  (0 + F(1, 2) + F(1, 2) + F(2, 3)) / 8, F(1)),
+    "mistaken-trapezoid": ((1 + 1 + 1 + F(1, 2) + F(1, 2) + F(3, 5)) / 6,
+                           (0 + F(1, 2) + F(1, 2) + F(2, 3)) / 8, F(1)),
+    "step": ((1 + F(1, 2) + F(3, 5)) / 3, (F(1, 2) + F(2, 3)) / 4, F(1)),
+    "sklearn-0.18": ((1 + F(1) + F(1, 3) + F(1, 2) + F(1, 2) + F(3, 5)) / 6,
+                     (0 + F(1, 2) + F(1, 2) + F(2, 3)) / 8, F(3, 4)),
+    "sklearn-0.19": ((1 + F(1, 2) + F(3, 5)) / 3, (F(1, 2) + F(2, 3)) / 4, F(1, 2)),
+}
+AP["trapezoid-layumi"] = AP["trapezoid"]
+
+
+def sums_by_definition(places, n_good):
+    """AP in float32 by steps and by trapezoids, and layumi's: one hit after another."""
+    single, step, trapezoid, layumi = np.float32, np.float32(0), np.float32(0), 0.0
+    for k, place in enumerate(places, 1):
+        step = single(float(step) + k / place)
+        old = 1.0 if place == 1 else (k - 1) / (place - 1)
+        recall = single(k) / single(n_good) - single(k - 1) / single(n_good)
+        trapezoid = single(float(trapezoid) + float(recall) * (
+            float(single(old) + single(k / place)) / 2))
+        layumi += 1.0 / n_good * (old + k / place) / 2
+    return float(step / single(n_good)), float(trapezoid), layumi
+
+
+def check_average_precision():
+    metrics, good_ranks = afresh("metrics"), afresh("ranking.good_ranks")
+    for rule, (first, third, last) in AP.items():
+        near(metrics.AP_RULES[rule](ranks_by_hand()),
+             [float(first), NAN, float(third), 0, float(last)])
+    for rule, table in (("trapezoid", "sklearn-0.18"), ("step", "sklearn-0.19")):
+        near(metrics.GROUPED_RULES[rule](ranks_by_hand()),
+             [*map(float, AP[table][:1]), NAN, float(AP[table][1]), 0, float(AP[table][2])])
+    for good, expected in hand_cases.LAST_BITS.values():
+        ranks = good_ranks.from_lists([[place + 1 for place in good]])
+        assert metrics.average_precision_trapezoid(ranks)[0] == expected
+    rng = np.random.default_rng(0)
+    for places in (np.sort(rng.choice(70, 12, replace=False) + 1).tolist() for _ in range(30)):
+        ranks = good_ranks.from_lists([places], n_good=13)
+        step, trapezoid, layumi = sums_by_definition(places, 13)
+        same(metrics.average_precision_step_float32(ranks), [step])
+        same(metrics.average_precision_trapezoid_float32(ranks), [trapezoid])
+        same(metrics.average_precision_layumi(ranks), [layumi])
+    for rule in metrics.FLOAT32_RULES.values():
+        same(np.isnan(rule(ranks_by_hand())), [False, True, False, False, False])
+        assert rule(ranks_by_hand())[3] == 0
+
+
+def check_other_metrics():
+    metrics = afresh("metrics")
+    ranks = ranks_by_hand()
+    near(metrics.inverse_negative_penalty(ranks), [3 / 5, NAN, NAN, NAN, 1])
+    near(metrics.negative_penalty(ranks), [2 / 5, NAN, NAN, NAN, 0])
+    same(metrics.accuracy_at(ranks, 1), [1, 0, 0, 0, 1])
+    same(metrics.accuracy_at(ranks, 2), [1, 0, 1, 0, 1])
+    same(metrics.precision_at(ranks, 4), [2 / 4, 0, 2 / 4, 0, 2 / 4])
+    same(metrics.recall_at(ranks, 4), [2 / 3, NAN, 2 / 4, NAN, 1])
+    precision, recall = metrics.precision_recall_curve(ranks, 2)
+    same(precision, [[1, .5], [0, 0], [0, .5], [0, 0], [1, 1]])
+    same(recall[[0, 2, 4]], [[1 / 3, 1 / 3], [0, 1 / 4], [1 / 2, 1]])
+    same(metrics.cumulative_matching(np.array([0, 1, 3, 9, 4]), 4, 5), [.2, .2, .4, .6])
+    # Wrong images before the hits: 0, 2, 2; 1, 1 (of four); 0, 0 (of two).
+    near(metrics.cumulative_matching_all_shots(ranks, 3, 4),
+         [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4, (1 + 2 / 4 + 1) / 4])
+    near(metrics.cumulative_matching_all_shots(ranks, 2, 4),
+         [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4])
+
+
+def check_sums():
+    metrics = afresh("metrics")
+    assert metrics.mean_in_order(np.array([1.0] + [2.0**-53] * 1000)) == 1 / 1001
+    assert metrics.mean_in_float32(np.array([1.0] + [2.0**-24] * 1000)) == float(
+        np.float32(1) / np.float32(1001))
+    for mean in (metrics.mean_in_order, metrics.mean_in_float32):
+        assert np.isnan(mean(np.zeros(0)))
+    share = metrics.per_query_share(np.array([1], np.float32), 3)
+    assert share.dtype == np.float32 and share == np.float32(1) / np.float32(3)
+    same(metrics.per_query_share(np.array([1, 3]), 4), [.25, .75])
+    same(metrics.per_query_share(np.array([1]), 0), [NAN])
+    groups, before, hits = metrics.tie_groups(ranks_by_hand())
+    same(groups.rank, [1, 4, 5, 2, 3, 1])
+    same(groups.found, [3, 0, 2, 0, 1])
+    same(before, [0, 1, 2, 0, 1, 0])
+    same(hits, [1, 1, 1, 1, 1, 2])
+    # The first of a query at the distance of the last of the query before is a group of its own.
+    ranks = afresh("ranking.good_ranks").from_lists([[1], [1]])
+    same(metrics.tie_groups(ranks)[2], [1, 1])
+
+
+def check_identities():
+    module = afresh("metrics.identities")
+    gallery = Labels([8, 9, 7, 8, 9, 9, 6, 7, 5], [2, 2, 2, 2, 2, 2, 2, 2, 1])
+    distances = np.array([[.1, .2, .3, .4, .5, .6, .65, .7, .05]] * 2)
+    query = Labels([7, 3], [1, 1])
+    same(module.identity_ranks(distances, query, gallery, ["same camera"]), [3, 0])
+    same(module.identity_ranks(distances, query, gallery, []), [4, 0])
+    same(module.identity_ranks(np.array([[1., 2, 3]]), Labels([7], [1]),
+                               Labels([8, 8, 7], [2] * 3), []), [2])
+    # 7's own is drawn at place 2 or 7 of those of the other camera; 8 is before it with 1/2 or 1,
+    # 9 with 1/3 or 1, 6 with 0 or 1.
+    curve = module.single_gallery_shot(distances, query, gallery, ["same camera"], 4)
+    near(curve[0], [1 / 2 * 2 / 3 / 2, (1 - 1 / 2 * 1 / 3) / 2, 1 / 2, 1])
+    same(curve[1], [NAN] * 4)
+    random, ranks = np.random.RandomState(0), []
+    for _ in range(10):
+        drawn = {name: places[random.randint(0, len(places))]
+                 for name, places in ((8, [0, 3]), (9, [1, 4, 5]), (7, [2, 7]), (6, [6]))}
+        ranks.append(sum(place <= drawn[7] for place in drawn.values()))
+    same(module.single_gallery_shot_draws(
+        distances[:1], query[:1], gallery, ["same camera"], 4, np.random.RandomState(0))[0],
+        [sum(one <= k for one in ranks) / 10 for k in (1, 2, 3, 4)])
+    tied = np.array([[1., 1, 1]])
+    for ties, expected in (("gallery-order", 2), ("reversed", 3)):
+        same(module.identity_ranks(tied, query[:1], Labels([8, 7, 9, ], [2] * 3), [], ties),
+             [2])
+        same(module.identity_ranks(tied, query[:1], Labels([7, 8, 9], [2] * 3), [], ties),
+             [1 if ties == "gallery-order" else 3])
+
+
+# Results.
+
+#: Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
+QUERY = Labels([1, 9, 2, -1], [1, 1, 2, 1])
+GALLERY = Labels([1, 1, 2, -1, 0, 1], [1, 2, 2, 2, 3, 3])
+DISTANCES = np.array([[.1, .4, .2, .3, .25, .6]] * 4)
+
+#: Convention: mAP, mINP, CMC, queries counted, first matches. Query 0 keeps a wrong image, a
+#: distractor and its good ones: ranks 3 and 4; where label -1 is not ignored, 4 and 5.
+RESULTS = {
+    "matlab": ((1 / 6 + 5 / 12) / 8, 1 / 8, [0, 0, .25, .5, .5, .5], 4, [3, 0, 0, 4]),
+    "mars": (NAN, NAN, [0, 0, .25, .5, .5, .5], 4, [3, 0, 0, 4]),
+    "layumi": ((1 / 6 + 5 / 12) / 8, 1 / 8, [0, 0, .25, .5, .5, .5], 4, [3, 0, 0, 4]),
+    "torchreid": ((1 / 3 + 2 / 4) / 2, 1 / 2, [0, 0, 1, 1, 1], 1, [3, 0, 0, 0]),
+    "torchreid-function": (((1 / 4 + 2 / 5) / 2 + 1 / 4) / 2, (2 / 5 + 1 / 4) / 2,
+                           [0, 0, 0, 1, 1, 1], 2, [4, 0, 0, 4]),
+    "triplet-reid": ((1 / 3 + 2 / 4) / 4, NAN, [0, 0, .25, .5, .5, .5], 2, [3, 0, 0, 4]),
+    "light-reid": ((1 / 3 + 2 / 4) / 8, 1 / 8, [0, 0, .25, .25], 4, [3, 0, 0, 0]),
+}
+
+
+def evaluated(distances, query, gallery, *conventions, lists=None, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(afresh("evaluation.functions").evaluate_conventions(
+            distances, query, gallery, list(conventions), lists=lists, **options).values())
+
+
+def check_results():
+    for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
+        result, = evaluated(DISTANCES, QUERY, GALLERY, name)
+        near(result.mean_ap, mean_ap)
+        near(result.mean_inp, mean_inp)
+        near(result.cmc, cmc)
+        assert result.counted == counted, name
+        same(result.per_query.first_match, first_match)
+    matlab_result, drops = evaluated(DISTANCES, QUERY, GALLERY, "matlab", "torchreid")
+    same(matlab_result.per_query.n_good, [2, 0, 0, 1])
+    same(matlab_result.per_query.n_junk, [2, 1, 2, 1])
+    same(matlab_result.per_query.inp, [1 / 2, NAN, NAN, NAN])
+    same(matlab_result.per_query.fate,
+         ["fine", "identity absent", "only same camera", "only junk"])
+    counts = matlab_result.counts
+    assert (counts.query, counts.gallery, counts.gallery_junk, counts.gallery_not_loaded,
+            counts.gallery_distractors, counts.gallery_kept, counts.good,
+            counts.junk_same_camera, counts.tied) == (4, 6, 1, 0, 1, 5, 3, 2, 0)
+    assert {name: n for name, n in counts.fate.items() if n} == {
+        "fine": 1, "identity absent": 1, "only same camera": 1, "only junk": 1}
+    assert matlab_result.signature.startswith(
+        "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
+        "queries:4|gallery:6|")
+    counts = drops.counts
+    assert (counts.gallery_not_loaded, counts.gallery_kept, counts.good,
+            counts.junk_same_camera) == (1, 5, 2, 2)
+    never, = evaluated(DISTANCES, QUERY, GALLERY, own(loads="without label -1"))
+    assert (never.counts.gallery_kept, never.counts.junk_same_camera) == (5, 2)
+    same(drops.per_query.ap, [(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN])
+    same(drops.per_query.n_junk, [1, 0, 1, 0])
+    same(drops.per_query.fate[3], "not loaded")
+    assert "|loads:without label -1|" in drops.signature
+    assert "|queries:3|gallery:5|" in drops.signature
+
+
+def own(**changes):
+    return afresh("conventions").CONVENTIONS["matlab"].replace(name="own", **changes)
+
+
+def check_choices():
+    """Good images at 1, 4 and 9; the first tied with the next, the second with the one before."""
+    gallery, query = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], [2] * 9), Labels([7], [1])
+    distances = np.array([[0., 0, 2, 2, 4, 5, 6, 7, 8]])
+    for changes, expected, tied in (
+            ({"ap": "step"}, (1 + 2 / 4 + 3 / 9) / 3, 2),
+            ({"ap": "step", "ties": "reversed"}, (1 / 2 + 2 / 3 + 3 / 9) / 3, 2),
+            ({"ap": "step", "ties": "grouped"}, (1 / 2 + 2 / 4 + 3 / 9) / 3, 2),
+            ({"ap": "step", "top_k": 4}, (1 + 2 / 4) / 3, 2),
+            ({"ap": "step", "top_k": 3}, 1 / 3, 2),
+            ({"ap": "step", "top_k": 4, "recall": "found"}, (1 + 2 / 4) / 2, 2),
+            ({"ap": "step", "arithmetic": "float32"}, None, 2)):
+        result, = evaluated(distances, query, gallery, own(**changes))
+        if expected is None:
+            expected = float(np.float32(np.float32(1.5) + 3 / 9) / np.float32(3))
+            assert result.mean_ap == result.per_query.ap[0] == expected
+        near(result.mean_ap, expected)
+        assert result.counts.tied == 1, changes
+        assert result.per_query.n_good == [3]
+    behind, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
+                        own(top_k=2, recall="found"))
+    assert behind.per_query.ap == [0] and behind.per_query.first_match == [0]
+    clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), own())
+    assert clear.counts.tied == 0
+    nothing, = evaluated(np.array([[1.]]), query, Labels([7], [1]), own())
+    same(nothing.per_query.fate, ["nothing kept"])
+    location, = evaluated(np.array([[1., 2]]), Labels([7], [2]), Labels([7, 8], [3, 1]),
+                          own(ignored=("same location",)))
+    same(location.per_query.fate, ["only same location"])
+    listed, = evaluated(np.array([[1., 2]]), query, Labels([7, 8], [3, 1]), "veri",
+                        lists=IndexLists([[]], [[]]))
+    same(listed.per_query.fate, ["none listed"])
+
+
+def check_curves():
+    #                  q: 7 on camera 1; the second query has no match
+    gallery = Labels([-1, 8, 8, 7, 9, 7], [2, 2, 3, 2, 2, 3])
+    query, distances = Labels([7, 5], [1, 1]), np.array([[6., 1, 2, 3, 4, 5]] * 2)
+    for changes, expected in (
+            ({"cmc_length": 2}, [0, 0]),
+            ({"cmc_length": 4}, [0, 0, .5, .5]),
+            ({"cmc_length": 99}, [0, 0, .5, .5, .5, .5]),
+            ({"cmc_length": "identities"}, [0, 0, .5, .5]),
+            ({"cmc_length": "shortest"}, [0, 0, .5, .5, .5]),
+            ({"unmatched": "drop"}, [0, 0, 1, 1, 1, 1]),
+            ({"loads": "without label -1"}, [0, 0, .5, .5, .5]),
+            ({"cmc": "all-shots", "unmatched": "drop"}, [0, 0, .5, 1, 1, 1]),
+            ({"cmc": "identities", "unmatched": "drop"}, [0, 1, 1, 1]),
+            ({"cmc": "identities"}, [0, .5, .5, .5]),
+            ({"cmc": "identities", "loads": "without label -1"}, [0, .5, .5]),
+            ({"cmc": "single-gallery-shot"}, [0, .25, .5, .5, .5, .5]),
+            ({"cmc": "single-gallery-shot", "loads": "without label -1"}, [0, .25, .5, .5, .5]),
+            ({"cmc": "single-gallery-shot", "unmatched": "drop"}, [0, .5, 1, 1, 1, 1])):
+        result, = evaluated(distances, query, gallery, own(**changes))
+        near(result.cmc, expected)
+        part, = evaluated(distances, query, gallery, own(**changes), max_memory=1)
+        near(part.cmc, expected)
+    other, = evaluated(distances, Labels([7, 5], [2, 2]), gallery,
+                       own(cmc="single-gallery-shot-other-cameras"))
+    near(other.cmc, [0, .5, .5, .5, .5, .5])  # without camera 2, one image of 8 and one of 7
+    both, = evaluated(np.array([[1., 2, 3]] * 2), Labels([7, 8], [1, 1]),
+                      Labels([7, 8, 9], [2] * 3), own(cmc="single-gallery-shot"))
+    near(both.cmc, [.5, 1, 1])
+    random, hits = np.random.RandomState(0), 0
+    for _ in range(10):
+        hits += [0, 2][random.randint(0, 2)] > [1][random.randint(0, 1)]
+    drawn, = evaluated(np.array([[1., 2, 3]]), Labels([7], [1]), Labels([8, 7, 8], [2] * 3),
+                       own(cmc="single-gallery-shot-draws", cmc_length=2))
+    same(drawn.cmc, [hits / 10, 1])
+    three = Labels([7, 5, 5], [1, 1, 1])
+    single, = evaluated(distances[[0, 1, 1]], three, gallery, own(arithmetic="float32"))
+    same(single.cmc[2:], [float(np.float32(1) / np.float32(3))] * 4)
+    shares, = evaluated(np.zeros((7, 1)) + .5, Labels([7] * 7, [1] * 7), Labels([7], [2]),
+                        own(cmc="identities"))
+    same(shares.cmc, [1])
+    # In single precision all are at one distance, so gallery order decides.
+    fine = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
+    for arithmetic, expected in (("double", [0, 1]), ("float32", [1, 1])):
+        result, = evaluated(fine, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
+                            own(cmc="identities", arithmetic=arithmetic, ap="step"))
+        same(result.cmc, expected)
+    draws = [own(cmc="single-gallery-shot-draws").replace(name=name, cmc_length=length)
+             for name, length in (("one", 3), ("other", 4))]
+    together = evaluated(distances, query, gallery, *draws)
+    for alone, one in zip(draws, together):
+        same(evaluated(distances, query, gallery, alone)[0].cmc, one.cmc)
+
+
+def check_against_the_port():
+    """The same doubles, with ties and without."""
+    for seed, levels in ((0, None), (1, 4), (2, None)):
+        distances, query, gallery = cases.market_like(
+            seed, n_query=30, n_gallery=300, identities=2, levels=levels)
+        result, mars = evaluated(distances, query, gallery, "matlab", "mars")
+        cmc, mean_ap, _, _ = matlab.evaluation(
+            distances.T, gallery.identity, query.identity, gallery.camera, query.camera)
+        assert result.mean_ap == mean_ap
+        same(result.cmc, cmc)
+        same(mars.cmc, cmc)
+
+
+RANKING = (check_roles, check_ranks, check_parts_of_the_gallery, check_orders_of_ties,
+           check_what_is_done_with_ranks, check_counting, check_features)
+METRICS = (check_average_precision, check_other_metrics, check_sums, check_identities,
+           check_against_the_port)
+FEATURES = (check_bounds, check_doors, check_features, check_rows_of_features)
+RESULT = (check_results, check_choices, check_curves, check_against_the_port)
+
+#: File: its checks, and its mutants: snippet, replacement.
+MUTANTS = {
+    "ranking.roles": (RANKING, [
+        ('np.argsort(gallery.identity, kind="stable")',
+         'np.argsort(gallery.identity, kind="heapsort")'),
+        ("own = gallery.camera[image] == query.camera[row]", "own = gallery.camera[image] > 0"),
+        ("if lists is not None and", "if lists is None and"),
+        ("gallery.identity != JUNK if", "gallery.identity > JUNK + 1 if"),
+        ("place[image] != query_place[row]", "place[image] == query_place[row]"),
+        ("good = elsewhere & ~own if", "good = elsewhere if"),
+        ("good = elsewhere & ~own if", "good = ~own if"),
+        ("junk = elsewhere & own if", "junk = own if"),
+        ("        junk &= columns[image]\n", "        pass\n"),
+        ("        junk &= columns[image]\n",
+         "        junk &= columns[image]\n        good &= columns[image]\n"),
+        ('query.identity, side="right") - start', 'query.identity, side="right") - start + 1'),
+        ('query.identity, side="left")', 'query.identity, side="right")'),
+        ("before = np.cumsum(count) - count", "before = np.cumsum(count)"),
+        ("SYSU_LOCATION = {3: 2}", "SYSU_LOCATION = {2: 1}"),
+        ("kept[self.query_place == place] -= images", "kept[self.query_place == place] -= 1"),
+        ("return kept - np.bincount(self.junk_query, minlength=n_query)", "return kept"),
+        ("np.unique(self.place[counting], return_counts", "np.unique(self.place, return_counts"),
+        ("kept &= self.place != self.query_place[k]", "kept &= self.place != self.query_place[0]"),
+        ("np.searchsorted(self.junk_query, [k, k + 1]))]] = False",
+         "np.searchsorted(self.junk_query, [k, k]))]] = False"),
+        ("self.columns.copy()", "self.columns"),
+        ("np.repeat(np.arange(len(parts)), [len(one) for one in parts])",
+         "np.repeat(np.arange(len(parts)), [len(parts[0]) for one in parts])"),
+    ]),
+    "ranking.rank": (RANKING, [
+        ("share = 1 / max(1, len(groups) * len(parts))", "share = 1 / len(parts)"),
+        ("before[name] += counts\n", "before[name] = counts\n"),
+        ("(image >= part.images.start) &", "(image > part.images.start) &"),
+        ("(image < part.images.stop)", "(image <= part.images.stop)"),
+        ("image[here] - part.images.start", "image[here]"),
+        ("~_member(goods, left_out))", "_member(goods, left_out) | True)"),
+        ("            counts += before.get(name, 0)\n",
+         "            counts = before.get(name, counts)\n"),
+        ("        if len(added[one]):\n", "        if False:\n"),
+        ("every[1:] != every[:-1]]", "every[1:] == every[1:]]"),
+        ("among[place] == keys", "among[place] >= keys"),
+        ("added = left_out[~_member(left_out, junk)]", "added = left_out"),
+        ("        counts &= role.place[image] != role.query_place[row]\n", "        pass\n"),
+        ("dtype=bool) if role.columns is None else role.columns[image]", "dtype=bool)"),
+        ("gallery.identity == JUNK if labelled", "gallery.identity != JUNK if labelled"),
+        ('else ["labelled", "junk"]', 'else ["labelled"]'),
+        ("kept = ~is_junk if roles.columns is None else ~is_junk & roles.columns[roles.good]",
+         "kept = ~is_junk"),
+        ("rank_ = before[0] + before[2] + 1", "rank_ = before[0] + before[2]"),
+        ("rank_ = before[0] + before[2] + 1", "rank_ = before[0] + before[1] + 1"),
+        ("(n_gallery + 1) + rank_", "n_gallery - rank_"),
+        ("tied=before[1, kept] + 1", "tied=before[1, kept]"),
+        ("n_junk=n_gallery - n_kept", "n_junk=n_gallery - n_kept + 1"),
+        ("np.lexsort((counts_one, image, value, row))",
+         "np.lexsort((~counts_one, image, value, row))"),
+        ("np.lexsort((counts_one, image, value, row))",
+         "np.lexsort((counts_one, -image, value, row))"),
+        ("so_far[first[group]] - so_far[row_start]", "so_far[first[group]]"),
+        # so_far[1:] for so_far[:-1] is the same: only good images are read, which add nothing.
+        ("so_far[:-1] - so_far[first[group]]", "so_far[:-1] - so_far[row_start]"),
+        ("    counts[1] -= _member(good, among)\n", ""),
+        (" | ((value[1:] != value[1:]) & (value[:-1] != value[:-1]))", ""),
+        ("np.minimum.reduceat(ranks, first)", "np.maximum.reduceat(ranks, first)"),
+        ("everything[pairs] = up_to[place[good]] + ~kept[good]",
+         "everything[pairs] = up_to[place[good]]"),
+        ("order = np.lexsort((new_rank, ranks.query))", "order = np.argsort(ranks.query)"),
+    ]),
+    "ranking.counting": (RANKING, [
+        ("is_near = tile.values <= farthest", "is_near = tile.values < farthest"),
+        ("        is_near &= counts\n", "        pass\n"),
+        ("    is_near[left_out] = False\n", ""),
+        ("place != counting.query_place[tile.rows, np.newaxis]",
+         "place == counting.query_place[tile.rows, np.newaxis]"),
+        ("elsewhere if counts is None else elsewhere & counts", "elsewhere"),
+        ("there = goods.counts[pairs] & (good_column >= 0)", "there = good_column >= 0"),
+        ("np.where(columns[place] == images, place, -1)", "place"),
+        ("& ~is_nan)])", ")])"),
+        ("    place[place == len(columns)] = 0\n", "    place[place == len(columns)] = -2\n"),
+        ("below = candidates < low", "below = candidates <= low"),
+        ("within = candidates <= high", "within = candidates < high"),
+        ("if count(within) - sum(nearer) == themselves:",
+         "if count(within) - sum(nearer) <= themselves + 1:"),
+        ("np.searchsorted(ordered, low, side=\"left\")",
+         "np.searchsorted(ordered, low, side=\"right\")"),
+        ("np.searchsorted(ordered, high, side=\"right\")",
+         "np.searchsorted(ordered, high, side=\"left\")"),
+        ("nearer = known * np", "nearer = 1 * np"),
+        ("return nearer.tolist(), good, order[place]", "return nearer.tolist(), good, place"),
+        ("other = column != tile.good_column[good]", "other = column >= 0"),
+        ("(upper[pair] - lower[pair]) / 8", "(upper[pair] - lower[pair]) / 4"),
+        ("(upper[pair] - lower[pair]) / 8", "(upper[pair] - lower[pair]) / 9"),
+        ("if (abs(value - middle) >", "if (value - middle >"),
+        ("earlier = good[image < goods.image[good]]", "earlier = good[image > goods.image[good]]"),
+        ("nearer = good[value < goods.value[good]]", "nearer = good[value <= goods.value[good]]"),
+        ("tied = value == goods.value[good]", "tied = value >= goods.value[good]"),
+        ("np.count_nonzero(counts) - len(is_nan)", "np.count_nonzero(counts)"),
+        ("len(is_nan) - (tile.good_column[pairs - row_starts[0]] >= 0)", "len(is_nan)"),
+        ("np.searchsorted(is_nan, goods.image[pairs])", "len(is_nan)"),
+        ("        counts[tile.left_out[1][tile.left_out[0] == row]] = False\n", ""),
+        ("np.fmax.reduceat", "np.maximum.reduceat"),
+        ("np.fmax.reduceat", "np.fmin.reduceat"),
+        ("            unclear, waiting = [], 0\n", "            waiting = 0\n"),
+        ("    if unclear:\n", "    if waiting > 9:\n"),
+        ("    if is_nan.any():\n", "    if is_nan.all():\n"),
+    ]),
+    "ranking.good_ranks": (RANKING, [
+        ("np.arange(1, len(self.rank) + 1) -", "np.arange(len(self.rank)) -"),
+        ("start = np.cumsum(self.found) - self.found", "start = np.cumsum(self.found)"),
+        ("nearer=rank - 1, tied=np.ones_like(rank), image=-",
+         "nearer=rank, tied=np.ones_like(rank), image=-"),
+        ("last = np.array([row[-1]", "last = np.array([row[0]"),
+        ("np.cumsum(~is_junk) - ~is_junk", "np.cumsum(~is_junk)"),
+        ("rank = 1 + before[is_good & ~is_junk]", "rank = 1 + before[is_good]"),
+        ("places = 1 + before[is_good]", "places = 1 + before[is_good & ~is_junk]"),
+        ("n_good=one * np.size(good)", "n_good=one * len(rank)"),
+        ("inside = ranks.rank <= top_k", "inside = ranks.rank < top_k"),
+        ("ranks.first_match <= top_k, ranks", "ranks.first_match < top_k, ranks"),
+        ("np.where(ranks.found > 0, ranks.first_match, 0))",
+         "np.where(ranks.found > 1, ranks.first_match, 0))"),
+        ("2 * ranks.nearer + ranks.tied + 1 - ranks.rank",
+         "2 * ranks.nearer + ranks.tied - ranks.rank"),
+        ("image=ranks.image[order], first_match", "image=ranks.image, first_match"),
+        ("len(row) - 1 - np.argsort(row[::-1]", "np.argsort(-row"),
+        ('    return np.argsort(row, kind="stable")',
+         '    return np.argsort(row, kind="heapsort")'),
+        ("np.argsort(-signed)[::-1]", "np.argsort(signed)"),
+    ]),
+    "ranking.exact_distances": (FEATURES, [
+        ("ROUNDOFF = 2.0**-24", "ROUNDOFF = 2.0**-34"),
+        ("roundings = (dimension + 32)", "roundings = dimension"),
+        ("SQUARES = 1e-280, 1e300", "SQUARES = 0, 1e300"),
+        ("square <= SQUARES[1]", "square <= 1e9 * SQUARES[1]"),
+        ("    odd = odd[features[odd].any(axis=1)]\n", ""),
+        ("{first_row + odd[0]}", "{first_row + odd[0] + 1}"),
+        ("check_finite_rows(features, name, first_row)", "check_finite_rows(features, name)"),
+        ("min(start + step, n_gallery))\n        gallery =", "start + step)\n        gallery ="),
+        ("max_memory // 4 // row_bytes)\n    starts", "max_memory // row_bytes)\n    starts"),
+        ("if len(known) == len(starts) and", "if len(known) and"),
+        ("product / np.sqrt(gallery_square)", "product / gallery_square"),
+        ("unit: Doubles = -product", "unit: Doubles = product"),
+        ("        unit[query_norm == 0] = np.nan\n", ""),
+        ("gallery_square - 2 * product if", "gallery_square - product if"),
+        ('if scaling == "euclidean" else -product', 'if scaling == "euclidean" else product'),
+        ("scale * largest * 2, off", "scale * largest, off"),
+        ("off * (1 + largest / scale)", "off"),
+        ("slack(dimension))\n    if", "slack(dimension) / 2)\n    if"),
+        ("return scale, gallery_scale, scale * largest, off",
+         "return scale, gallery_scale, scale, off"),
+        ("middle + off[row]).astype", "middle).astype"),
+        ("for start in range(0, len(query), shape[0]):",
+         "for start in range(0, len(query), shape[0] + 1):"),
+        ("product = _scaled(query, np.arange(len(query))[rows], -scale",
+         "product = _scaled(query, np.arange(len(query))[rows], scale"),
+        ("chosen = columns[first:first + shape[1]]",
+         "chosen = columns[first:first + shape[1] - 1]"),
+        ("part = slice(start + one, start", "part = slice(start, start"),
+        ("values.size / (len(query) * len(columns))", "values.size / (len(query) * len(gallery))"),
+        ("1 / divisor[part], gallery_square", "2 / divisor[part], gallery_square"),
+        ("distances /= -norm", "distances /= norm"),
+        ("            distances *= -2\n", "            distances *= -1\n"),
+        ("            distances += gallery_square\n", ""),
+        ("distances[query_norm == 0] = np.nan", "pass"),
+        ("(2 * query_norm + largest) * largest", "(query_norm + largest) * largest"),
+        ("return distances, 2 * 2.0**-29 *", "return distances, 2.0**-29 *"),
+        ("row_bytes + 4 * columns", "row_bytes + columns"),
+        ("one.astype(np.float64, order=\"C\")", "one.astype(np.float32, order=\"C\")"),
+        ("slice(start, start + step) for start in range(0, count, step)]\n    if len(parts)",
+         "slice(start, start + step) for start in range(0, count - 1, step)]\n    if len(parts)"),
+        ("pool.map(work, parts)", "pool.map(work, parts[::-1])"),
+        ("whole = len(some) == some[-1] - some[0] + 1", "whole = True"),
+    ]),
+    "ranking.exact_rows": (FEATURES, [
+        ("step = max(1, max_memory // 12 // (8 * n_gallery))",
+         "step = max(1, max_memory // (8 * n_gallery))"),
+        ("<= 2 * off[k]", "< 0 * off[k]"),
+        ("        unclear[k, order[:-1][close]] = True\n", ""),
+        ("        unclear[k, order[1:][close]] = True\n", ""),
+        ("start = images.start + first", "start = images.start"),
+        ("of_rows = square[start:start + step]", "of_rows = square[:step]"),
+        ("    values[row, image] = exact\n", "    values[row, image] = exact + 1\n"),
+    ]),
+    "metrics.average_precision": (METRICS, [
+        ("recall, old_recall = nth / n_good, (nth - 1) / n_good",
+         "recall, old_recall = nth / n_good, (nth - 2) / n_good"),
+        ("(recall - old_recall) * ((", "(1 / n_good) * (("),
+        ("(recall - old_recall) * ((old_precision + precision) / 2)",
+         "(recall - old_recall) * precision"),
+        ("(recall - old_recall) * ((old_precision + precision) / 2)",
+         "(recall - old_recall) * (old_precision + precision)"),
+        ("1.0 / n_good_of(ranks) * both / 2", "both / 2 / n_good_of(ranks)"),
+        ("precision_before(nth, ranks.rank) + nth / ranks.rank", "2 * nth / ranks.rank"),
+        ("np.where(first, ranks.rank == 1, np.roll(precision, 1))",
+         "np.where(first, 1, np.roll(precision, 1))"),
+        ("np.where(first, ranks.rank == 1, np.roll(precision, 1))", "np.roll(precision, 1)"),
+        ("total = sum_by_query(ranks, ranks.nth / ranks.rank)",
+         "total = sum_by_query(ranks, (ranks.nth + 1) / (ranks.rank + 1))"),
+        ("np.divide(total, ranks.n_good, out=total",
+         "np.divide(total, np.maximum(ranks.found, 1), out=total"),
+        ("where=groups.nearer > 0", "where=groups.nearer > 1"),
+        ("recall_step = (before + hits) / n_good - before / n_good", "recall_step = 1 / n_good"),
+        ("groups, ((before + hits) / n_good - before / n_good) * precision)",
+         "groups, precision / n_good)"),
+        ("total = sum_in_float32(ranks, ranks.nth / ranks.rank)",
+         "total = sum_in_float32(ranks, (ranks.nth / ranks.rank).asty"
+         "pe(np.float32).astype(float))"),
+        ("    single = np.float32\n", "    single = np.float64\n"),
+    ]),
+    "metrics.sums": (METRICS, [
+        ("np.cumsum(values)[-1] / len(values)", "np.mean(values)"),
+        ("np.cumsum(values)[-1] / len(values)", "np.cumsum(values)[-1] / (len(values) + 1)"),
+        ("np.cumsum(values.astype(np.float32), dtype=np.float32)[-1]", "values.sum()"),
+        ("np.cumsum(values.astype(np.float32), dtype=np.float32)[-1]",
+         "values.astype(np.float32).sum()"),
+        ("    if not n_query:\n        return np.full(len(sums), np.nan)",
+         "    if not n_query:\n        return np.zeros(len(sums))"),
+        ("sums / (sums.dtype.type(n_query) if sums.dtype.kind == \"f\" else n_query)",
+         "sums / np.float64(n_query)"),
+        ("before = np.ones(len(rank))", "before = np.zeros(len(rank))"),
+        ("np.divide(nth - 1, rank - 1,", "np.divide(nth - 1, rank,"),
+        ("first = (nth == 1) | (", "first = ("),
+        ("return groups, nth[index] - 1, hits", "return groups, nth[index], hits"),
+        ("total = np.bincount(ranks.query, weights=terms, minlength=len(ranks.found))",
+         "total = np.array([terms[ranks.query == k].sum() for k in range(len(ranks.found))])"),
+        ("(total[query[at_k]] + terms[at_k]).astype(np.float32)",
+         "total[query[at_k]] + terms[at_k].astype(np.float32)"),
+        ("(ranks.n_good == 0) & (ranks.n_kept > 0)", "ranks.n_good == 0"),
+        ("(ranks.n_good == 0) & (ranks.n_kept > 0)", "ranks.found == 0"),
+    ]),
+    "metrics.at_rank": (METRICS, [
+        ("(ranks.first_match > 0) &", "(ranks.first_match >= 0) &"),
+        ("ranks.first_match <= k", "ranks.first_match < k"),
+        ("return _hits_at(ranks, k) / k", "return _hits_at(ranks, k) / (k + 1)"),
+        ("np.divide(_hits_at(ranks, k), ranks.n_good,",
+         "np.divide(_hits_at(ranks, k), ranks.found,"),
+        ("ranks.query[ranks.rank <= k]", "ranks.query[ranks.rank < k]"),
+        ("places = range(1, k + 1)", "places = range(1, k + 2)"),
+    ]),
+    "metrics.matching": (METRICS, [
+        # first_match >= 0 is the same: the count of zeros is left out of the curve.
+        ("(first_match <= length)", "(first_match < length)"),
+        ("minlength=length + 1)[1:]", "minlength=length + 1)[:-1]"),
+        ("place = ranks.rank - ranks.nth", "place = ranks.rank - 1"),
+        ("weight = 1.0 / n_good_of(ranks)[inside]", "weight = 1.0 / np.ones(len(place))[inside]"),
+        ("inside = place < length", "inside = place <= length"),
+        ("return per_query_share(np.cumsum(steps), n_query)",
+         "return per_query_share(steps, n_query)"),
+    ]),
+    "metrics.penalty": (METRICS, [
+        ("(ranks.found == ranks.n_good) & (ranks.found > 0)", "ranks.found > 0"),
+        ("np.cumsum(ranks.found)[complete] - 1",
+         "np.cumsum(ranks.found)[complete] - ranks.found[complete]"),
+        ("(last - ranks.n_good) / last", "(last - ranks.n_good + 1) / last"),
+    ]),
+    "metrics.identities": (METRICS, [
+        ("1 + len(np.unique(", "len(np.unique("),
+        ("len(np.unique(gallery.identity[kept[:good_places[0]]]))", "len(kept[:good_places[0]])"),
+        ("kept[:good_places[0]]", "kept[:good_places[-1]]"),
+        ("DRAWS = 10", "DRAWS = 9"),
+        ("(before[:, -1] > 0) & (before[:, -2] > 0)", "(before[:, -1] > 0) & (before[:, 0] > 0)"),
+        ("beaten = ahead[:, :-1] / ahead[:, -1:]", "beaten = ahead[:, 1:] / ahead[:, -1:]"),
+        ("number *= 1 - chance[:, np.newaxis]", "number *= chance[:, np.newaxis]"),
+        (".mean(axis=0), 1.0)", ".max(axis=0), 1.0)"),
+        ("names = names[np.argsort(first)]", "names = names[::-1]"),
+        ("np.count_nonzero(drawn <= drawn[own])", "np.count_nonzero(drawn < drawn[own])"),
+        ("np.arange(1, length + 1)).sum", "np.arange(length)).sum"),
+        ("    order = order[kept[order]]\n", ""),
+        ("order = in_order(row, ties)", 'order = in_order(row, "gallery-order")'),
+    ]),
+    "evaluation.summary": (RESULT, [
+        ("replace(ranks, n_junk=ranks.n_junk - n_absent)", "ranks"),
+        ("as_asked(of_queries(every, there), convention)", "of_queries(every, there)"),
+        ("ranks = cut_off(loaded, convention)", "ranks = loaded"),
+        ("FLOAT32_RULES if convention.arithmetic", "AP_RULES if convention.arithmetic"),
+        ("GROUPED_RULES if convention.ties", "AP_RULES if convention.ties"),
+        ("(ap, inp))\n    elif", "(ap, ap))\n    elif"),
+        ("nan=0.0) for values", "nan=1.0) for values"),
+        ('    elif convention.unmatched != "nan":', '    elif convention.unmatched == "drop":'),
+        ("ap, inp = ap[n_good > 0], inp[n_good > 0]", "ap, inp = ap[n_good > 1], inp[n_good > 1]"),
+        ("mean_inp=mean(inp)", "mean_inp=mean(ap)"),
+        ("counted=len(ap)", "counted=len(query)"),
+        ("ranks = reverse_ties(ranks)", "pass"),
+        ("ranks = forget_junk_matches(ranks)", "pass"),
+        ("np.where(ranks.found > 0, ranks.found, n_good)", "ranks.found"),
+        ("np.where(ranks.found > 0, ranks.found, n_good)", "n_good"),
+        ("groups.query[groups.tied > hits]", "groups.query[groups.tied >= hits]"),
+        ("len(np.unique(groups.query[", "len((groups.query["),
+        ("fate[absent & ~np.isin(identity, gallery.identity)]",
+         "fate[~np.isin(identity, gallery.identity) & ~absent]"),
+        ("(ranks.n_good > 0) & (ranks.found == 0)", "ranks.n_good < 0"),
+        ("fate[ranks.n_kept == 0]", "fate[ranks.n_kept < 0]"),
+        ("n_junk - n_absent if", "n_junk if"),
+        ("gallery_kept=len(gallery) - ignored_junk - n_absent",
+         "gallery_kept=len(gallery) - ignored_junk"),
+        ("per_query.n_junk - ignored_junk", "per_query.n_junk"),
+        ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
+        ("*(labels[convention.loaded(labels.identity)]", "*(labels"),
+    ]),
+    "evaluation.curves": (RESULT, [
+        ("values = distances if there.all() else distances[:, there]",
+         "values = distances[:, :there.sum()]"),
+        ('values.astype(np.float32) if arithmetic == "float32"',
+         'values if arithmetic == "float32"'),
+        ("np.random.RandomState(0) for key", "np.random.RandomState(len(key[1])) for key"),
+        ("self._random = {key: np.random.RandomState(0) for key in keys}",
+         "one = np.random.RandomState(0)\n        self._random = {key: one for key in keys}"),
+        ('drops = convention.unmatched == "drop"', "drops = False"),
+        ("np.count_nonzero(ranks.n_good)", "np.count_nonzero(ranks.found > 1)"),
+        ("minlength=self._length(convention) + 1)[1:]",
+         "minlength=self._length(convention) + 1)[:-1]"),
+        ("values[~np.isnan(values[:, 0])]", "np.nan_to_num(values[:, :1] + 0 * values)"),
+        ("np.cumsum(matched, axis=0)[-1]", "matched[-1]"),
+        ("curve = metrics.per_query_share(counts, n_query).astype(np.float64)", "pass"),
+        ('ignored = (*ignored, "same camera")', "pass"),
+        ("min(int(convention.cmc_length), len(identity))", "int(convention.cmc_length)"),
+        ("return len(np.unique(identity))", "return len(identity)"),
+        ("ranks.n_kept.min(initial", "ranks.n_kept.max(initial"),
+        ("identity = self._gallery.identity[convention.loaded(self._gallery.identity)]",
+         "identity = self._gallery.identity"),
+        ("return metrics.cumulative_matching_all_shots(ranks, length, n_query)",
+         "return metrics.cumulative_matching(ranks.first_match, length, n_query)"),
+    ]),
+}
+
+
+def caught_by(name, source):
+    """Return the name of the first check that notices, or None."""
+    with world(name, source), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for check in MUTANTS[name][0]:
+            try:
+                check()
+            # A fault may also end in a wrong index or shape; a misspelt mutant would raise others.
+            except (AssertionError, LookupError, ValueError, ArithmeticError, InputError,
+                    pytest.fail.Exception):
+                return check.__name__
+    return None
+
+
+def source_of(name):
+    return (PACKAGE / name.replace(".", "/")).with_suffix(".py").read_text()
+
+
+def test_mutants_of_every_file():
+    files = {f"{room}.{path.stem}" for room in ("ranking", "metrics")
+             for path in (PACKAGE / room).glob("*.py")} - {"ranking.tiles"}
+    assert set(MUTANTS) == {name for name in files if "__" not in name} | {
+        "evaluation.summary", "evaluation.curves"}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_fast_path_itself_passes(name):
+    assert caught_by(name, source_of(name)) is None
+
+
+@pytest.mark.parametrize("name, number", [
+    (name, number) for name, (_, mutants) in MUTANTS.items() for number in range(len(mutants))])
+def test_mutant_is_caught(name, number):
+    source = source_of(name)
+    snippet, replacement = MUTANTS[name][1][number]
+    assert source.count(snippet) == 1
+    assert caught_by(name, source.replace(snippet, replacement)) is not None

@@ -106,7 +106,7 @@ class ScriptAnswer:
 def run_fast(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
              convention: Convention) -> ScriptAnswer:
     """Run the fast path, for its answer to stand beside those of the scripts."""
-    result = evaluate_distances(distances, query, gallery, convention)
+    result = evaluate_distances(distances, query, gallery, convention=convention)
     return ScriptAnswer(result.mean_ap, result.cmc)
 
 

@@ -81,9 +81,9 @@ def _as_they_are(args: argparse.Namespace, data: ResultFile, convention: Convent
 
     with common.progress_bar(len(data.query)) as bar:
         return evaluate(
-            data.query_features, data.gallery_features, data.query, data.gallery, args.metric,
-            args.normalize, convention, max_memory=args.max_memory,
-            progress=None if bar is None else bar.update)
+            data.query_features, data.gallery_features, data.query, data.gallery,
+            metric=args.metric, normalize=args.normalize, convention=convention,
+            max_memory=args.max_memory, progress=None if bar is None else bar.update)
 
 
 def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:

@@ -60,6 +60,6 @@ def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
 
     labels = data.query, data.gallery
     if data.distances is not None:
-        return camera_pairs(data.distances, *labels, args.rule)
+        return camera_pairs(data.distances, *labels, rule=args.rule)
     return camera_pairs_features(data.query_features, data.gallery_features, *labels,
-                                 args.metric, args.normalize, args.rule)
+                                 metric=args.metric, normalize=args.normalize, rule=args.rule)

@@ -44,6 +44,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from reid_ref.arrays import InputError, Integers, as_array, as_integers, check_choice
 from reid_ref.distances import working_precision
@@ -238,8 +239,6 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
     >>> W.shape, M.shape
     ((8, 8), (8, 8))
     """
-    from scipy import linalg
-
     galX = _features(gallery_features, "gallery_features")
     probX = _features(query_features, "query_features")
     if galX.shape[1] != probX.shape[1]:
@@ -312,8 +311,6 @@ def pca(features: Any, dimensions: int = N_COMPONENTS,
     >>> mean, abs(components.ravel())
     (array([2., 0.]), array([1., 0.]))
     """
-    from scipy import linalg
-
     check_choice(driver, "driver", ("mars", "ide"))
     x = _features(features, "features").astype(np.float64)
     mean = x.mean(axis=0)
@@ -381,8 +378,6 @@ def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[
     array([[ 1.88, -0.14],
            [-0.14,  0.01]])
     """
-    from scipy import linalg
-
     inverse = [_inverse_pair_covariance(features, first, second, similar, kind)
                for kind in (True, False)]
     M = _symmetric(inverse[0] - inverse[1])
@@ -517,8 +512,6 @@ def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: An
 
 def _solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -> Array:
     """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
-    from scipy import linalg
-
     with warnings.catch_warnings():
         warnings.simplefilter("error", linalg.LinAlgWarning)
         try:

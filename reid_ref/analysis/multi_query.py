@@ -39,9 +39,9 @@ def evaluate_multi_query(data: ResultFile, path: str | Path, convention: Convent
     results = {}
     for pooling in POOLINGS:
         pooled = pool_queries(data.query, images, features, pooling, normalize)
-        result = evaluate(pooled, data.gallery_features, data.query, data.gallery,
-                          metric=metric, normalize=normalize, convention=convention,
-                          max_memory=max_memory, progress=progress)
+        result = evaluate(pooled, data.gallery_features, data.query, data.gallery, metric=metric,
+                          normalize=normalize, convention=convention, max_memory=max_memory,
+                          progress=progress)
         results[pooling] = replace(result, signature=result.signature.replace(
             "|queries:", f"|multi-query:{pooling}|queries:"))
     return results

@@ -83,8 +83,7 @@ def _as_they_are(args: argparse.Namespace, data: ResultFile, convention: Convent
         return evaluate(
             data.query_features, data.gallery_features, data.query, data.gallery,
             metric=args.metric, normalize=args.normalize, convention=convention,
-            max_memory=args.max_memory,
-            progress=None if bar is None else bar.update)
+            max_memory=args.max_memory, progress=None if bar is None else bar.update)
 
 
 def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:

@@ -16,7 +16,7 @@ import numpy as np
 
 import reid_ref
 from reid_ref.cli import main
-from reid_ref.metrics import AP_RULES
+from reid_ref.conventions import AP
 
 #: One query, identity 1 on camera 1, and six gallery images; a second query, identity 9, is
 #: nowhere in the gallery.
@@ -86,7 +86,7 @@ def description(name):
             differences[-1] += " " + text
         elif text:
             rows[-1][1] += " " + text
-    rule = (inspect.getdoc(AP_RULES[reid_ref.CONVENTIONS[name].ap]) or "").partition("\n\n")[0]
+    rule = (inspect.getdoc(AP[reid_ref.CONVENTIONS[name].ap].exact) or "").partition("\n\n")[0]
     for row in rows:
         if row[0] == "AP":
             row[1] += ": " + " ".join(rule.split())

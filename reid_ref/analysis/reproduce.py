@@ -148,8 +148,7 @@ def validate(data: ResultFile, figure: Figure,
     Examples
     --------
     >>> from reid_ref.analysis.figure import parse_figure
-    >>> from reid_ref.evaluation.engine import results_of_distances, results_of_features
-from reid_ref.files import ResultFile
+    >>> from reid_ref.files import ResultFile
     >>> from reid_ref.labels import Labels
     >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
     ...                   np.array([[.1, .2, .3]]), {})

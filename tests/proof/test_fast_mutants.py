@@ -445,10 +445,10 @@ def sums_by_definition(places, n_good):
 def check_average_precision():
     metrics, good_ranks = afresh("metrics"), afresh("ranking.good_ranks")
     for rule, (first, third, last) in AP.items():
-        near(metrics.AP_RULES[rule](ranks_by_hand()),
+        near(afresh("conventions").AP[rule].exact(ranks_by_hand()),
              [float(first), NAN, float(third), 0, float(last)])
     for rule, table in (("trapezoid", "sklearn-0.18"), ("step", "sklearn-0.19")):
-        near(metrics.GROUPED_RULES[rule](ranks_by_hand()),
+        near(afresh("conventions").AP[rule].grouped(ranks_by_hand()),
              [*map(float, AP[table][:1]), NAN, float(AP[table][1]), 0, float(AP[table][2])])
     for good, expected in hand_cases.LAST_BITS.values():
         ranks = good_ranks.from_lists([[place + 1 for place in good]])
@@ -460,7 +460,9 @@ def check_average_precision():
         same(metrics.average_precision_step_float32(ranks), [step])
         same(metrics.average_precision_trapezoid_float32(ranks), [trapezoid])
         same(metrics.average_precision_layumi(ranks), [layumi])
-    for rule in metrics.FLOAT32_RULES.values():
+    rules = [rule.float32 for rule in afresh("conventions").AP.values() if rule.float32]
+    assert len(rules) == 2
+    for rule in rules:
         same(np.isnan(rule(ranks_by_hand())), [False, True, False, False, False])
         assert rule(ranks_by_hand())[3] == 0
 
@@ -469,7 +471,6 @@ def check_other_metrics():
     metrics = afresh("metrics")
     ranks = ranks_by_hand()
     near(metrics.inverse_negative_penalty(ranks), [3 / 5, NAN, NAN, NAN, 1])
-    near(metrics.negative_penalty(ranks), [2 / 5, NAN, NAN, NAN, 0])
     same(metrics.accuracy_at(ranks, 1), [1, 0, 0, 0, 1])
     same(metrics.accuracy_at(ranks, 2), [1, 0, 1, 0, 1])
     same(metrics.precision_at(ranks, 4), [2 / 4, 0, 2 / 4, 0, 2 / 4])
@@ -560,8 +561,8 @@ RESULTS = {
 def evaluated(distances, query, gallery, *conventions, lists=None, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return list(afresh("evaluation.functions").evaluate_conventions(
-            distances, query, gallery, list(conventions), lists=lists, **options).values())
+        return list(afresh("evaluation.functions").evaluate_distances(
+            distances, query, gallery, convention=conventions, lists=lists, **options).values())
 
 
 def check_results():
@@ -946,7 +947,10 @@ MUTANTS = {
         ("np.divide(_hits_at(ranks, k), ranks.n_good,",
          "np.divide(_hits_at(ranks, k), ranks.found,"),
         ("ranks.query[ranks.rank <= k]", "ranks.query[ranks.rank < k]"),
-        ("places = range(1, k + 1)", "places = range(1, k + 2)"),
+        ("    inside = ranks.rank <= k\n", "    inside = ranks.rank < k\n"),
+        ("+ ranks.rank[inside] - 1,", "+ ranks.rank[inside] % k,"),
+        ("return hits / np.arange(1, k + 1), recall", "return hits / k, recall"),
+        ("np.divide(hits, n_good, out=recall", "np.divide(hits, hits[:, -1:], out=recall"),
     ]),
     "metrics.matching": (METRICS, [
         # first_match >= 0 is the same: the count of zeros is left out of the curve.
@@ -962,7 +966,6 @@ MUTANTS = {
         ("(ranks.found == ranks.n_good) & (ranks.found > 0)", "ranks.found > 0"),
         ("np.cumsum(ranks.found)[complete] - 1",
          "np.cumsum(ranks.found)[complete] - ranks.found[complete]"),
-        ("(last - ranks.n_good) / last", "(last - ranks.n_good + 1) / last"),
     ]),
     "metrics.identities": (METRICS, [
         ("1 + len(np.unique(", "len(np.unique("),
@@ -981,20 +984,11 @@ MUTANTS = {
     ]),
     "evaluation.summary": (RESULT, [
         ("replace(ranks, n_junk=ranks.n_junk - n_absent)", "ranks"),
-        ("as_asked(of_queries(every, there), convention)", "of_queries(every, there)"),
-        ("ranks = cut_off(loaded, convention)", "ranks = loaded"),
-        ("FLOAT32_RULES if convention.arithmetic", "AP_RULES if convention.arithmetic"),
-        ("GROUPED_RULES if convention.ties", "AP_RULES if convention.ties"),
-        ("(ap, inp))\n    elif", "(ap, ap))\n    elif"),
-        ("nan=0.0) for values", "nan=1.0) for values"),
-        ('    elif convention.unmatched != "nan":', '    elif convention.unmatched == "drop":'),
-        ("ap, inp = ap[n_good > 0], inp[n_good > 0]", "ap, inp = ap[n_good > 1], inp[n_good > 1]"),
-        ("mean_inp=mean(inp)", "mean_inp=mean(ap)"),
+        ("convention.in_order(of_queries(every, there))", "of_queries(every, there)"),
+        ("ranks = convention.cut_off(loaded)", "ranks = loaded"),
+        ("for values in (ap, inp))", "for values in (ap, ap))"),
+        ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),
         ("counted=len(ap)", "counted=len(query)"),
-        ("ranks = reverse_ties(ranks)", "pass"),
-        ("ranks = forget_junk_matches(ranks)", "pass"),
-        ("np.where(ranks.found > 0, ranks.found, n_good)", "ranks.found"),
-        ("np.where(ranks.found > 0, ranks.found, n_good)", "n_good"),
         ("groups.query[groups.tied > hits]", "groups.query[groups.tied >= hits]"),
         ("len(np.unique(groups.query[", "len((groups.query["),
         ("fate[absent & ~np.isin(identity, gallery.identity)]",
@@ -1011,26 +1005,43 @@ MUTANTS = {
     "evaluation.curves": (RESULT, [
         ("values = distances if there.all() else distances[:, there]",
          "values = distances[:, :there.sum()]"),
-        ('values.astype(np.float32) if arithmetic == "float32"',
-         'values if arithmetic == "float32"'),
+        ("values = ARITHMETIC[arithmetic].distances(values)", "pass"),
         ("np.random.RandomState(0) for key", "np.random.RandomState(len(key[1])) for key"),
-        ("self._random = {key: np.random.RandomState(0) for key in keys}",
-         "one = np.random.RandomState(0)\n        self._random = {key: one for key in keys}"),
-        ('drops = convention.unmatched == "drop"', "drops = False"),
-        ("np.count_nonzero(ranks.n_good)", "np.count_nonzero(ranks.found > 1)"),
-        ("minlength=self._length(convention) + 1)[1:]",
-         "minlength=self._length(convention) + 1)[:-1]"),
+        ("self._random = {key: np.random.RandomState(0) for key in of_rows}",
+         "one = np.random.RandomState(0)\n        self._random = {key: one for key in of_rows}"),
+        ("ARITHMETIC[convention.arithmetic].curve(curve, n_query)", "curve"),
+        ("(*convention.ignored, *convention.curve.also_ignored)", "convention.ignored"),
+        ("self._gallery.identity[loaded]", "self._gallery.identity"),
+        ("self._length(convention, ranks.n_kept)", "self._length(convention)"),
+    ]),
+    "conventions.convention": (RESULT, [
+        ("rule.float32 if self.arithmetic", "rule.exact if self.arithmetic"),
+        ("rule.grouped if TIES[self.ties].grouped else None", "None"),
+        ("JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))",
+         "TIES[self.ties].order(ranks)"),
+        ("JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))",
+         "JUNK_MATCH[self.junk_match].matches(ranks)"),
+        ("            ranks = truncate(ranks, self.top_k)\n", "            pass\n"),
+        ("n_good=RECALL[self.recall].n_good(ranks.found, n_good)", "n_good=n_good"),
+        ("len(n_good) if UNMATCHED[self.unmatched].in_cmc else", "len(n_good) if True else"),
+        ("int(np.count_nonzero(n_good))", "int(np.count_nonzero(n_good > 1))"),
+        ("min(int(self.cmc_length), len(identity))", "int(self.cmc_length)"),
+        ('return ("label -1", *self.ignored)', "return self.ignored"),
+    ]),
+    "conventions.choices": (RESULT, [
+        ("matched: Doubles = values[n_good > 0]", "matched: Doubles = values[n_good > 1]"),
+        ("np.nan_to_num(values, nan=0.0)", "np.nan_to_num(values, nan=1.0)"),
+        ("np.where(found > 0, found, n_good)", "found"),
+        ("np.where(found > 0, found, n_good)", "n_good"),
+        ("np.asarray(identity != JUNK)", "np.asarray(identity != 0)"),
+        ("np.bincount(values, minlength=length + 1)[1:]",
+         "np.bincount(values, minlength=length + 1)[:-1]"),
         ("values[~np.isnan(values[:, 0])]", "np.nan_to_num(values[:, :1] + 0 * values)"),
         ("np.cumsum(matched, axis=0)[-1]", "matched[-1]"),
-        ("curve = metrics.per_query_share(counts, n_query).astype(np.float64)", "pass"),
-        ('ignored = (*ignored, "same camera")', "pass"),
-        ("min(int(convention.cmc_length), len(identity))", "int(convention.cmc_length)"),
-        ("return len(np.unique(identity))", "return len(identity)"),
-        ("ranks.n_kept.min(initial", "ranks.n_kept.max(initial"),
-        ("identity = self._gallery.identity[convention.loaded(self._gallery.identity)]",
-         "identity = self._gallery.identity"),
-        ("return metrics.cumulative_matching_all_shots(ranks, length, n_query)",
-         "return metrics.cumulative_matching(ranks.first_match, length, n_query)"),
+        ("n_kept.min(initial", "n_kept.max(initial"),
+        ("lambda identity, n_kept: len(np.unique(identity))",
+         "lambda identity, n_kept: len(identity)"),
+        ("(curve * n_query).round().astype(np.float32)", "(curve * n_query).round()"),
     ]),
 }
 
@@ -1057,7 +1068,8 @@ def test_mutants_of_every_file():
     files = {f"{room}.{path.stem}" for room in ("ranking", "metrics")
              for path in (PACKAGE / room).glob("*.py")} - {"ranking.tiles"}
     assert set(MUTANTS) == {name for name in files if "__" not in name} | {
-        "evaluation.summary", "evaluation.curves"}
+        "evaluation.summary", "evaluation.curves", "conventions.convention",
+        "conventions.choices"}
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -134,7 +134,7 @@ def test_the_direction_of_some_differences():
                         {"ignored": ("same identity, same camera",)}, {"top_k": 6}):
             mine = CONVENTIONS["matlab"].replace(**changes)
             difference, = mine.differences
-            change = evaluate_distances(*problem, mine).mean_ap - start
+            change = evaluate_distances(*problem, convention=mine).mean_ap - start
             assert change * (1 if ": higher" in difference else -1) >= -1e-12, difference
             moved[mine.name] = moved.get(mine.name, 0) + (abs(change) > 1e-6)
     assert len(moved) == 5 and min(moved.values()) > 0, moved

@@ -17,9 +17,10 @@ def holding(text):
 
 
 def test_each_shared_word_has_one_home():
-    assert holding("import textwrap") == {"report/words.py"}
+    # A Result prints itself, and may not import a room behind it.
+    assert holding("import textwrap") == {"report/words.py", "result.py"}
     assert holding("from textwrap") == set()
-    assert holding('replace("|", " | ")') == {"report/words.py"}
+    assert holding('replace("|", " | ")') == {"report/words.py", "result.py"}
     assert holding("WIDTH = 80") == {"report/words.py"}
 
 

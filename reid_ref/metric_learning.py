@@ -480,9 +480,11 @@ def _cross_view_covariances(galX: Array, probX: Array, gallery_identity: Integer
     similar = (galX.T @ (partners[:, np.newaxis] * galX) - cross - cross.T
                + probX.T @ ((prob_is @ gal_is.sum(axis=0))[:, np.newaxis] * probX))
     cross = np.outer(galX.sum(axis=0), probX.sum(axis=0))
-    dissimilar = (n_query * (galX.T @ galX) + n_gallery * (probX.T @ probX)
+    # Numbers of the features' precision: numpy 1 takes a large int for a double.
+    one = galX.dtype.type
+    dissimilar = (one(n_query) * (galX.T @ galX) + one(n_gallery) * (probX.T @ probX)
                   - cross - cross.T - similar)
-    return similar / n_similar, dissimilar / n_dissimilar
+    return similar / one(n_similar), dissimilar / one(n_dissimilar)
 
 
 def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: Any,

@@ -2,9 +2,14 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.octave import Octave, missing
+
+# A deadline for an example would fail on a busy machine.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
 

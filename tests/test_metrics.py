@@ -7,7 +7,7 @@ from reid_ref import metrics
 from reid_ref.ranking.good_ranks import from_lists
 from tests.proof import hand_cases
 
-# Two queries, two similarities, five returned of five that exist (seed 000).
+# Two queries, two similarities, five returned of five that exist.
 SIMILARITY1 = from_lists([[1, 4, 5], [2, 3, 4]], n_good=5, n_kept=5)
 SIMILARITY2 = from_lists([[2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
 

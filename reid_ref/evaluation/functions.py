@@ -200,7 +200,7 @@ def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequen
 
     Examples
     --------
-    Seed 000: five exist, the list of five holds three of them, at 1, 4 and 5.
+    Five good images exist; the list of five holds three of them, at 1, 4 and 5.
 
     >>> evaluate_ranked_list([0, 9, 8, 1, 2], good=[0, 1, 2, 3, 4])
     (0.3933333333333333, array([1., 1., 1., 1., 1.]))

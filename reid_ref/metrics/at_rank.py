@@ -60,7 +60,7 @@ def precision_recall_curve(ranks: GoodRanks, k: int) -> tuple[Doubles, Doubles]:
 
     Examples
     --------
-    The table of seed 000, first similarity:
+    A list of five images, of five good ones that exist:
 
     >>> from reid_ref.ranking.good_ranks import from_lists
     >>> precision, recall = precision_recall_curve(from_lists([[1, 4, 5]], n_good=5), 5)

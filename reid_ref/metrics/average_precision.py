@@ -22,7 +22,7 @@ def average_precision_trapezoid(ranks: GoodRanks) -> Doubles:
 
     Examples
     --------
-    The fruit of seed 000: five exist, five are returned.
+    Three lists of five images, of five good ones that exist.
 
     >>> from reid_ref.ranking.good_ranks import from_lists
     >>> fruit = from_lists([[1, 4, 5], [2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
@@ -54,7 +54,7 @@ def average_precision_layumi(ranks: GoodRanks) -> Doubles:
 def average_precision_mistaken_trapezoid(ranks: GoodRanks) -> Doubles:
     """The trapezoid with the precision of the *hit* before, not of the position before.
 
-    The mistake told at the end of seed 000, kept under this name so that numbers computed
+    A mistake that is easily made, kept under this name so that numbers computed
     with it stay checkable. Before the first hit it takes 1 at rank 1, else 0.
 
     Examples
@@ -77,7 +77,7 @@ def average_precision_step(ranks: GoodRanks) -> Doubles:
 
     Examples
     --------
-    Seed 002, figure 2, and seed 003:
+    Good images at ranks 1, 2, 10, at 1, 4, 5, and at 1, 3:
 
     >>> from reid_ref.ranking.good_ranks import from_lists
     >>> average_precision_step(from_lists([[1, 2, 10], [1, 4, 5], [1, 3]])).round(4)

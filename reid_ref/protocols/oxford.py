@@ -60,7 +60,7 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
 
     Examples
     --------
-    The third list of seed 000, with a junk name that changes nothing:
+    Three of five names are found, with a junk name that changes nothing:
 
     >>> ap = oxford_average_precision(set("abcde"), {"j"}, ["a", "j", "x", "b", "c"])
     >>> ap.dtype, six_digits(ap)

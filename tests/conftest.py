@@ -1,11 +1,19 @@
 """Options and fixtures of the whole suite."""
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from tests.octave import Octave, missing
+
+# Who starts the tests in the background may ignore signals, and what is ignored stays so in every
+# process that they start: then no Ctrl-C could be tried.
+for number, handler in ((signal.SIGINT, signal.default_int_handler),
+                        (signal.SIGHUP, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 # A deadline for an example would fail on a busy machine.
 hypothesis.settings.register_profile("patient", deadline=None)

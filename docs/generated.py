@@ -181,9 +181,12 @@ def api_page():
              *directives("reid_ref", {name: getattr(reid_ref, name) for name in reid_ref.__all__})]
     for name in reid_ref._ROOMS:
         room = getattr(reid_ref, name)
+        # What stands among the public names above stands there alone.
+        names = {key: value for key, value in public_names(room).items()
+                 if getattr(reid_ref, key, None) is not value}
         title = (inspect.getdoc(room) or "").split("\n")[0]
         lines += [f"## reid_ref.{name}\n", f"{title}\n",
-                  *directives(f"reid_ref.{name}", public_names(room))]
+                  *directives(f"reid_ref.{name}", names)]
     return "\n".join(lines)
 
 

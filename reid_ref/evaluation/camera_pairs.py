@@ -126,7 +126,8 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     query, gallery : Labels
         With "script", cameras 1 to 6.
     rule : {"plain", "script"}
-        As told at the top of this module.
+        "plain": label -1 is ignored, any cameras, every score counts. "script": the doubles of
+        the multi-camera MATLAB scripts, for six cameras, quirks included.
     max_memory : int or str, optional
     progress : callable, optional
         Both as in `reid_ref.evaluate_distances`.

@@ -44,7 +44,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ----------
     query_features : array_like, shape (n_query, d)
         One row an image; finite real numbers of any dtype. An array, a memory map, a dataset of
-        an open HDF5 file (read part by part), a tensor in main memory.
+        an open HDF5 file (read part by part), a tensor.
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
         Identity and camera of each row.

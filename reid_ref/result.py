@@ -19,8 +19,8 @@ from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 
 #: What became of a query, in the order in which reports list them, with its meaning.
-FATES = {
-    "fine": "at least one good image",
+STATUSES = {
+    "ok": "at least one good image",
     "identity absent": "no gallery image has the query's identity",
     "only same camera": "the query's identity is in the gallery, but only on its own camera",
     "only same location": "the same, where a location is what is ignored",
@@ -51,16 +51,16 @@ class PerQuery:
         1-based rank of the first match among kept images; 0 is none.
     n_good, n_junk : int64
         Good and ignored gallery images.
-    fate : str
-        A key of `FATES`.
+    status : str
+        A key of `STATUSES`.
 
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> result = reid_ref.evaluate_distances(
     ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
-    >>> result.per_query.first_match, result.per_query.n_good, result.per_query.fate.tolist()
-    (array([2]), array([2]), ['fine'])
+    >>> result.per_query.first_match, result.per_query.n_good, result.per_query.status.tolist()
+    (array([2]), array([2]), ['ok'])
     """
 
     ap: Doubles
@@ -68,7 +68,7 @@ class PerQuery:
     first_match: Integers
     n_good: Integers
     n_junk: Integers
-    fate: npt.NDArray[np.str_]
+    status: npt.NDArray[np.str_]
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -99,15 +99,15 @@ class Counts:
     tied : int
         Queries with a good image at the very distance of a wrong one: their numbers depend on
         the order of ties.
-    fate : dict of str to int
-        Queries by fate: each key of `FATES`.
+    status : dict of str to int
+        Queries by status: each key of `STATUSES`.
 
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> counts = reid_ref.evaluate_distances(
     ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])).counts
-    >>> counts.gallery, counts.gallery_junk, counts.good, counts.fate["fine"]
+    >>> counts.gallery, counts.gallery_junk, counts.good, counts.status["ok"]
     (3, 1, 2, 1)
     """
 
@@ -120,7 +120,7 @@ class Counts:
     good: int
     junk_same_camera: int
     tied: int
-    fate: dict[str, int]
+    status: dict[str, int]
 
 
 def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
@@ -316,7 +316,7 @@ class Result:
         if not isinstance(k, numbers.Integral) or k is True or k < 1:
             raise InputError(f"k: expected a whole number from 1, got {k!r}")
         k = int(k)
-        there = self.per_query.fate != "not loaded"
+        there = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, there)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
         within = replace(cut, tied=np.minimum(cut.tied, k - cut.nearer))
@@ -358,7 +358,7 @@ class Result:
         >>> precision.round(2), recall
         (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
         """
-        n = len(self.per_query.fate)
+        n = len(self.per_query.status)
         if not isinstance(query, numbers.Integral) or not 0 <= query < n:
             raise InputError(f"query: expected a whole number from 0 to {n - 1}, got {query!r}")
         ranks = of_queries(self.ranks, np.arange(n) == query)

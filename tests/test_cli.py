@@ -50,7 +50,7 @@ def test_json_has_full_precision_and_stable_keys():
         "files", "layout", "dataset", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert answer["mAP"] == ANSWERS["map"]
     assert answer["cmc"] == ANSWERS["CMC"]
-    assert answer["counts"]["fate"]["identity absent"] == 3
+    assert answer["counts"]["status"]["identity absent"] == 3
 
 
 def test_json_of_nan_is_null():
@@ -66,7 +66,7 @@ def test_per_query(tmp_path):
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     assert [float(row["ap"]) if row["ap"] else None for row in rows] == ANSWERS["ap"]
     assert [int(row["first_match"] or 0) for row in rows] == ANSWERS["first"]
-    assert rows[-1]["fate"] == "identity absent" and rows[-1]["inp"] == ""
+    assert rows[-1]["status"] == "identity absent" and rows[-1]["inp"] == ""
 
 
 def test_metric_and_normalisation_matter():

@@ -44,22 +44,22 @@ def test_a_case_worked_by_hand(result):
 
 
 def test_fates_and_counts(result):
-    assert result.per_query.fate.tolist() == [
-        "fine", "identity absent", "only same camera", "only junk"]
+    assert result.per_query.status.tolist() == [
+        "ok", "identity absent", "only same camera", "only junk"]
     assert result.counts == reid_ref.Counts(
         query=4, gallery=6, gallery_junk=1, gallery_not_loaded=0, gallery_distractors=1,
         gallery_kept=5,
         good=3, junk_same_camera=2, tied=0,
-        fate={"fine": 1, "identity absent": 1, "only same camera": 1, "only same location": 0,
-              "none listed": 0, "only junk": 1, "nothing kept": 0, "not loaded": 0})
+        status={"ok": 1, "identity absent": 1, "only same camera": 1, "only same location": 0,
+                "none listed": 0, "only junk": 1, "nothing kept": 0, "not loaded": 0})
 
 
 def test_nothing_kept():
     with pytest.warns(UserWarning, match="1 nothing kept"):
         result = reid_ref.evaluate_distances([[.5]], Labels([1], [1]), Labels([1], [1]))
-    assert result.per_query.fate == ["nothing kept"]
+    assert result.per_query.status == ["nothing kept"]
     np.testing.assert_array_equal(result.per_query.ap, [0.0])
-    assert result.counts.fate["nothing kept"] == 1
+    assert result.counts.status["nothing kept"] == 1
 
 
 def test_mars_makes_an_unmatched_query_nan():

@@ -41,7 +41,7 @@ def assert_same(result, expected):
     assert result.counts == expected.counts
     assert (result.mean_ap, result.mean_inp) == (expected.mean_ap, expected.mean_inp)
     np.testing.assert_array_equal(result.cmc, expected.cmc)
-    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "fate"):
+    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "status"):
         np.testing.assert_array_equal(
             getattr(result.per_query, name), getattr(expected.per_query, name))
 

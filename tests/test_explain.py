@@ -109,7 +109,7 @@ def test_a_good_image_that_is_junk_is_called_both():
 def test_ranks_of_the_list_are_those_that_give_the_ap():
     distances, query, gallery = cases.market_like(5)
     result = reid_ref.evaluate_distances(distances, query, gallery)
-    for k in np.flatnonzero(result.per_query.fate == "fine"):
+    for k in np.flatnonzero(result.per_query.status == "ok"):
         listed = ranked_list(distances[k], Labels(query.identity[k:k + 1], query.camera[k:k + 1]),
                              gallery, [CONVENTIONS["matlab"]])
         ranks = [one.ranks[0] for one in listed if one.role == "good"]

@@ -109,7 +109,7 @@ def test_per_query_json():
     rows = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY), allow_nan=False))
     per_query = RESULT.per_query
     assert len(rows) == len(QUERY) and [row["query"] for row in rows] == list(range(len(QUERY)))
-    assert list(rows[0]) == ["query", "identity", "camera", "fate", "ap", "inp", "first_match",
+    assert list(rows[0]) == ["query", "identity", "camera", "status", "ap", "inp", "first_match",
                              "n_good", "n_junk"]
     for name in ("ap", "inp"):
         values = [np.nan if row[name] is None else row[name] for row in rows]
@@ -117,7 +117,7 @@ def test_per_query_json():
         assert None in [row[name] for row in rows]
     assert [row["first_match"] or 0 for row in rows] == per_query.first_match.tolist()
     assert 0 not in [row["first_match"] for row in rows]
-    for name in ("n_good", "n_junk", "fate"):
+    for name in ("n_good", "n_junk", "status"):
         assert [row[name] for row in rows] == getattr(per_query, name).tolist()
     for name in ("identity", "camera"):
         assert [row[name] for row in rows] == getattr(QUERY, name).tolist()

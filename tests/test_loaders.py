@@ -41,7 +41,7 @@ def assert_same(whole, part, rows):
     np.testing.assert_array_equal(whole.mean_inp, part.mean_inp)
     np.testing.assert_array_equal(whole.cmc, part.cmc)
     assert whole.counted == part.counted
-    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "fate"):
+    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "status"):
         np.testing.assert_array_equal(
             getattr(whole.per_query, name)[rows], getattr(part.per_query, name), name)
 
@@ -53,11 +53,11 @@ def test_a_toolbox_is_its_function_on_what_it_loads(name, seed):
     rows, loaded = without_junk(*problem)
     whole = reid_ref.evaluate_distances(*problem, convention=name)
     assert_same(whole, reid_ref.evaluate_distances(*loaded, convention=FUNCTIONS[name]), rows)
-    assert set(whole.per_query.fate[~rows]) == {"not loaded"}
+    assert set(whole.per_query.status[~rows]) == {"not loaded"}
     assert np.isnan(whole.per_query.ap[~rows]).all()
     assert whole.per_query.first_match[~rows].max() == 0
     counts = whole.counts
-    assert counts.fate["not loaded"] == np.count_nonzero(~rows)
+    assert counts.status["not loaded"] == np.count_nonzero(~rows)
     assert counts.gallery_not_loaded == len(problem[2]) - len(loaded[2])
     assert counts.gallery_kept == len(loaded[2])
     assert f"queries:{rows.sum()}|gallery:{len(loaded[2])}|" in whole.signature
@@ -201,15 +201,15 @@ def test_same_camera_pairs_of_queries_labelled_minus_1_are_counted():
     assert reid_ref.evaluate_distances(*problem).counts.junk_same_camera == 0
 
 
-@pytest.mark.parametrize("name, fate", [
+@pytest.mark.parametrize("name, status", [
     ("matlab", "only same camera"), ("veri", "none listed"), ("sysu-mm01", "only same location")])
-def test_why_a_query_has_no_match(name, fate):
+def test_why_a_query_has_no_match(name, status):
     lists = IndexLists([[]], [[0]]) if name == "veri" else None
     camera = 2 if name == "sysu-mm01" else 3  # cameras 2 and 3 are one location
     result = reid_ref.evaluate_distances(
         np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), convention=name,
         lists=lists)
-    assert result.per_query.fate.tolist() == [fate]
+    assert result.per_query.status.tolist() == [status]
 
 
 @pytest.mark.parametrize("call", [

@@ -56,7 +56,7 @@ def test_all_of_market1501():
     # The known counts of the benchmark.
     assert result.counts.query == 3368 and result.counts.gallery == 19732
     assert result.counts.gallery_junk == 3819 and result.counts.gallery_distractors == 2798
-    assert result.counts.good == 49649 and result.counts.fate["fine"] == 3368
+    assert result.counts.good == 49649 and result.counts.status["ok"] == 3368
 
 
 def test_sketch_reid():

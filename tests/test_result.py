@@ -61,7 +61,8 @@ def test_a_dictionary_is_plain_json(result):
     there = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert list(there) == ["mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert (there["mAP"], there["mINP"], there["cmc"]) == (AP / 2, 2 / 3 / 2, [0, .5, .5, .5])
-    assert (there["counts"]["gallery_junk"], there["counts"]["fate"]["identity absent"]) == (1, 1)
+    counts = there["counts"]
+    assert (counts["gallery_junk"], counts["status"]["identity absent"]) == (1, 1)
     assert evaluate("mars").to_dict()["mAP"] is None
 
 
@@ -69,10 +70,10 @@ def test_a_frame_has_a_row_a_query(result):
     pandas = pytest.importorskip("pandas")
     frame = result.to_frame()
     assert isinstance(frame, pandas.DataFrame)
-    assert list(frame) == ["ap", "inp", "first_match", "n_good", "n_junk", "fate"]
+    assert list(frame) == ["ap", "inp", "first_match", "n_good", "n_junk", "status"]
     assert frame.index.name == "query"
-    assert frame.loc[0].tolist() == [AP, 2 / 3, 2, 2, 1, "fine"]
-    assert np.isnan(frame.loc[1, "ap"]) and frame.loc[1, "fate"] == "identity absent"
+    assert frame.loc[0].tolist() == [AP, 2 / 3, 2, 2, 1, "ok"]
+    assert np.isnan(frame.loc[1, "ap"]) and frame.loc[1, "status"] == "identity absent"
     frame.loc[0, "ap"] = 0.0  # its own copy
     assert result.per_query.ap[0] == AP
 
@@ -109,7 +110,7 @@ def test_ranks_of_the_good_images():
 def test_ranks_of_queries_that_are_not_loaded():
     result = fruit("torchreid")
     assert (result.ranks.found.tolist(), result.ranks.n_kept.tolist()) == ([3, 0, 0], [5, 5, 0])
-    assert result.per_query.fate.tolist() == ["fine", "identity absent", "not loaded"]
+    assert result.per_query.status.tolist() == ["ok", "identity absent", "not loaded"]
 
 
 def test_at_k_under_the_default():

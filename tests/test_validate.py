@@ -202,7 +202,7 @@ def test_every_evaluated_map_lies_within_the_bounds(seed):
         found = validate(data, figure, [name])
         assert found.reproduced
         rule = "trapezoid" if CONVENTIONS[name].ap.startswith("trapezoid") else "step"
-        n_map = len(query) if CONVENTIONS[name].unmatched == "zero" else result.counts.fate["fine"]
+        n_map = len(query) if CONVENTIONS[name].unmatched == "zero" else result.counts.status["ok"]
         n_rank1 = n_map if CONVENTIONS[name].unmatched == "drop" else len(query)
         mine, = [one for one in found.bounds
                  if (one.ap, one.rank1_queries, one.map_queries) == (rule, n_rank1, n_map)]

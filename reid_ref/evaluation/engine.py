@@ -323,7 +323,7 @@ def _count_nan(block: npt.NDArray[Any]) -> int:
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     """Warn of queries without a good image: how many, why, the first ones, the way out."""
-    unmatched = np.flatnonzero(~np.isin(result.per_query.fate, ("fine", "not loaded")))
+    unmatched = np.flatnonzero(~np.isin(result.per_query.status, ("ok", "not loaded")))
     if not unmatched.size:
         return
     if len(np.union1d(query.camera, gallery.camera)) == 1:
@@ -332,11 +332,11 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     else:
         way_out = "check that identities and cameras are numbered alike on both sides"
     first = ", ".join(str(k) for k in unmatched[:5])
-    fates = ", ".join(f"{count} {name}" for name, count in result.counts.fate.items()
-                      if count and name not in ("fine", "not loaded"))
-    n_loaded = len(query) - result.counts.fate["not loaded"]
+    statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
+                         if count and name not in ("ok", "not loaded"))
+    n_loaded = len(query) - result.counts.status["not loaded"]
     counts_as = ("count as NaN" if np.isnan(result.mAP) else
                  "count as AP 0" if result.counted == n_loaded else "are left out")
     warn(
-        f"{unmatched.size} of {n_loaded} queries have no good image ({fates}; first: {first}): "
+        f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: {first}): "
         f"they {counts_as}; {way_out}")

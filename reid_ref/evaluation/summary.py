@@ -12,7 +12,7 @@ from reid_ref.conventions import CONVENTIONS, Convention, as_text
 from reid_ref.evaluation.curves import Curves
 from reid_ref.labels import JUNK, Labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import FATES, Counts, PerQuery, Result, signature, spread
+from reid_ref.result import STATUSES, Counts, PerQuery, Result, signature, spread
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
@@ -29,8 +29,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
         ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
         first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
         n_junk=spread(ranks.n_junk, there, 0),
-        fate=spread(_fates(loaded, query.identity[there], gallery, convention), there,
-                    "not loaded"))
+        status=spread(_statuses(loaded, query.identity[there], gallery, convention), there,
+                      "not loaded"))
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
@@ -46,18 +46,18 @@ def _tied_queries(ranks: GoodRanks) -> int:
     return len(np.unique(groups.query[groups.tied > hits]))
 
 
-def _fates(ranks: GoodRanks, identity: Integers, gallery: Labels,
-           convention: Convention) -> npt.NDArray[np.str_]:
-    fate = np.full(len(identity), "fine", dtype=f"<U{max(map(len, FATES))}")
+def _statuses(ranks: GoodRanks, identity: Integers, gallery: Labels,
+              convention: Convention) -> npt.NDArray[np.str_]:
+    status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, STATUSES))}")
     absent = ranks.n_good == 0
-    fate[absent] = ("only same location" if "same location" in convention.ignored
-                    else "only same camera")
-    fate[absent & ~np.isin(identity, gallery.identity)] = "identity absent"
+    status[absent] = ("only same location" if "same location" in convention.ignored
+                      else "only same camera")
+    status[absent & ~np.isin(identity, gallery.identity)] = "identity absent"
     if convention.needs_lists:
-        fate[absent] = "none listed"
-    fate[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
-    fate[ranks.n_kept == 0] = "nothing kept"
-    return fate
+        status[absent] = "none listed"
+    status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
+    status[ranks.n_kept == 0] = "nothing kept"
+    return status
 
 
 def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels, n_absent: int,
@@ -71,8 +71,8 @@ def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels, n_ab
         gallery_distractors=count_distractors(query, gallery),
         gallery_kept=len(gallery) - ignored_junk - n_absent,
         good=int(per_query.n_good.sum()),
-        junk_same_camera=int(other_junk[per_query.fate != "not loaded"].sum()), tied=tied,
-        fate={name: int(np.count_nonzero(per_query.fate == name)) for name in FATES})
+        junk_same_camera=int(other_junk[per_query.status != "not loaded"].sum()), tied=tied,
+        status={name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
 
 
 def _signature(convention: Convention, made_of: dict[str, str], query: Labels,

@@ -135,7 +135,7 @@ def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Keys: query (its number, from 0), identity, camera, fate, ap, inp, first_match, n_good,
+        Keys: query (its number, from 0), identity, camera, status, ap, inp, first_match, n_good,
         n_junk.
 
     Raises
@@ -149,8 +149,8 @@ def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.3, .2, .1]]), query, gallery)
     >>> row, = per_query_json(result, query)
-    >>> row["query"], row["identity"], row["fate"], row["first_match"], row["n_good"]
-    (0, 7, 'fine', 1, 2)
+    >>> row["query"], row["identity"], row["status"], row["first_match"], row["n_good"]
+    (0, 7, 'ok', 1, 2)
     """
     per_query = result.per_query
     if len(query) != len(per_query.ap):
@@ -158,7 +158,7 @@ def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
                          f"evaluated, got {len(query)}")
     return [{
         "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-        "fate": str(per_query.fate[k]), "ap": number(float(per_query.ap[k])),
+        "status": str(per_query.status[k]), "ap": number(float(per_query.ap[k])),
         "inp": number(float(per_query.inp[k])),
         "first_match": int(per_query.first_match[k]) or None,
         "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),

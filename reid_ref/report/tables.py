@@ -36,7 +36,7 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("gallery", _gallery(counts)),
         ("pairs", f"{counts.good:,} good, {counts.junk_same_camera:,} ignored for their query "
                   "alone (in matlab: same identity; other camera, same camera)"),
-        ("queries", fates(counts)),
+        ("queries", statuses(counts)),
         ("ties", _ties(counts)),
     ]
     lines = [line for name, text in rows for line in row(name, text)]
@@ -64,13 +64,13 @@ def rank_rows(cmc: Doubles) -> list[tuple[str, float]]:
     return [(f"Rank-{k}", float(cmc[k - 1])) for k in RANKS if k <= len(cmc)]
 
 
-def fates(counts: Counts) -> str:
-    """Return the queries by fate, in words; fates that no query met are left out."""
-    words = [f"{counts.fate['fine']:,} with a good image"]
-    words += [f"{n:,} without ({name})" for name, n in counts.fate.items()
-              if n and name not in ("fine", "not loaded")]
-    if counts.fate["not loaded"]:
-        words.append(f"{counts.fate['not loaded']:,} labelled -1 (not loaded)")
+def statuses(counts: Counts) -> str:
+    """Return the queries by status, in words; statuses that no query met are left out."""
+    words = [f"{counts.status['ok']:,} with a good image"]
+    words += [f"{n:,} without ({name})" for name, n in counts.status.items()
+              if n and name not in ("ok", "not loaded")]
+    if counts.status["not loaded"]:
+        words.append(f"{counts.status['not loaded']:,} labelled -1 (not loaded)")
     return ", ".join(words)
 
 

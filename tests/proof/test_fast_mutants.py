@@ -577,14 +577,14 @@ def check_results():
     same(matlab_result.per_query.n_good, [2, 0, 0, 1])
     same(matlab_result.per_query.n_junk, [2, 1, 2, 1])
     same(matlab_result.per_query.inp, [1 / 2, NAN, NAN, NAN])
-    same(matlab_result.per_query.fate,
-         ["fine", "identity absent", "only same camera", "only junk"])
+    same(matlab_result.per_query.status,
+         ["ok", "identity absent", "only same camera", "only junk"])
     counts = matlab_result.counts
     assert (counts.query, counts.gallery, counts.gallery_junk, counts.gallery_not_loaded,
             counts.gallery_distractors, counts.gallery_kept, counts.good,
             counts.junk_same_camera, counts.tied) == (4, 6, 1, 0, 1, 5, 3, 2, 0)
-    assert {name: n for name, n in counts.fate.items() if n} == {
-        "fine": 1, "identity absent": 1, "only same camera": 1, "only junk": 1}
+    assert {name: n for name, n in counts.status.items() if n} == {
+        "ok": 1, "identity absent": 1, "only same camera": 1, "only junk": 1}
     assert matlab_result.signature.startswith(
         "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
         "queries:4|gallery:6|")
@@ -595,7 +595,7 @@ def check_results():
     assert (never.counts.gallery_kept, never.counts.junk_same_camera) == (5, 2)
     same(drops.per_query.ap, [(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN])
     same(drops.per_query.n_junk, [1, 0, 1, 0])
-    same(drops.per_query.fate[3], "not loaded")
+    same(drops.per_query.status[3], "not loaded")
     assert "|loads:without label -1|" in drops.signature
     assert "|queries:3|gallery:5|" in drops.signature
 
@@ -629,13 +629,13 @@ def check_choices():
     clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), own())
     assert clear.counts.tied == 0
     nothing, = evaluated(np.array([[1.]]), query, Labels([7], [1]), own())
-    same(nothing.per_query.fate, ["nothing kept"])
+    same(nothing.per_query.status, ["nothing kept"])
     location, = evaluated(np.array([[1., 2]]), Labels([7], [2]), Labels([7, 8], [3, 1]),
                           own(ignored=("same location",)))
-    same(location.per_query.fate, ["only same location"])
+    same(location.per_query.status, ["only same location"])
     listed, = evaluated(np.array([[1., 2]]), query, Labels([7, 8], [3, 1]), "veri",
                         lists=IndexLists([[]], [[]]))
-    same(listed.per_query.fate, ["none listed"])
+    same(listed.per_query.status, ["none listed"])
 
 
 def check_curves():
@@ -991,10 +991,10 @@ MUTANTS = {
         ("counted=len(ap)", "counted=len(query)"),
         ("groups.query[groups.tied > hits]", "groups.query[groups.tied >= hits]"),
         ("len(np.unique(groups.query[", "len((groups.query["),
-        ("fate[absent & ~np.isin(identity, gallery.identity)]",
-         "fate[~np.isin(identity, gallery.identity) & ~absent]"),
+        ("status[absent & ~np.isin(identity, gallery.identity)]",
+         "status[~np.isin(identity, gallery.identity) & ~absent]"),
         ("(ranks.n_good > 0) & (ranks.found == 0)", "ranks.n_good < 0"),
-        ("fate[ranks.n_kept == 0]", "fate[ranks.n_kept < 0]"),
+        ("status[ranks.n_kept == 0]", "status[ranks.n_kept < 0]"),
         ("n_junk - n_absent if", "n_junk if"),
         ("gallery_kept=len(gallery) - ignored_junk - n_absent",
          "gallery_kept=len(gallery) - ignored_junk"),

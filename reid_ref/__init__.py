@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_distances, evaluate_ranked_list)
+    from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
     from reid_ref.files import trec
     from reid_ref.files.read import ResultFile, read
     from reid_ref.labels import IndexLists, Labels
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_reranked", "explain",
-    "export", "pool_queries", "read", "rerank", "rerank_blocks", "validate",
+    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_ranked_lists",
+    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank", "rerank_blocks",
+    "validate",
 ]
 
 #: The module of each public name.
@@ -42,6 +44,7 @@ _MODULES = {
     "camera_pairs": "evaluation.camera_pairs",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
+    "evaluate_ranked_lists": "evaluation.ranked_lists",
     "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
     "export": "analysis.calls", "read": "files.read", "validate": "analysis.calls",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",

@@ -266,7 +266,8 @@ def test_recall_of_a_list_that_is_cut(name, expected):
 
 
 @pytest.mark.parametrize("top_k, expected", [
-    (2, 1 / 2), (4, (1 + 2 / 4) / 3), (9, (1 + 2 / 4 + 3 / 9) / 3), (None, (1 + 2 / 4 + 3 / 9) / 3)])
+    (2, 1 / 2), (4, (1 + 2 / 4) / 3), (9, (1 + 2 / 4 + 3 / 9) / 3),
+    (None, (1 + 2 / 4 + 3 / 9) / 3)])
 def test_recall_over_no_more_than_the_list_can_hold(top_k, expected):
     """Good images at 1, 4 and 9: of the first 2, recall is over 2 of the 3."""
     gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))

@@ -48,10 +48,19 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
 
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
+    if data.ranked is not None:
+        return _list_sizes(data.ranked.longest, len(data.gallery))
     if data.distances is not None:
         return f"distances {data.distances.dtype}"
     features: Any = data.query_features
     return f"features {features.shape[1]}-d {features.dtype}"
+
+
+def _list_sizes(longest: int, n_gallery: int) -> str:
+    if longest >= n_gallery:
+        return "ranked lists"
+    return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts as "
+            "missed, and leaves mINP unknown")
 
 
 def headline(result: Result) -> list[tuple[str, float]]:

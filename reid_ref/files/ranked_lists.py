@@ -13,7 +13,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +105,9 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
             raise InputError(f"{where(k)}: expected the list of query {k + 1}, got an empty "
                              "line; JSON can hold a list without images")
     _check_number(len(lines), n_query, f"{path}: line {min(len(lines), n_query) + 1}", "lines")
-    read = _reader(lines[0].split(" ", 1)[0], gallery_names, first)
-    return _spelled(RankedLists([read(line.split(), where(k)) for k, line in enumerate(lines)],
-                                where), gallery_names, first)
+    read, spelled = _reader(lines[0].split(" ", 1)[0], gallery_names, first)
+    return RankedLists([read(line.split(), where(k)) for k, line in enumerate(lines)], where,
+                       spelled)
 
 
 def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
@@ -132,12 +131,12 @@ def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
     _check_number(len(value), n_query, str(path), "lists")
     sample = next(one for one in value if one)[0]
     if isinstance(sample, int) and not by_id:
-        return _spelled(RankedLists([_whole(one, where(k), first) for k, one in enumerate(value)],
-                                    where), None, first)
+        return RankedLists([_whole(one, where(k), first) for k, one in enumerate(value)], where,
+                           _numbered(first))
     # Names that are numbers alone count images from 1, as in text.
-    read = _reader(str(sample), gallery_names, 1)
-    return _spelled(RankedLists([read(list(map(str, one)), where(k))
-                                 for k, one in enumerate(value)], where), gallery_names, 1)
+    read, spelled = _reader(str(sample), gallery_names, 1)
+    return RankedLists([read(list(map(str, one)), where(k)) for k, one in enumerate(value)],
+                       where, spelled)
 
 
 def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
@@ -153,7 +152,7 @@ def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
         if len(zero):
             raise InputError(f"{where(int(zero[0]))}: expected numbers from 1, got 0")
         matrix = np.where(matrix == -1, -1, matrix - 1)
-    return _spelled(RankedLists(matrix, where), None, first)
+    return RankedLists(matrix, where, _numbered(first))
 
 
 def _counted(prefix: str) -> Callable[[int], str]:
@@ -164,13 +163,8 @@ def _named(prefix: str, names: Sequence[str]) -> Callable[[int], str]:
     return lambda k: f"{prefix} {names[k]!r}"
 
 
-def _spelled(ranked: RankedLists, gallery_names: Sequence[str] | None,
-             first: int) -> RankedLists:
-    """Let messages call gallery images what the file calls them."""
-    if gallery_names is None:
-        return replace(ranked, spelled=lambda k: str(k + first))
-    names = gallery_names
-    return replace(ranked, spelled=lambda k: names[k] if 0 <= k < len(names) else str(k + first))
+def _numbered(first: int) -> Callable[[int], str]:
+    return lambda k: str(k + first)
 
 
 def _check_number(n: int, n_query: int, where: str, what: str) -> None:
@@ -180,12 +174,16 @@ def _check_number(n: int, n_query: int, where: str, what: str) -> None:
                          f"labels, got {n:,}; {reason}")
 
 
-def _reader(sample: str, gallery_names: Sequence[str] | None, first: int) -> Reader:
-    """Return what reads a list: names, where the first word is one of the gallery's."""
-    places = {} if gallery_names is None else places_of(gallery_names, "the gallery's labels")
+def _reader(sample: str, gallery_names: Sequence[str] | None,
+            first: int) -> tuple[Reader, Callable[[int], str]]:
+    """Return what reads a list, of names where the first word is one of the gallery's, and how
+    messages call an image.
+    """
+    names = [] if gallery_names is None else list(gallery_names)
+    places = places_of(names, "the gallery's labels")
     if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
-        return lambda words, where: _by_name(words, where, places)
-    return lambda words, where: _by_number(words, where, first)
+        return lambda words, where: _by_name(words, where, places), lambda k: names[k]
+    return lambda words, where: _by_number(words, where, first), _numbered(first)
 
 
 def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:

@@ -197,4 +197,4 @@ def _check(block: Block, ranked: RankedLists) -> None:
         row = int(twice[0])
         images, count = np.unique(block.image[block.query == row], return_counts=True)
         raise InputError(f"{where(row)}: expected each gallery image once, got "
-                         f"{ranked.spelled(int(images[count > 1][0]))} {count.max()} times")
+                         f"{ranked.spelled(int(images[count > 1][0]))} more than once")

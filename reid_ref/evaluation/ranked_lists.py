@@ -59,7 +59,8 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
     ranked : array_like of int, shape (n_query, length); sequence; or mapping
         The gallery images of each query, the nearest first: an array of gallery indices from 0,
         shorter lists filled up with -1 (in memory, a memory map, a dataset of an open HDF5
-        file); a sequence of lists of indices or of names; or a mapping of query name to list.
+        file); a sequence of lists of indices or of names; a mapping of query name to list; or
+        what `reid_ref.files.read_ranked_lists` reads of a file.
     query, gallery : Labels
         The gallery's labels are those of all its images, in the order that the indices count.
     convention : str or Convention, or several of them

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays.memory import check_fits
 from reid_ref.files.formats import read_contents
 from reid_ref.files.regular import read_lines
 from reid_ref.ranking.image_names import SUFFIX, place, places_of
 from reid_ref.ranking.list_inputs import check_matrix, in_order_of_queries
 from reid_ref.ranking.ranked_lists import RankedLists
 
+_TEXT_FACTOR = 8     # bytes of memory for each byte of text while its lines are read
 _NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")
 _NUMBERED_IMAGE = re.compile(f"(?<=[0-9]){SUFFIX}(?= |$)", re.IGNORECASE)
 
@@ -93,7 +95,7 @@ def read_n_good(path: str | os.PathLike[str]) -> Integers:
 def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
                first: int) -> RankedLists:
     lines = [" ".join(line.replace(",", " ").split())
-             for line in read_lines(path, "ranked lists, one line a query")]
+             for line in _lines(path, "ranked lists, one line a query")]
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
@@ -153,6 +155,13 @@ def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
             raise InputError(f"{where(int(zero[0]))}: expected numbers from 1, got 0")
         matrix = np.where(matrix == -1, -1, matrix - 1)
     return RankedLists(matrix, where, _numbered(first))
+
+
+def _lines(path: Path, expected: str) -> list[str]:
+    if path.is_file():
+        check_fits(_TEXT_FACTOR * path.stat().st_size, str(path), "text",
+                   "save complete lists as .npy")
+    return read_lines(path, expected)
 
 
 def _counted(prefix: str) -> Callable[[int], str]:
@@ -223,12 +232,14 @@ def _from_first(numbers: Integers, where: str, first: int) -> Integers:
 
 
 def _load_json(path: Path) -> Any:
-    text = "\n".join(read_lines(path, "ranked lists as JSON"))
+    text = "\n".join(_lines(path, "ranked lists as JSON"))
     if not text.strip():
         raise InputError(f"{path}: expected ranked lists as JSON, got an empty file")
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected JSON, got something else ({error}); write it "
                          "again") from None
 

@@ -14,6 +14,8 @@ from reid_ref.ranking.ranked_lists import RankedLists
 def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
                     gallery_names: Sequence[str] | None) -> RankedLists:
     """Return what a user hands over as lists of gallery indices from 0."""
+    if isinstance(ranked, RankedLists):
+        return ranked
     if isinstance(ranked, Mapping):
         if query_names is None:
             raise InputError("ranked: a mapping of query name to list needs query_names=...")

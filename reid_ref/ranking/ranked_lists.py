@@ -37,6 +37,11 @@ class RankedLists:
         A gallery index as the user writes it.
     n_good : int64, shape (n_query,), optional
         Good images that exist, where the gallery does not tell.
+
+    Examples
+    --------
+    >>> RankedLists([np.array([2, 0])], "lists.txt: line {}".format).where(0)
+    'lists.txt: line 0'
     """
 
     lists: Any

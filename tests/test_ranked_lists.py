@@ -87,6 +87,14 @@ def test_lists_by_hand():
     assert result.per_query.status.tolist() == ["ok"] * 3
 
 
+def test_the_last_good_image_is_not_in_the_list_whatever_recall_is_over():
+    query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 2])
+    rule = CONVENTIONS["cityflow"].replace(recall="found")
+    result = evaluate_ranked_lists([[0, 1], [1, 0]], query, gallery, convention=rule)
+    np.testing.assert_array_equal(result.per_query.inp, [np.nan, 1])
+    assert result.per_query.ap.tolist() == [1, 1] and np.isnan(result.mINP)
+
+
 def test_the_own_camera_is_taken_out_of_a_list():
     """Of query b, image 4 is on its own camera: one good image is left, at 2."""
     query, gallery = read_sides(*TABLES)
@@ -352,7 +360,7 @@ BAD = {
     "blank lines": ("t.txt", "\n \n\n", r"t\.txt: expected ranked lists, .*empty file"),
     "an empty JSON file": ("t.json", "", r"t\.json: .*empty file"),
     "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected JSON"),
-    "a number without end in JSON": ("t.json", "[[" + "9" * 5000 + "]]", r"t\.json: expected JSON"),
+    "a long number in JSON": ("t.json", "[[" + "9" * 5000 + "]]", r"t\.json: expected JSON"),
     "a number for 64 bits in JSON": ("t.json", "[[9223372036854775808], [1], [1]]",
                                      "list 1: expected whole numbers from 0"),
     "numbers in JSON": ("t.json", "[1, 2, 3]", r"t\.json: expected a list of ranked lists"),

@@ -46,6 +46,13 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
     return "\n".join(lines)
 
 
+def _list_sizes(longest: int, n_gallery: int) -> str:
+    if longest >= n_gallery:
+        return "ranked lists"
+    return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts as "
+            "missed, and leaves mINP unknown")
+
+
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
     if data.ranked is not None:
@@ -54,13 +61,6 @@ def sizes(data: ResultFile) -> str:
         return f"distances {data.distances.dtype}"
     features: Any = data.query_features
     return f"features {features.shape[1]}-d {features.dtype}"
-
-
-def _list_sizes(longest: int, n_gallery: int) -> str:
-    if longest >= n_gallery:
-        return "ranked lists"
-    return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts as "
-            "missed, and leaves mINP unknown")
 
 
 def headline(result: Result) -> list[tuple[str, float]]:

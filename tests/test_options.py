@@ -198,7 +198,8 @@ def test_a_rank_beyond_the_curve_is_a_dash(small):
     assert "| Method | 0.00 | - | 41.67 | 66.67 |" in done.stdout
 
 
-@pytest.mark.parametrize("ranks", ["0", "x", "1,,5", "1,1", "-1", "1.5", "", "\u0661"])
+@pytest.mark.parametrize("ranks", [
+    "0", "x", "1,,5", "1,1", "-1", "1.5", "", "\u0661", "9" * 5000])
 def test_ranks_that_are_none(ranks):
     done = reid_ref_command("evaluate", MARKET, f"--ranks={ranks}", cwd=FIXTURES)
     assert_one_line_error(done, "--ranks: expected different whole numbers from 1, e.g. 1,5,10")
@@ -264,7 +265,8 @@ def test_files_of_one_name_are_named_after_their_folders(tmp_path):
 
 def test_files_of_one_name_in_folders_of_one_name_keep_their_paths():
     assert several._names_of_files([Path("a/r/x.mat"), Path("b/r/x.mat"), Path("b/y.mat")]) == [
-        "a/r/x.mat", "b/r/x.mat", "y"]
+        "a/r/x.mat", "b/r/x.mat", "b/y.mat"]
+    assert several._names_of_files([Path("/x.mat"), Path("/a/x.mat")]) == ["/x.mat", "/a/x.mat"]
 
 
 def test_a_folder_is_a_result(tmp_path):

@@ -12,6 +12,7 @@ from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
+    from reid_ref.datasets import Recognised
     from reid_ref.files import ResultFile
     from reid_ref.labels import IndexLists
 
@@ -42,7 +43,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "memory to work in besides the file's arrays, e.g. 512M; the numbers do not "
                 "depend on it"},
     "--name": {
-        "action": "append", "metavar": "NAME[,NAME]",
+        "action": "append", "metavar": "NAME[,NAME]", "dest": "names",
         "help": "names of the rows, one a result (default: the name of its file, or of its "
                 "folder where the files are named alike)"},
     "--ranks": {
@@ -50,8 +51,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
 }
 _FORMAT_WORDS = {
-    "table": "table (default)", "json": "json, in full precision", "csv": "csv",
-    "markdown": "markdown", "latex": "latex (booktabs), with the signature"}
+    "table": "table (default)", "json": "json, in full precision", "csv": "csv, as precise",
+    "markdown": "markdown", "latex": "latex: a whole tabular for booktabs"}
 
 
 def add_files(command: argparse.ArgumentParser) -> None:
@@ -116,6 +117,18 @@ def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
                         memory)
 
 
+def recognised(data: ResultFile) -> Recognised | None:
+    """Return the benchmark that the labels are of; warn of what differs from it."""
+    from reid_ref.arrays import warn
+    from reid_ref.datasets.fingerprints import recognise
+
+    known = recognise(data.query, data.gallery)
+    # That a loader drops label -1 changes no number of matlab, and is the custom of many.
+    if known and any("your loader drops them" not in one for one in known.off):
+        warn(known.sentence)
+    return known
+
+
 def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
     """Return what the signature says of the distances."""
     from reid_ref.evaluation.engine import features_made_of
@@ -151,8 +164,9 @@ def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
     from reid_ref.conventions import changed, choices_of_text
 
     for key, value in choices_of_text(args.choices, "--set").items():
-        if choices.setdefault(key, value) is not value:
+        if key in choices:
             raise InputError(f"--{key}, --set {key}: expected one of them, got both")
+        choices[key] = value
     return [changed(convention, choices, "--set") for convention in conventions]
 
 
@@ -163,7 +177,8 @@ def ranks(args: argparse.Namespace, default: tuple[int, ...] = (1, 5, 10, 20)) -
     if args.ranks is None:
         return default
     words = [word.strip() for word in args.ranks.split(",")]
-    asked = [int(word) for word in words if word.isascii() and word.isdecimal()]
+    asked = [int(word) for word in words
+             if word.isascii() and word.isdecimal() and len(word) < 19]
     if len(asked) < len(words) or min(asked) < 1 or len(set(asked)) < len(asked):
         raise InputError("--ranks: expected different whole numbers from 1, e.g. 1,5,10, got "
                          f"{args.ranks!r}")

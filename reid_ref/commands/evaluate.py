@@ -20,8 +20,8 @@ IMPLEMENTATIONS = ("fast", "port", "octave", "all")
 
 def add(commands: Any) -> None:
     command = commands.add_parser(
-        "evaluate", help="Rank-k, mAP and mINP of a result file",
-        description="Print Rank-1/5/10/20, mAP and mINP of a result file.",
+        "evaluate", help="Rank-k, mAP and mINP of result files",
+        description="Print Rank-k, mAP and mINP of a result file, or of several.",
         epilog="Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
                "driver's separate feature and label .mat files; or a distance matrix with "
                "labels in .mat, .npz or text, in any order. Files that each hold everything "
@@ -119,15 +119,10 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
            left_out: dict[str, str]) -> None:
-    from reid_ref.arrays import warn
-    from reid_ref.datasets.fingerprints import recognise
     from reid_ref.report import rows, tables
     from reid_ref.report.names import source
 
-    known = recognise(data.query, data.gallery)
-    # That a loader drops label -1 changes no number of matlab, and is the custom of many.
-    if known and any("your loader drops them" not in one for one in known.off):
-        warn(known.sentence)
+    known = common.recognised(data)
     first = next(iter(results.values()))
     here = source(args.files, data.layout)
     if args.format == "json":

@@ -25,7 +25,7 @@ def asked_for(args: argparse.Namespace) -> bool:
     from reid_ref.files import results_of_files
 
     args.groups = results_of_files(*args.files)
-    return len(args.groups) > 1 or args.name is not None
+    return len(args.groups) > 1 or args.names is not None
 
 
 def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, str],
@@ -62,20 +62,14 @@ def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
             "call of its own")
 
 
-def _one(args: argparse.Namespace, name: str, files: list[str],
-         evaluate: Evaluate) -> Method:
-    from reid_ref.arrays import warn
-    from reid_ref.datasets.fingerprints import recognise
+def _one(args: argparse.Namespace, name: str, files: list[str], evaluate: Evaluate) -> Method:
     from reid_ref.report.methods import Method
     from reid_ref.report.tables import sizes
 
     with _said_of(name, files):
         own = argparse.Namespace(**{**vars(args), "files": files})
         data = common.read_files(own)
-        known = recognise(data.query, data.gallery)
-        if known and any("your loader drops them" not in one for one in known.off):
-            warn(known.sentence)
-        return Method(name, files, data.layout, sizes(data), known,
+        return Method(name, files, data.layout, sizes(data), common.recognised(data),
                       evaluate(own, data))
 
 
@@ -100,9 +94,9 @@ def _names(args: argparse.Namespace) -> list[str]:
     """Return the names of the rows: as asked for, or after the files."""
     from reid_ref.arrays import InputError
 
-    if args.name is None:
+    if args.names is None:
         return _names_of_files([files[0] for files in args.groups])
-    names: list[str] = args.name
+    names: list[str] = args.names
     if len(names) != len(args.groups):
         names = [name for given in names for name in given.split(",")]
     names = [name.strip() for name in names]
@@ -117,5 +111,4 @@ def _names_of_files(paths: list[Path]) -> list[str]:
     stems = [path.name if path.is_dir() else path.stem for path in paths]
     names = [path.absolute().parent.name if stems.count(stem) > 1 else stem
              for path, stem in zip(paths, stems)]
-    return [str(path) if names.count(name) > 1 or not name else name
-            for path, name in zip(paths, names)]
+    return names if len({*names, ""}) > len(names) else list(map(str, paths))

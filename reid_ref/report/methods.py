@@ -69,7 +69,7 @@ def as_table(methods: list[Method], left_out: dict[str, str], ranks: tuple[int, 
         lines += row("", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}"
                      + (f"; {method.known.sentence}" if method.known else ""))
     rows = rows_of(methods)
-    indent = max(10, WIDTH - 7 * (len(ranks) + 2) - 6)
+    indent = max(12, WIDTH - 7 * (len(ranks) + 2) - 6)
     heads = [*(f"R-{k}" for k in ranks), "mAP", "mINP"]
     lines += ["", cells("percent", heads, indent)[-1] + f"{'used':>6}"]
     for name, result in rows.items():
@@ -77,9 +77,9 @@ def as_table(methods: list[Method], left_out: dict[str, str], ranks: tuple[int, 
                   for k in ranks]
         lines += cells(name, [*points, percent(result.mAP), percent(result.mINP)], indent)
         lines[-1] += f"{result.counted:>6}"
-    lines += ["", *row("used", "queries in the mean of mAP")]
+    lines += ["", *row("used", "number of queries in the mean of mAP")]
     for why, names in by_reason(left_out).items():
-        lines += row("not here", f"{', '.join(names)}: {why}")
+        lines += row("left out", f"{', '.join(names)}: {why}")
     return "\n".join([*lines, *_signatures(rows)])
 
 

@@ -121,7 +121,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     lines = row("input", source)
     lines += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
     lines += row("ties", _ties(counts))
-    indent = WIDTH - 7 * (len(ranks) + 3) - 6
+    indent = max(12, WIDTH - 7 * (len(ranks) + 3) - 6)
     heads = ["mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP"]
     lines += ["", cells("convention", heads, indent)[-1] + f"{'used':>6}"]
     for name, result in results.items():

@@ -61,12 +61,41 @@ def test_markdown_names(name, written):
 
 def test_latex():
     text = formats.as_latex({"ours": RESULT, "short": SHORT})
-    head, signature, row, short_signature, short = text.split("\n")
-    assert head == r"% Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\"
+    needs, begin, top, head, mid, *rows, bottom, end = text.split("\n")
+    assert needs == r"% needs \usepackage{booktabs}" and begin == r"\begin{tabular}{lrrrrrr}"
+    assert head == r"Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\"
+    assert (top, mid, bottom, end) == (
+        r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
+    signature, row, short_signature, short = rows
     assert signature == f"% ours: {RESULT.signature}"
     assert row == "ours & " + " & ".join(PERCENTS) + r" \\"
     assert short_signature == f"% short: {SHORT.signature}"
     assert short.endswith(r" & -- & -- & -- & -- \\") and short.count("&") == 6
+
+
+def test_the_best_of_a_column_is_bold():
+    # Equal as printed is equal to a reader; NaN is never the best.
+    worse = dataclasses.replace(RESULT, mAP=RESULT.mAP - 1e-9, mINP=RESULT.mINP / 2)
+    hollow = dataclasses.replace(RESULT, mAP=math.nan, mINP=math.nan)
+    text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, ranks=[])
+    rows = [line for line in text.split("\n") if line[0] in "abc"]
+    best_map, best_inp = (rf"\textbf{{{value}}}" for value in PERCENTS[-2:])
+    assert rows == [rf"a & {best_map} & {best_inp} \\",
+                    rf"b & {best_map} & {50 * RESULT.mINP:.2f} \\", r"c & -- & -- \\"]
+
+
+def test_ranks_that_are_shown():
+    header, row = csv.reader(formats.as_csv(RESULT, ranks=(2, 80, 81)).split("\n"))
+    assert header == ["name", "Rank-2", "Rank-80", "Rank-81", "mAP", "mINP", "signature"]
+    assert row[1:4] == [repr(float(RESULT.cmc[1])), repr(float(RESULT.cmc[79])), ""]
+    assert formats.as_markdown(RESULT, ranks=iter([2])).startswith("| Method | Rank-2 | mAP |")
+
+
+@pytest.mark.parametrize("write", [formats.as_csv, formats.as_markdown, formats.as_latex])
+@pytest.mark.parametrize("ranks", [[0], [1, "5"], [True], [1.0]])
+def test_ranks_that_are_none(write, ranks):
+    with pytest.raises(InputError, match=f"ranks: .* whole numbers from 1, got {ranks[-1]!r}"):
+        write(RESULT, ranks=ranks)
 
 
 @pytest.mark.parametrize(("name", "written"), [
@@ -76,8 +105,8 @@ def test_latex():
     ("<|>", r"\textless{}\textbar{}\textgreater{}")])
 def test_latex_names(name, written):
     lines = formats.as_latex({name: RESULT}).split("\n")
-    assert len(lines) == 3 and lines[2].startswith(f"{written} & ")
-    assert lines[1].startswith("% ")
+    assert len(lines) == 9 and lines[6].startswith(f"{written} & ")
+    assert lines[5].startswith("% ")
 
 
 def test_a_single_result_is_one_row_named_method():

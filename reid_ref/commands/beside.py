@@ -72,7 +72,8 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
             "files": args.files, "layout": data.layout, "remarks": remarks,
             "results": {name: tables.as_json(one) for name, one in results.items()}})
     else:
-        show(tables.beside(results, source(args.files, data.layout), remarks))
+        show(tables.beside(results, source(args.files, data.layout), remarks,
+                           common.ranks(args)))
     return 0
 
 

@@ -16,16 +16,15 @@ def add(commands: Any) -> None:
                     "most. The effects add up exactly.")
     command.set_defaults(run=run)
     common.add_files(command)
-    common.add_lists(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")
     command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
                          help="a convention (default: torchreid)")
+    common.add_options(command, "--set", "--metric", "--no-normalize", "--index-lists",
+                       formats=("table", "json"))
     command.add_argument("--query", type=int, metavar="N",
                          help="show query N (from 0): the ranked list around its good images, "
                               "with every image's role")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON with full-precision doubles")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,18 +36,19 @@ def run(args: argparse.Namespace) -> int:
     args.origin, args.target = known_as(args.origin), known_as(args.target)
     for option, name in (("--from", args.origin), ("--to", args.target)):
         check_choice(name, option, CONVENTIONS)
+    origin, target = common.with_choices(
+        args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
     data = common.read_files(args)
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
-    lists = common.read_lists(
-        args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
+    lists = common.read_lists(args, [origin, target])
     distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists,
+    way = explain(distances, data.query, data.gallery, origin, target, lists=lists,
                   made_of=common.made_of(args, data))
     listed = ([] if args.query is None else
               list_of_query(args.query, distances, data.query, data.gallery, way, lists))
-    if args.json:
+    if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, **report.as_json(way, data.query),
             **(report.list_as_json(args.query, listed) if args.query is not None else {})})

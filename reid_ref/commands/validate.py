@@ -16,17 +16,13 @@ def add(commands: Any) -> None:
         epilog="Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
                "does; 2: wrong input.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE")
+    common.add_files(command)
     command.add_argument("--published", metavar="RANK1/MAP",
                          help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ "
                               "or /67.6")
     command.add_argument("--paper", metavar="KEY",
                          help="take the figure from the built-in table: see `reid-ref published`")
-    command.add_argument("--convention", action="append", metavar="NAME[,NAME]",
-                         help="only these conventions (default: all that need no more than the "
-                              "file has and are quick)")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON with full-precision doubles instead of the tables")
+    common.add_options(command, "--convention", "--set", formats=("table", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,6 +45,10 @@ def run(args: argparse.Namespace) -> int:
         if CONVENTIONS[name].needs_lists:
             raise InputError(f"--convention: {name!r} needs lists of good and junk images, which "
                              "this command does not read; `reid-ref evaluate` does")
+    if names is None and args.choices:
+        raise InputError("--set: expected --convention NAME beside it, got "
+                         + ("all" if args.convention else "none") + "; name what to change")
+    asked = names and common.with_choices(args, [CONVENTIONS[name] for name in names])
     paper = None if args.paper is None else by_key(args.paper)
     figure = parse_figure(args.published) if paper is None else paper_figure(paper)
     data = read_result(*args.files)
@@ -56,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         warn_other_queries(paper, data)
     rankings = len(RANKINGS) if data.distances is None else 1
     with common.progress_bar(rankings * len(data.query)) as bar:
-        found = validate(data, figure, names,
+        found = validate(data, figure, asked,
                          label_minus_1="" if paper is None else paper.label_minus_1,
                          progress=None if bar is None else bar.update)
-    if args.json:
+    if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
     else:
         show(as_table(found, source(args.files, data.layout), paper))

@@ -6,6 +6,7 @@ toolbox's name stands for its loader and its evaluator; `NAME-function` is the e
 `choices` has what a choice means and does, `records` one entry a toolbox, and `differences` what
 follows from the two.
 """
+from reid_ref.conventions.changes import changed, choices_of_text
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, OWN_CAMERA, RECALL, TIES,
     UNMATCHED, as_text)
@@ -17,6 +18,6 @@ from reid_ref.conventions.names import (
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
     "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NOT_IN_ALL", "NO_CHOICES", "OWN_CAMERA",
-    "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "find_convention", "find_conventions",
-    "known_as", "loaded_images",
+    "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed", "choices_of_text",
+    "find_convention", "find_conventions", "known_as", "loaded_images",
 ]

@@ -121,6 +121,52 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
         raise
 
 
+def results_of_files(*paths: str | os.PathLike[str]) -> list[list[Path]]:
+    """Return the files of each result: each file alone, or all together, by what is in them.
+
+    No array is read. A folder is a result by itself, and so is a file with all the keys of one
+    of `LAYOUTS`.
+
+    Raises
+    ------
+    InputError
+        Some of the files are complete and others are not, or one cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = [os.path.join(folder, name) for name in ("a.npz", "b.npz")]
+    ...     for path in paths:
+    ...         np.savez(path, distmat=[[.1]], q_pids=[1], g_pids=[1], q_camids=[1], g_camids=[2])
+    ...     [[path.name for path in files] for files in results_of_files(*paths)]
+    [['a.npz'], ['b.npz']]
+    """
+    listed = _different(paths)
+    if len(listed) == 1:
+        return [listed]
+    complete = [path for path in listed if _is_complete(path)]
+    if complete and len(complete) < len(listed):
+        part = next(path for path in listed if path not in complete)
+        read_contents(part).close()  # it says better what is wrong with a file that is none
+        raise InputError(
+            f"{part}: expected a file that holds everything, as {complete[0]} does, got one that "
+            "lacks features or labels; evaluate it in a call of its own, with the files that "
+            "belong to it")
+    return [[path] for path in listed] if complete else [listed]
+
+
+def _is_complete(path: Path) -> bool:
+    if path.is_dir():
+        return True
+    if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
+        return False  # one array
+    contents = read_contents(path)
+    contents.close()
+    return _layout(contents.values) is not None
+
+
 #: `reid_ref.read`: what the commands read, by the name that users know.
 read = read_result
 

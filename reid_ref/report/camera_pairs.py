@@ -1,6 +1,8 @@
 """Pairs of cameras as matrices of text, and as JSON."""
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 from reid_ref.arrays import Doubles
@@ -40,6 +42,36 @@ def as_table(pairs: CameraPairs, source: str) -> str:
         lines += ["", *row("no score", f"pairs of different cameras: {blank}; {what}")]
     lines += ["", *signature_rows(pairs.signature)]
     return "\n".join(lines)
+
+
+def as_csv(pairs: CameraPairs) -> str:
+    """Return a header and one line a pair of cameras, in full precision, with the signature."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["query camera", "gallery camera", "mAP", "Rank-1", "mAP queries",
+                     "Rank-1 queries", "signature"])
+    cameras = pairs.cameras.tolist()
+    for i, camera in enumerate(cameras):
+        for j, other in enumerate(cameras):
+            writer.writerow([
+                camera, other, number(float(pairs.ap_matrix[i, j])),
+                number(float(pairs.rank1_matrix[i, j])), int(pairs.ap_count[i, j]),
+                int(pairs.rank1_count[i, j]), pairs.signature])
+    return text.getvalue().removesuffix("\n")
+
+
+def as_markdown(pairs: CameraPairs) -> str:
+    """Return both matrices as Markdown tables, in percent, and a line with the signature."""
+    cameras = pairs.cameras.tolist()
+    lines: list[str] = []
+    for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
+        lines += [f"| {name} | {' | '.join(map(str, cameras))} |",
+                  "|:--" + "|--:" * len(cameras) + "|"]
+        lines += [f"| {camera} | {' | '.join(map(percent, values.tolist()))} |"
+                  for camera, values in zip(cameras, matrix)]
+        lines.append("")
+    return "\n".join([*lines, "Rows: camera of the query; columns: of the gallery; percent.", "",
+                      f"`{pairs.signature}`"])
 
 
 def _matrix(matrix: Doubles, cameras: list[int]) -> list[str]:

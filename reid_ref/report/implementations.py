@@ -4,14 +4,15 @@ from __future__ import annotations
 from typing import Any
 
 from reid_ref.analysis.implementations import ScriptAnswer
-from reid_ref.report.tables import rank_rows
+from reid_ref.report.tables import RANKS, rank_rows
 from reid_ref.report.words import number, numbers
 
 
-def as_table(answers: dict[str, ScriptAnswer], difference: float) -> str:
+def as_table(answers: dict[str, ScriptAnswer], difference: float,
+             ranks: tuple[int, ...] = RANKS) -> str:
     """Return several implementations' numbers in columns, and their largest difference."""
     lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
-    curves = [[*rank_rows(one.cmc), ("mAP", one.mean_ap)] for one in answers.values()]
+    curves = [[*rank_rows(one.cmc, ranks), ("mAP", one.mean_ap)] for one in answers.values()]
     for line in zip(*curves):
         lines.append(f"{line[0][0]:10}" + "".join(f"{value!r:>23}" for _, value in line))
     if len(answers) == 1:

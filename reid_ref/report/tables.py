@@ -1,6 +1,7 @@
 """`Result` to text: tables for people, JSON for programs."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from reid_ref.arrays import Doubles
@@ -8,14 +9,15 @@ from reid_ref.datasets import Recognised
 from reid_ref.files import ResultFile
 from reid_ref.labels import Labels
 from reid_ref.report.words import (
-    by_reason, percent, row, signature_rows, signed_percent)
+    WIDTH, by_reason, cells, percent, row, signature_rows, signed_percent)
 from reid_ref.result import Counts, Result
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
 
 
-def as_table(result: Result, source: str, sizes: str, dataset: str | None = None) -> str:
+def as_table(result: Result, source: str, sizes: str, dataset: str | None = None,
+             ranks: Iterable[int] = RANKS) -> str:
     """Return the report for a terminal of 80 columns.
 
     Parameters
@@ -27,6 +29,8 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         Dimension and dtype of what was evaluated.
     dataset : str, optional
         Which benchmark it is, where it is one.
+    ranks : iterable of int
+        Which Rank-k are shown.
     """
     counts = result.counts
     rows = [
@@ -41,7 +45,8 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
     ]
     lines = [line for name, text in rows for line in row(name, text)]
     lines += ["", f"{'':10}{'percent':>9}  full precision"]
-    lines += [f"{name:10}{percent(value):>9}  {value!r}" for name, value in headline(result)]
+    lines += [f"{name:10}{percent(value):>9}  {value!r}"
+              for name, value in headline(result, ranks)]
     lines += ["", *signature_rows(result.signature)]
     return "\n".join(lines)
 
@@ -63,14 +68,14 @@ def sizes(data: ResultFile) -> str:
     return f"features {features.shape[1]}-d {features.dtype}"
 
 
-def headline(result: Result) -> list[tuple[str, float]]:
+def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:
     """Return the numbers that papers print, in their order."""
-    return [*rank_rows(result.cmc), ("mAP", result.mean_ap), ("mINP", result.mean_inp)]
+    return [*rank_rows(result.cmc, ranks), ("mAP", result.mean_ap), ("mINP", result.mean_inp)]
 
 
-def rank_rows(cmc: Doubles) -> list[tuple[str, float]]:
-    """Return Rank-1, 5, 10 and 20, as far as the gallery reaches."""
-    return [(f"Rank-{k}", float(cmc[k - 1])) for k in RANKS if k <= len(cmc)]
+def rank_rows(cmc: Doubles, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:
+    """Return Rank-k by name, as far as the curve reaches."""
+    return [(f"Rank-{k}", float(cmc[k - 1])) for k in ranks if k <= len(cmc)]
 
 
 def statuses(counts: Counts) -> str:
@@ -107,7 +112,7 @@ def _ties(counts: Counts) -> str:
 
 
 def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
-                      sizes: str) -> str:
+                      sizes: str, ranks: tuple[int, ...] = (1, 5, 10)) -> str:
     """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to one.
 
     Parameters
@@ -116,7 +121,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
         `matlab`, or else the first, is what the others are compared with.
     left_out : dict of str to str
         Conventions that were not computed, and why.
-    source, sizes : str
+    source, sizes, ranks
         As for `as_table`.
     """
     first = "matlab" if "matlab" in results else next(iter(results))
@@ -125,15 +130,16 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     lines = row("input", source)
     lines += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
     lines += row("ties", _ties(counts))
-    lines += ["", f"{'convention':32}{'mAP':>7}{'+/-':>7}{'R-1':>7}{'R-5':>7}{'R-10':>7}"
-                  f"{'mINP':>7}{'used':>6}"]
+    indent = max(12, WIDTH - 7 * (len(ranks) + 3) - 6)
+    heads = ["mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP"]
+    lines += ["", cells("convention", heads, indent)[-1] + f"{'used':>6}"]
     for name, result in results.items():
-        ranks = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
-                 for k in (1, 5, 10)]
+        points = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
+                  for k in ranks]
         difference = signed_percent(result.mean_ap - reference.mean_ap)
-        cells = [percent(result.mean_ap), difference, *ranks, percent(result.mean_inp)]
-        lines.append(f"{name:32}" + "".join(f"{cell:>7}" for cell in cells)
-                     + f"{result.counted:>6}")
+        lines += cells(name, [percent(result.mean_ap), difference, *points,
+                              percent(result.mean_inp)], indent)
+        lines[-1] += f"{result.counted:>6}"
     lines += ["", *row("+/-", f"mAP less that of {first}, in points of percent")]
     lines += row("used", "queries in the mean of mAP")
     for why, names in by_reason(left_out).items():
@@ -142,7 +148,8 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     return "\n".join(lines)
 
 
-def beside(results: dict[str, Result], source: str, remarks: list[str]) -> str:
+def beside(results: dict[str, Result], source: str, remarks: list[str],
+           ranks: tuple[int, ...] = RANKS) -> str:
     """Return the numbers of several results in columns, in percent, and what each adds to mAP.
 
     Parameters
@@ -158,7 +165,7 @@ def beside(results: dict[str, Result], source: str, remarks: list[str]) -> str:
     for remark in remarks:
         lines += row("but", remark)
     lines += ["", " " * 10 + "".join(f"{name:>16}" for name in results)]
-    for line in zip(*map(headline, results.values())):
+    for line in zip(*(headline(one, ranks) for one in results.values())):
         lines.append(f"{line[0][0]:10}" + "".join(f"{percent(value):>16}" for _, value in line))
     others = list(results.values())[1:]
     lines.append(f"{'mAP +/-':10}{'':16}" + "".join(

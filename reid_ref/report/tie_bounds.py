@@ -4,15 +4,15 @@ from __future__ import annotations
 from typing import Any
 
 from reid_ref.analysis.tie_bounds import TieBounds
-from reid_ref.report.tables import rank_rows
+from reid_ref.report.tables import RANKS, rank_rows
 from reid_ref.report.words import number, numbers, signature_rows
 
 
-def as_table(bounds: TieBounds, n_query: int) -> str:
+def as_table(bounds: TieBounds, n_query: int, ranks: tuple[int, ...] = RANKS) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     columns = {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
     lines = [f"{'percent':10}" + "".join(f"{name:>12}" for name in columns)]
-    curves = [[*rank_rows(cmc), ("mAP", mean_ap)] for mean_ap, cmc in columns.values()]
+    curves = [[*rank_rows(cmc, ranks), ("mAP", mean_ap)] for mean_ap, cmc in columns.values()]
     for line in zip(*curves):
         lines.append(f"{line[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in line))
     lines += ["", f"{bounds.tied:,} of {n_query:,} queries have a good image at the very distance "

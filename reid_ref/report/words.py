@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable
 
 from reid_ref.arrays import Doubles
 
@@ -30,6 +31,22 @@ def row(name: str, text: str, indent: int = 10) -> list[str]:
     ['input     result.mat']
     """
     return wrap(text, f"{name:{indent}}", " " * indent)
+
+
+def cells(name: str, values: Iterable[str], indent: int, width: int = 7) -> list[str]:
+    """Return a row of a table: a name of `indent` columns, or a line of its own, and its cells.
+
+    Examples
+    --------
+    >>> cells("matlab", ["41.64", "-"], 12)
+    ['matlab        41.64      -']
+    >>> cells("matlab[ap=step]", ["42.11"], 12)
+    ['matlab[ap=step]', '              42.11']
+    """
+    line = "".join(f"{value:>{width}}" for value in values)
+    if len(name) < indent:
+        return [f"{name:{indent}}{line}"]
+    return [name, " " * indent + line]
 
 
 def signature_rows(signature: str) -> list[str]:

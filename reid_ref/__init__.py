@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
+    from reid_ref.analysis.groups import Groups, by_group
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets.multi_query import pool_queries
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
+    "Groups", "by_group",
     "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_reranked", "explain",
     "export", "pool_queries", "read", "rerank", "rerank_blocks", "validate",
 ]
@@ -39,6 +41,7 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "files.read", "__version__": "_version",
+    "Groups": "analysis.groups", "by_group": "analysis.groups",
     "camera_pairs": "evaluation.camera_pairs",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common
+from reid_ref.commands import beside, common, details
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def add(commands: Any) -> None:
                          help="the same as --format json")
     command.add_argument("--per-query", metavar="FILE",
                          help="write one line a query to FILE, named .csv or .json")
+    details.add(command)
     beside.add(command)
     command.add_argument("--max-memory", metavar="SIZE",
                          help="memory to work in besides the file's arrays, e.g. 512M; the "
@@ -57,6 +58,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     asked, left_out = _asked(args)
     stands_beside = beside.check(args, asked)
+    details.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
     data = common.read_files(args)
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     results = _fast(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
-    _print(args, data, results, left_out)
+    _print(args, data, results, left_out, details.find(args, data, results, lists))
     return 0
 
 
@@ -122,7 +124,7 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
-           left_out: dict[str, str]) -> None:
+           left_out: dict[str, str], found: dict[str, Any]) -> None:
     from reid_ref.arrays import warn
     from reid_ref.datasets.fingerprints import recognise
     from reid_ref.report import rows, tables
@@ -136,7 +138,7 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known)})
+                           **tables.results_as_json(results, left_out, known), **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
               "latex": rows.as_latex}[args.format](results if several else first))
@@ -144,6 +146,7 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
         show(tables.conventions_table(results, left_out, here, tables.sizes(data)))
     else:
         show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None))
+        details.show_tables(found)
 
 
 def _check_per_query(args: argparse.Namespace) -> None:

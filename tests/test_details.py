@@ -1,5 +1,6 @@
 """Numbers at k, the worst queries with their nearest wrong image, identities and cameras."""
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,8 @@ from reid_ref.analysis.worst import nearest_wrong, worst_queries
 from tests.cases import market_like
 from tests.shared import shared
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+ROOT = Path(__file__).parents[1]
+FIXTURES = ROOT / "fixtures"
 MARKET = str(FIXTURES / "market_like.mat")
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -288,3 +290,13 @@ def test_what_is_refused(arguments, message):
     done = command("evaluate", MARKET, *arguments)
     assert done.returncode == 2 and message in done.stderr
     assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",
+                     (ROOT / "docs/tables.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("arguments", "end"), SCREENS, ids=[one for one, _ in SCREENS])
+def test_screens_of_the_page(arguments, end):
+    assert len(SCREENS) == 3
+    assert command(*arguments.split(), cwd=ROOT).stdout.endswith("\n\n" + end)

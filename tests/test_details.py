@@ -99,6 +99,14 @@ def test_rank1_of_a_curve_that_counts_no_ranks():
     assert np.isnan(groups.rank1).all() and groups.mAP[groups.value == 8] == 1
 
 
+def test_rank1_in_single_precision():
+    query, gallery = Labels([1, 2, 3], [1, 1, 1]), Labels([1, 2, 3], [2, 2, 2])
+    result = reid_ref.evaluate_distances([[0., 1., 1.]] * 3, query, gallery,
+                                         convention="torchreid-cython")
+    third = float(np.float32(1) / np.float32(3))
+    assert result.cmc[0] == by_group(result, query, "camera").rank1[0] == third != 1 / 3
+
+
 def test_groups_of_the_scripts_own_ap():
     ap = np.array([0 if one is None else one for one in ANSWERS["ap"]])
     data = reid_ref.read(MARKET)
@@ -128,22 +136,27 @@ def test_cameras_of_market1501():
     assert len(by_group(result, query).value) == 750
 
 
-@pytest.mark.parametrize("name", [one.name for one in CONVENTIONS.values() if not one.needs_lists])
+#: All that need no lists, and one whose CMC curve is over the good images in its cut list.
+WITHOUT_LISTS = [*(one for one in CONVENTIONS.values() if not one.needs_lists),
+                 CONVENTIONS["open-reid-allshots"].replace(name="cut", recall="found", top_k=3)]
+
+
+@pytest.mark.parametrize("convention", WITHOUT_LISTS, ids=lambda one: one.name)
 @pytest.mark.parametrize("levels", [None, 5])
 @pytest.mark.filterwarnings("ignore")
-def test_a_group_is_an_evaluation_of_its_queries(name, levels):
+def test_a_group_is_an_evaluation_of_its_queries(convention, levels):
     distances, query, gallery = market_like(3, levels=levels)
-    whole = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
+    whole = reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
     for by in ("identity", "camera"):
         groups = by_group(whole, query, by)
         for k, value in enumerate(groups.value):
             own = getattr(query, by) == value
             alone = reid_ref.evaluate_distances(distances[own], query[own], gallery,
-                                                convention=name)
+                                                convention=convention)
             found = groups.mAP[k], groups.mINP[k], groups.counted[k], groups.queries[k]
             np.testing.assert_array_equal(
                 found, (alone.mAP, alone.mINP, alone.counted, own.sum()))
-            if not CONVENTIONS[name].curve.of_rows:
+            if not convention.curve.of_rows:
                 np.testing.assert_array_equal(groups.rank1[k], alone.cmc[0])
 
 
@@ -177,6 +190,11 @@ def test_nearest_wrong_image(convention, images):
             images[k] for k in order]
 
 
+def test_a_query_that_is_not_loaded_is_not_among_the_worst():
+    convention = CONVENTIONS["torchreid"].replace(unmatched="zero")
+    assert worst_queries(evaluate(convention), 9).tolist() == [2, 3, 0, 1]
+
+
 def test_nearest_wrong_image_of_features():
     # Distances of unit features on a circle are in the order of their angles.
     angles = np.array([0, .1, .2, .3, -.15])
@@ -184,7 +202,9 @@ def test_nearest_wrong_image_of_features():
     data = ResultFile("arrays", Labels([7, 8], [1, 1]), Labels([7, 7, 8, 0], [2, 1, 2, 3]),
                       query_features=points[:2], gallery_features=points[1:])
     assert nearest_wrong(data, np.array([0]), CONVENTIONS["matlab"]) == [3]  # 1 is junk
-    assert nearest_wrong(data, np.array([1, 0]), CONVENTIONS["matlab"]) == [0, 3]
+    for memory in (None, 64):
+        assert nearest_wrong(data, np.array([1, 0]), CONVENTIONS["matlab"],
+                             max_memory=memory) == [0, 3]
     assert nearest_wrong(data, np.array([], dtype=int), CONVENTIONS["matlab"]) == []
 
 
@@ -217,8 +237,9 @@ def test_nearest_wrong_images_of_cuhk03():
 # ---------------------------------------------------------------- the command
 
 def test_json(saved):
-    found = answer("evaluate", saved, "--at", "1,3", "--worst", "2", "--by", "camera",
-                   "--by", "identity")
+    found = answer("evaluate", saved, "--at", "1,3,1", "--worst", "2", "--by", "camera",
+                   "--by", "identity", "--by", "camera")
+    assert len(found["at"]) == len(found["worst"]) == len(found["by"]) == 2
     assert list(found)[-3:] == ["at", "worst", "by"]
     # The first three hold two matches of query 0, one of query 1, none of the others.
     assert found["at"][0] == {"k": 1, "accuracy": 2 / 5, "precision": 1 / 5, "recall": 1 / 5,
@@ -285,6 +306,7 @@ def test_a_table_shows_twenty_identities(tmp_path):
     (["--at", "1", "--format", "csv"], "--at, --worst, --by: expected one convention, a table"),
     (["--at", "1", "--ties", "bounds"], "leave out --ties bounds"),
     (["--worst", "1", "--rerank"], "leave out --ties bounds, --implementation, --rerank"),
+    (["--worst", "1", "--multi-query", MARKET], "--multi-query, other formats"),
     (["--worst", "1", "--implementation", "port"], "--at, --worst, --by: expected one")])
 def test_what_is_refused(arguments, message):
     done = command("evaluate", MARKET, *arguments)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reid_ref.analysis.calls import explain, export, validate
     from reid_ref.analysis.doctor import doctor
     from reid_ref.analysis.findings import Finding
+    from reid_ref.analysis.groups import Groups, by_group
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets.multi_query import pool_queries
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "Finding", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_ranked_lists",
-    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank", "rerank_blocks",
-    "validate",
+    "Groups", "by_group", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
+    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "pool_queries", "read",
+    "rerank", "rerank_blocks", "validate",
 ]
 
 #: The module of each public name.
@@ -43,8 +44,9 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "files.read", "__version__": "_version",
-    "Finding": "analysis.findings", "camera_pairs": "evaluation.camera_pairs",
-    "doctor": "analysis.doctor",
+    "Finding": "analysis.findings", "doctor": "analysis.doctor",
+    "Groups": "analysis.groups", "by_group": "analysis.groups",
+    "camera_pairs": "evaluation.camera_pairs",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_ranked_lists": "evaluation.ranked_lists",

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common, ranked_lists, several
+from reid_ref.commands import beside, common, details, ranked_lists, several
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
         "--name", formats=common.FORMATS)
     command.add_argument("--per-query", metavar="FILE",
                          help="write one line a query to FILE, named .csv or .json")
+    details.add(command)
     ranked_lists.add(command)
     beside.add(command)
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
@@ -51,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     asked, left_out = _asked(args)
     common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
+    details.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
     is_ranked = ranked_lists.check(args)
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     results = _fast(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
-    _print(args, data, results, left_out)
+    _print(args, data, results, left_out, details.find(args, data, results, lists))
     return 0
 
 
@@ -123,7 +125,7 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
-           left_out: dict[str, str]) -> None:
+           left_out: dict[str, str], found: dict[str, Any]) -> None:
     from reid_ref.report import rows, tables
     from reid_ref.report.names import source
 
@@ -132,7 +134,7 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known)})
+                           **tables.results_as_json(results, left_out, known), **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
               "latex": rows.as_latex}[args.format](
@@ -143,6 +145,7 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     else:
         show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None,
                              common.ranks(args)))
+        details.show_tables(found)
 
 
 def _check_per_query(args: argparse.Namespace) -> None:

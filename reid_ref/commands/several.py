@@ -54,7 +54,9 @@ def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
 
     given = {"--per-query": args.per_query is not None, "--ties bounds": args.ties == "bounds",
              "--implementation": args.implementation != "fast",
-             "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None}
+             "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
+             "--at": args.at is not None, "--worst": args.worst is not None,
+             "--by": args.by is not None}
     for option in (option for option, is_given in given.items() if is_given):
         raise InputError(
             f"{option}: expected one result and no --name, got {len(args.groups)} "

@@ -164,6 +164,13 @@ class Convention:
         """Return how many queries CMC divides by."""
         return len(n_good) if UNMATCHED[self.unmatched].in_cmc else int(np.count_nonzero(n_good))
 
+    def curve_of_ranks(self, ranks: GoodRanks, length: int) -> Doubles:
+        """Return the CMC curve of these ranks, where the curve needs no whole rows."""
+        n_query = self.n_in_cmc(ranks.n_good)
+        curve = self.curve.curve(ranks, length, n_query)
+        return (ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts
+                else curve)
+
     def curve_length(self, identity: Integers, n_kept: Integers | None = None) -> int:
         """Return where the CMC curve ends, of a loaded gallery with these identities."""
         if not isinstance(self.cmc_length, str):

@@ -47,13 +47,11 @@ class Curves:
 
         `ranks` are those of the queries that are loaded, which `there` marks among all.
         """
-        n_query = convention.n_in_cmc(ranks.n_good)
         kind = convention.curve
         if kind.of_rows:
             values = np.concatenate(self._parts[self._key(convention)])[there]
-            return kind.curve(values, self._length(convention), n_query)
-        curve = kind.curve(ranks, self._length(convention, ranks.n_kept), n_query)
-        return ARITHMETIC[convention.arithmetic].curve(curve, n_query) if kind.counts else curve
+            return kind.curve(values, self._length(convention), convention.n_in_cmc(ranks.n_good))
+        return convention.curve_of_ranks(ranks, self._length(convention, ranks.n_kept))
 
     def _key(self, convention: Convention) -> tuple[Any, ...]:
         return (convention.cmc, (*convention.ignored, *convention.curve.also_ignored),

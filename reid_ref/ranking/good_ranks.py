@@ -12,7 +12,7 @@ Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015,
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +64,10 @@ class GoodRanks:
         """int64, shape of `rank`: 1 for a query's nearest good image, 2 for the next."""
         start = np.cumsum(self.found) - self.found
         return np.arange(1, len(self.rank) + 1) - np.repeat(start, self.found)
+
+
+#: The fields that have an entry for each good image found, not for each query.
+RAGGED = ("rank", "nearer", "tied", "image")
 
 
 def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | None = None,
@@ -143,8 +147,31 @@ def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
         return ranks
     entries = np.repeat(chosen, ranks.found)
     return GoodRanks(**{name: getattr(ranks, name)[
-        entries if name in ("rank", "nearer", "tied", "image") else chosen]
+        entries if name in RAGGED else chosen]
         for name in GoodRanks.__dataclass_fields__})
+
+
+def split_queries(ranks: GoodRanks, group: Integers, n_groups: int) -> Iterator[GoodRanks]:
+    """Yield the ranks of the queries of each group; `group` has shape (n,), from 0.
+
+    Queries keep their order within a group.
+
+    Examples
+    --------
+    >>> parts = split_queries(from_lists([[1, 4], [6], [2]]), np.array([1, 0, 1]), 2)
+    >>> [part.rank.tolist() for part in parts]
+    [[6], [1, 4, 2]]
+    """
+    of_entry = group[ranks.query]
+    order, ragged_order = (np.argsort(one, kind="stable") for one in (group, of_entry))
+    arrays = {name: getattr(ranks, name)[ragged_order if name in RAGGED else order]
+              for name in GoodRanks.__dataclass_fields__}
+    edges, ragged_edges = (np.cumsum([0, *np.bincount(one, minlength=n_groups)])
+                           for one in (group, of_entry))
+    for k in range(n_groups):
+        part, ragged = slice(*edges[k:k + 2]), slice(*ragged_edges[k:k + 2])
+        yield GoodRanks(**{name: array[ragged if name in RAGGED else part]
+                           for name, array in arrays.items()})
 
 
 def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:

@@ -16,7 +16,7 @@ def add(commands: Any) -> None:
         epilog="Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
                "does; 2: wrong input.")
     command.set_defaults(run=run)
-    common.add_files(command)
+    command.add_argument("files", nargs="+", metavar="FILE")
     command.add_argument("--published", metavar="RANK1/MAP",
                          help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ "
                               "or /67.6")

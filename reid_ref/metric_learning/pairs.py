@@ -115,7 +115,8 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
         raise InputError(
             f"draws: expected pairs of images (m, 2), got shape {draws.shape}; e.g. "
             "numpy.random.default_rng(0).integers(n, size=(150_000, 2))")
-    draws = np.stack([image_numbers(draws[:, k], f"draws[:, {k}]", len(identity)) for k in (0, 1)], 1)
+    draws = np.stack([image_numbers(draws[:, side], f"draws[:, {side}]", len(identity))
+                      for side in (0, 1)], 1)
     if not isinstance(every, (int, np.integer)) or every < 1:
         raise InputError(f"every: expected a positive whole number, got {every!r}")
 

@@ -387,7 +387,7 @@ def check_counting():
 
     rng = np.random.default_rng(0)
     for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
-        counting._SORT_FROM, counting._TOGETHER = sort_from, together
+        counting._SORT_FROM, counting._AT_ONCE = sort_from, together
         error = slack * rng.uniform(-.24, .24, (2, 60))
         # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
         same(counting.count_before(part(error, slack), goods, 2, counting.Counting(none, none)),
@@ -402,7 +402,7 @@ def check_counting():
         else:
             counting.count_before(*arguments)
     same(list(counting.ahead(iter(range(9)))), range(9))
-    counting._SORT_FROM, counting._TOGETHER = 64, 2**17
+    counting._SORT_FROM, counting._AT_ONCE = 64, 2**17
 
 
 # Metrics.
@@ -738,8 +738,8 @@ MUTANTS = {
         ("np.searchsorted(self.junk_query, [k, k + 1]))]] = False",
          "np.searchsorted(self.junk_query, [k, k]))]] = False"),
         ("self.columns.copy()", "self.columns"),
-        ("np.repeat(np.arange(len(parts)), [len(one) for one in parts])",
-         "np.repeat(np.arange(len(parts)), [len(parts[0]) for one in parts])"),
+        ("np.repeat(np.arange(len(parts)), [len(images) for images in parts])",
+         "np.repeat(np.arange(len(parts)), [len(parts[0]) for images in parts])"),
     ]),
     "ranking.rank": (RANKING, [
         ("share = 1 / max(1, len(groups) * len(parts))", "share = 1 / len(parts)"),
@@ -750,7 +750,7 @@ MUTANTS = {
         ("~_member(goods, left_out))", "_member(goods, left_out) | True)"),
         ("            counts += before.get(name, 0)\n",
          "            counts = before.get(name, counts)\n"),
-        ("        if len(added[one]):\n", "        if False:\n"),
+        ("        if len(added[rule]):\n", "        if False:\n"),
         ("every[1:] != every[:-1]]", "every[1:] == every[1:]]"),
         ("among[place] == keys", "among[place] >= keys"),
         ("added = left_out[~_member(left_out, junk)]", "added = left_out"),
@@ -765,10 +765,10 @@ MUTANTS = {
         ("(n_gallery + 1) + rank_", "n_gallery - rank_"),
         ("tied=before[1, kept] + 1", "tied=before[1, kept]"),
         ("n_junk=n_gallery - n_kept", "n_junk=n_gallery - n_kept + 1"),
-        ("np.lexsort((counts_one, image, value, row))",
-         "np.lexsort((~counts_one, image, value, row))"),
-        ("np.lexsort((counts_one, image, value, row))",
-         "np.lexsort((counts_one, -image, value, row))"),
+        ("np.lexsort((is_counted, image, value, row))",
+         "np.lexsort((~is_counted, image, value, row))"),
+        ("np.lexsort((is_counted, image, value, row))",
+         "np.lexsort((is_counted, -image, value, row))"),
         ("so_far[first[group]] - so_far[row_start]", "so_far[first[group]]"),
         # so_far[1:] for so_far[:-1] is the same: only good images are read, which add nothing.
         ("so_far[:-1] - so_far[first[group]]", "so_far[:-1] - so_far[row_start]"),
@@ -813,8 +813,8 @@ MUTANTS = {
         ("        counts[tile.left_out[1][tile.left_out[0] == row]] = False\n", ""),
         ("np.fmax.reduceat", "np.maximum.reduceat"),
         ("np.fmax.reduceat", "np.fmin.reduceat"),
-        ("            unclear, waiting = [], 0\n", "            waiting = 0\n"),
-        ("    if unclear:\n", "    if waiting > 9:\n"),
+        ("            undecided, waiting = [], 0\n", "            waiting = 0\n"),
+        ("    if undecided:\n", "    if waiting > 9:\n"),
         ("    if is_nan.any():\n", "    if is_nan.all():\n"),
     ]),
     "ranking.good_ranks": (RANKING, [
@@ -826,7 +826,7 @@ MUTANTS = {
         ("np.cumsum(~is_junk) - ~is_junk", "np.cumsum(~is_junk)"),
         ("rank = 1 + before[is_good & ~is_junk]", "rank = 1 + before[is_good]"),
         ("places = 1 + before[is_good]", "places = 1 + before[is_good & ~is_junk]"),
-        ("n_good=one * np.size(good)", "n_good=one * len(rank)"),
+        ("n_good=ones * np.size(good)", "n_good=ones * len(rank)"),
         ("inside = ranks.rank <= top_k", "inside = ranks.rank < top_k"),
         ("ranks.first_match <= top_k, ranks", "ranks.first_match < top_k, ranks"),
         ("np.where(ranks.found > 0, ranks.first_match, 0))",
@@ -867,9 +867,9 @@ MUTANTS = {
          "product = _scaled(query, np.arange(len(query))[rows], scale"),
         ("chosen = columns[first:first + shape[1]]",
          "chosen = columns[first:first + shape[1] - 1]"),
-        ("part = slice(start + one, start", "part = slice(start, start"),
+        ("block = slice(start + row, start", "block = slice(start, start"),
         ("values.size / (len(query) * len(columns))", "values.size / (len(query) * len(gallery))"),
-        ("1 / divisor[part], gallery_square", "2 / divisor[part], gallery_square"),
+        ("1 / divisor[block], gallery_square", "2 / divisor[block], gallery_square"),
         ("distances /= -norm", "distances /= norm"),
         ("            distances *= -2\n", "            distances *= -1\n"),
         ("            distances += gallery_square\n", ""),
@@ -877,18 +877,18 @@ MUTANTS = {
         ("(2 * query_norm + largest) * largest", "(query_norm + largest) * largest"),
         ("return distances, 2 * 2.0**-29 *", "return distances, 2.0**-29 *"),
         ("row_bytes + 4 * columns", "row_bytes + columns"),
-        ("one.astype(np.float64, order=\"C\")", "one.astype(np.float32, order=\"C\")"),
+        ("left.astype(np.float64, order=\"C\")", "left.astype(np.float32, order=\"C\")"),
         ("slice(start, start + step) for start in range(0, count, step)]\n    if len(parts)",
          "slice(start, start + step) for start in range(0, count - 1, step)]\n    if len(parts)"),
         ("pool.map(work, parts)", "pool.map(work, parts[::-1])"),
-        ("whole = len(some) == some[-1] - some[0] + 1", "whole = True"),
+        ("whole = len(block) == block[-1] - block[0] + 1", "whole = True"),
     ]),
     "ranking.exact_rows": (FEATURES, [
         ("step = max(1, max_memory // 12 // (8 * n_gallery))",
          "step = max(1, max_memory // (8 * n_gallery))"),
         ("<= 2 * off[k]", "< 0 * off[k]"),
-        ("        unclear[k, order[:-1][close]] = True\n", ""),
-        ("        unclear[k, order[1:][close]] = True\n", ""),
+        ("        undecided[k, order[:-1][close]] = True\n", ""),
+        ("        undecided[k, order[1:][close]] = True\n", ""),
         ("start = images.start + first", "start = images.start"),
         ("of_rows = square[start:start + step]", "of_rows = square[:step]"),
         ("    values[row, image] = exact\n", "    values[row, image] = exact + 1\n"),

@@ -568,8 +568,8 @@ def evaluated(distances, query, gallery, *conventions, lists=None, **options):
 def check_results():
     for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
         result, = evaluated(DISTANCES, QUERY, GALLERY, name)
-        near(result.mean_ap, mean_ap)
-        near(result.mean_inp, mean_inp)
+        near(result.mAP, mean_ap)
+        near(result.mINP, mean_inp)
         near(result.cmc, cmc)
         assert result.counted == counted, name
         same(result.per_query.first_match, first_match)
@@ -619,8 +619,8 @@ def check_choices():
         result, = evaluated(distances, query, gallery, own(**changes))
         if expected is None:
             expected = float(np.float32(np.float32(1.5) + 3 / 9) / np.float32(3))
-            assert result.mean_ap == result.per_query.ap[0] == expected
-        near(result.mean_ap, expected)
+            assert result.mAP == result.per_query.ap[0] == expected
+        near(result.mAP, expected)
         assert result.counts.tied == 1, changes
         assert result.per_query.n_good == [3]
     behind, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
@@ -700,7 +700,7 @@ def check_against_the_port():
         result, mars = evaluated(distances, query, gallery, "matlab", "mars")
         cmc, mean_ap, _, _ = matlab.evaluation(
             distances.T, gallery.identity, query.identity, gallery.camera, query.camera)
-        assert result.mean_ap == mean_ap
+        assert result.mAP == mean_ap
         same(result.cmc, cmc)
         same(mars.cmc, cmc)
 
@@ -984,7 +984,7 @@ MUTANTS = {
     ]),
     "evaluation.summary": (RESULT, [
         ("replace(ranks, n_junk=ranks.n_junk - n_absent)", "ranks"),
-        ("convention.in_order(of_queries(every, there))", "of_queries(every, there)"),
+        ("convention.in_order(of_queries(ranks, there))", "of_queries(ranks, there)"),
         ("ranks = convention.cut_off(loaded)", "ranks = loaded"),
         ("for values in (ap, inp))", "for values in (ap, ap))"),
         ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),

@@ -44,7 +44,7 @@ METRICS = {
 def unit_rows(features: Array) -> Array:
     """Return each row divided by its 2-norm; a row of zeros becomes NaN, as in the drivers."""
     with np.errstate(invalid="ignore"):
-        unit: Array = features / _norms(features)[:, np.newaxis]
+        unit: Array = features / row_norms(features)[:, np.newaxis]
     return unit
 
 
@@ -85,7 +85,7 @@ def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
     distances: Array = (unit_rows(query) if normalized else query) @ gallery.T
     if normalized:
         with np.errstate(divide="ignore", invalid="ignore"):
-            distances *= 1 / _norms(gallery)
+            distances *= 1 / row_norms(gallery)
     if metric == "dot":
         return np.negative(distances, out=distances)
     if metric == "cosine":
@@ -99,7 +99,8 @@ def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
     return distances
 
 
-def _norms(features: Array) -> Array:
+def row_norms(features: Array) -> Array:
+    """Return the 2-norm of each row, in the precision of the features."""
     # In double: the squares of float32 features overflow above 1e19 and underflow below 1e-23.
     squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     norms: Array = np.sqrt(squares).astype(features.dtype)

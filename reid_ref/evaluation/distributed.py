@@ -135,8 +135,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     bytes_of(max_memory)
     client = _client(client)
     of_query, of_gallery = check_feature_shapes(
-        _stand_in(query_features, "query_features"),
-        _stand_in(gallery_features, "gallery_features"), query, gallery)
+        _zeros_of_shape(query_features, "query_features"),
+        _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
     check_needed_lists(conventions, lists, query, gallery)
     provenance = features_made_of(of_query, of_gallery, metric, normalize)
     normalized = normalize or metric == "cosine"
@@ -327,7 +327,7 @@ def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
         return read_rows(file[name], start, stop)
 
 
-def _stand_in(value: Any, name: str) -> Any:
+def _zeros_of_shape(value: Any, name: str) -> Any:
     """Return zeros of the shape and dtype of a stored array, for checks that do not read it."""
     if not is_stored(value):
         return value

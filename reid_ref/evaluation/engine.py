@@ -28,7 +28,7 @@ from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles
-from reid_ref.ranking.tiles import Part, matrix_part
+from reid_ref.ranking.tiles import matrix_part
 from reid_ref.result import Result
 
 
@@ -203,7 +203,7 @@ def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: s
             continue
         distances = block.astype(np.float32) if subset is in_float32 else block
         part = matrix_part(distances)
-        source = in_parts([partial(_itself, part)], len(query), tell)
+        source = in_parts([lambda: part], len(query), tell)
         shared = rank(source, query, gallery, {key[0] for key in subset}, lists)
         tell = None
         for key in subset:
@@ -213,10 +213,6 @@ def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: s
                 there = loaded_images(gallery.identity, key[3])
                 ranks[key] = argsort_ranks(ranks[key], distances, roles, key[1], there)
     return ranks
-
-
-def _itself(part: Part) -> Part:
-    return part
 
 
 def check_needed_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,

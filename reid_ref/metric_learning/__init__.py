@@ -37,9 +37,8 @@ Differences from that code, none above the rounding of the arithmetic:
 The signs of W's columns and of components are arbitrary and differ between libraries; distances
 do not depend on them.
 """
-from reid_ref.metric_learning.components import N_COMPONENTS, pca
-from reid_ref.metric_learning.kissme import kissme, similar_pairs_metric
-from reid_ref.metric_learning.mahalanobis import mahalanobis_distances
+from reid_ref.metric_learning.kissme import N_COMPONENTS, kissme, pca, similar_pairs_metric
+from reid_ref.metric_learning.metric import mahalanobis_distances
 from reid_ref.metric_learning.pairs import N_DRAWS, kissme_pairs, xqda_pairs
 from reid_ref.metric_learning.xqda import xqda
 

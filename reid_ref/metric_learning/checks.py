@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_array, as_integers
+from reid_ref.arrays import (
+    InputError, Integers, as_array, as_integers, check_finite_rows)
 from reid_ref.distances import working_precision
 
 Array = npt.NDArray[Any]
@@ -20,11 +21,7 @@ def checked_features(value: Any, name: str) -> Array:
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name}: expected real numbers, got dtype {array.dtype}")
     array = working_precision(array)
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        raise InputError(f"{name}: expected finite numbers, got NaN or Inf in row "
-                         f"{int(np.argmin(finite))}; look at how that image was read or "
-                         "normalised")
+    check_finite_rows(array, name)
     return array
 
 

@@ -9,7 +9,7 @@ from scipy import linalg
 
 from reid_ref.arrays import InputError, Integers
 from reid_ref.metric_learning.checks import checked_features, one_for_each
-from reid_ref.metric_learning.covariance import solve, symmetric
+from reid_ref.metric_learning.metric import solve, symmetric
 
 Array = npt.NDArray[Any]
 

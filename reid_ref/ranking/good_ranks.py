@@ -156,11 +156,11 @@ def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:
     """
     if there.all():
         return ranks
-    every = {}
+    spread = {}
     for name in ("found", "n_good", "n_junk", "n_kept", "first_match"):
-        every[name] = np.zeros(len(there), dtype=np.int64)
-        every[name][there] = getattr(ranks, name)
-    return replace(ranks, **every)
+        spread[name] = np.zeros(len(there), dtype=np.int64)
+        spread[name][there] = getattr(ranks, name)
+    return replace(ranks, **spread)
 
 
 def locked(ranks: GoodRanks) -> GoodRanks:

@@ -186,8 +186,8 @@ def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
 def _union(keys: Iterable[Integers]) -> Integers:
     """Return all keys, each once, ascending."""
     # The stable sort is fast on a few ascending runs.
-    every = np.sort(np.concatenate(list(keys)), kind="stable")
-    return every[np.concatenate([[True], every[1:] != every[:-1]])] if len(every) else every
+    union = np.sort(np.concatenate(list(keys)), kind="stable")
+    return union[np.concatenate([[True], union[1:] != union[:-1]])] if len(union) else union
 
 
 def _member(keys: Integers, among: Integers) -> Mask:

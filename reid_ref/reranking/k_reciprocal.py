@@ -22,7 +22,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, as_array, check_choice
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.distances import working_precision
+from reid_ref.distances import row_norms, working_precision
 from reid_ref.evaluation.engine import (
     Progress, evaluate_blocks, features_made_of, one_or_all)
 from reid_ref.labels import (
@@ -267,9 +267,7 @@ def _joined(query: Array, gallery: Array, variant: Variant, normalize: bool) -> 
     features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
     features[:len(query)], features[len(query):] = query, gallery
     if normalize:
-        # In double: squares of float32 overflow above 1e19 and underflow below 1e-23.
-        squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-        norms = np.sqrt(squares).astype(dtype)
+        norms = row_norms(features)
         if not norms.all():
             row = int(np.argmin(norms))
             side, row = ("query", row) if row < len(query) else ("gallery", row - len(query))

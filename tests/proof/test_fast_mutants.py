@@ -751,7 +751,7 @@ MUTANTS = {
         ("            counts += before.get(name, 0)\n",
          "            counts = before.get(name, counts)\n"),
         ("        if len(added[rule]):\n", "        if False:\n"),
-        ("every[1:] != every[:-1]]", "every[1:] == every[1:]]"),
+        ("union[1:] != union[:-1]]", "union[1:] == union[1:]]"),
         ("among[place] == keys", "among[place] >= keys"),
         ("added = left_out[~_member(left_out, junk)]", "added = left_out"),
         ("        counts &= role.place[image] != role.query_place[row]\n", "        pass\n"),

@@ -1,10 +1,12 @@
-"""Distances under a learnt metric."""
+"""Inverses of covariances, and distances under a metric."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from reid_ref.arrays import InputError
 from reid_ref.metric_learning.checks import checked_features
@@ -56,3 +58,21 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
     distances += np.einsum("ij,ij->i", query_M, query)[:, np.newaxis]
     distances += np.einsum("ij,ij->i", gallery @ M, gallery)
     return distances
+
+
+def solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -> Array:
+    """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", linalg.LinAlgWarning)
+        try:
+            solution: Array = linalg.solve(symmetric(covariance), right, assume_a="pos")
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            raise InputError(
+                f"{name}: the {what} is singular in {len(covariance)} dimensions; {way_out}"
+            ) from None
+    return solution
+
+
+def symmetric(matrix: Array) -> Array:
+    half: Array = (matrix + matrix.T) / 2
+    return half

@@ -583,7 +583,7 @@ def test_merge_takes_evaluators():
 ])
 def test_what_is_no_state(state):
     with pytest.raises(InputError, match=(
-            r"states\[1\]: expected what Evaluator.state\(\) returns, got a \w+ that is none")):
+            r"states\[1\]: expected what Evaluator.state\(\) returns, got another \w+ \(")):
         Evaluator.from_states([Evaluator().state(), state])
 
 

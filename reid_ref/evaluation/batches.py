@@ -261,9 +261,9 @@ class Evaluator:
                 for side in SIDES}, "")
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             raise InputError(
-                f"{name}: expected what Evaluator.state() returns, got a {type(state).__name__} "
-                f"that is none ({type(error).__name__}: {error}); save and send states whole, "
-                "between the same versions of reid-ref") from None
+                f"{name}: expected what Evaluator.state() returns, got another "
+                f"{type(state).__name__} ({type(error).__name__}: {error}); save and send "
+                "complete states, between equal versions of reid-ref") from None
         return evaluator
 
     def _merge(self, other: Evaluator, where: str) -> None:

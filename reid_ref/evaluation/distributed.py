@@ -276,7 +276,7 @@ def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
     except OSError as error:
         raise InputError(
             f"gallery_features: expected a file that every worker can read, got {error} on "
-            f"{socket.gethostname()}; put it on storage that they share, under one path"
+            f"{socket.gethostname()}; put it on storage that all workers share, under one path"
             ) from None
     square = checked_squares(gallery, "gallery_features", images.start)
     return feature_part(queries.features, gallery, queries.square, square, images,
@@ -391,9 +391,9 @@ def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[An
     except KilledWorker:
         most = max(shard.images.stop - shard.images.start for shard in shards)
         raise InputError(
-            f"gallery_features: a shard (of up to {most} rows) was lost with worker after worker, "
-            "most likely for want of memory: each thread of a worker needs its shard, the query "
-            "features and max_memory; pass smaller chunks, gallery_features.rechunk(...)"
+            f"gallery_features: several workers ended on a shard (of up to {most} rows), probably "
+            "out of memory: each thread of a worker needs its shard, the query features and "
+            "max_memory; pass smaller chunks, gallery_features.rechunk(...)"
             ) from None
     finally:
         client.cancel(futures)

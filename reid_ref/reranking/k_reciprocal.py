@@ -309,6 +309,6 @@ def _check_farthest(farthest: Array, variant: Variant) -> None:
         raise InputError("query_features, gallery_features: the distances overflow "
                          f"{farthest.dtype}; pass normalize=True, or smaller numbers")
     if variant.scaled and not farthest.all():
-        raise InputError("query_features, gallery_features: expected images that differ; none is "
-                         f"farther than 0 from image {int(np.argmin(np.abs(farthest)))}, by which "
-                         "distances cannot be scaled (with a metric: one that is not positive)")
+        raise InputError("query_features, gallery_features: expected images that differ; no "
+                         f"distance of image {int(np.argmin(np.abs(farthest)))} is above 0, so "
+                         "they cannot be scaled (or the metric is not positive definite)")

@@ -342,15 +342,15 @@ class Stored:
 def check_doors():
     """What is refused and warned of; a gallery in a file comes in parts."""
     module = afresh("ranking.exact_distances")
-    for size, fine in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
+    for size, valid in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
         rows = np.array([[1.0], [size]])
-        if fine:
-            near(module.checked_squares(rows, "some")[0], 1)
+        if valid:
+            near(module.checked_squares(rows, "rows")[0], 1)
         else:
-            with pytest.raises(InputError, match="^some: .* in row 1, whose"):
-                module.checked_squares(rows, "some")
+            with pytest.raises(InputError, match="^rows: .* in row 1, whose"):
+                module.checked_squares(rows, "rows")
     with pytest.raises(InputError, match="expected finite.* row 6"):
-        module.checked_squares(np.array([[1.0], [NAN]]), "some", 5)
+        module.checked_squares(np.array([[1.0], [NAN]]), "rows", 5)
     gallery = features("plain")[1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -539,7 +539,7 @@ def check_identities():
 
 # Results.
 
-#: Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
+#: Query 0: matched. 1: identity absent. 2: only on its own camera. 3: labelled -1.
 QUERY = Labels([1, 9, 2, -1], [1, 1, 2, 1])
 GALLERY = Labels([1, 1, 2, -1, 0, 1], [1, 2, 2, 2, 3, 3])
 DISTANCES = np.array([[.1, .4, .2, .3, .25, .6]] * 4)
@@ -680,9 +680,9 @@ def check_curves():
                         own(cmc="identities"))
     same(shares.cmc, [1])
     # In single precision all are at one distance, so gallery order decides.
-    fine = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
+    close = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
     for arithmetic, expected in (("double", [0, 1]), ("float32", [1, 1])):
-        result, = evaluated(fine, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
+        result, = evaluated(close, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
                             own(cmc="identities", arithmetic=arithmetic, ap="step"))
         same(result.cmc, expected)
     draws = [own(cmc="single-gallery-shot-draws").replace(name=name, cmc_length=length)

@@ -53,7 +53,7 @@ from reid_ref.result import signature
 
 #: The rules, each with its description.
 RULES = {
-    "plain": "label -1 ignored, any cameras, every score counted",
+    "plain": "label -1 ignored, any number of cameras, every score counted",
     "script": "bit-identical to the MATLAB multi-camera scripts, cameras 1 to 6",
 }
 #: What each rule ignores on every camera.
@@ -199,7 +199,30 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
                           gallery: Labels, *, metric: str = "euclidean", normalize: bool = True,
                           rule: str = "plain", max_memory: int | str | None = None,
                           progress: Progress | None = None) -> CameraPairs:
-    """As `camera_pairs`, with features, which are ranked as by `reid_ref.evaluate`.
+    """Compute the scores of `camera_pairs` from features, ranked as by `reid_ref.evaluate`.
+
+    Parameters
+    ----------
+    query_features, gallery_features : array_like, shape (n_query, d) and (n_gallery, d)
+        One row an image; finite real numbers of any dtype.
+    query, gallery : Labels
+        With "script", cameras 1 to 6.
+    metric : {"euclidean", "cosine", "dot"}
+    normalize : bool
+    max_memory : int or str, optional
+    progress : callable, optional
+        All four as in `reid_ref.evaluate`.
+    rule : {"plain", "script"}
+        As in `camera_pairs`.
+
+    Returns
+    -------
+    CameraPairs
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate` and `camera_pairs`.
 
     Examples
     --------

@@ -44,7 +44,10 @@ class Curves:
 
     def curve(self, ranks: GoodRanks, convention: Convention,
               there: npt.NDArray[np.bool_]) -> Doubles:
-        """Return the CMC curve, shape (length,), of the loaded queries: the mask `there`."""
+        """Return the CMC curve: shape (length,), Rank-k is entry k - 1.
+
+        `ranks` are those of the queries that are loaded, which `there` marks among all.
+        """
         n_query = convention.n_in_cmc(ranks.n_good)
         kind = convention.curve
         if kind.of_rows:

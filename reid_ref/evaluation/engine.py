@@ -57,7 +57,7 @@ def results_of_features(query_features: Any, gallery_features: Any, query: Label
                         metric: str = "euclidean", normalize: bool = True, *,
                         lists: IndexLists | None = None, max_memory: int | str | None = None,
                         progress: Progress | None = None) -> dict[str, Result]:
-    """Evaluate features under several conventions; a dict by their names."""
+    """Evaluate features under several conventions, by their names; ranks are shared."""
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     memory = bytes_of(max_memory)
@@ -76,11 +76,10 @@ def results_of_features(query_features: Any, gallery_features: Any, query: Label
         ranked = {rank_key(convention, of_features=True): ranks[convention.not_ranked]
                   for convention in conventions}
         curves = Curves([], query, gallery)
-    provenance = features_made_of(query_features, gallery_features, metric, normalize)
-    results = summaries(
-        conventions, lambda convention: ranked[rank_key(convention, of_features=True)], query,
-        gallery, provenance, curves, lists)
-    return dict(zip((convention.name for convention in conventions), results))
+    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    results = summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
+                        gallery, made_of, curves, lists)
+    return dict(zip((one.name for one in conventions), results))
 
 
 def results_of_distances(distances: Any, query: Labels, gallery: Labels,

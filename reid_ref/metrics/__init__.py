@@ -1,7 +1,6 @@
-"""`GoodRanks` to numbers a query: one function a metric, one a rule. It knows no convention.
+"""`GoodRanks` to one number a query: a function for each metric and each AP rule.
 
-Each is arithmetic on a few ranks a query. Sums run one term after another, in order of rank,
-because Octave adds that way.
+Sums add one term after another, in order of rank, as Octave does.
 """
 from reid_ref.arrays import Doubles
 from reid_ref.metrics.at_rank import (

@@ -1,6 +1,5 @@
-"""Cumulative matching characteristic: how many queries have a match at rank k or before."""
+"""Cumulative matching characteristic: the share of queries with a match up to rank k."""
 from __future__ import annotations
-
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from reid_ref.ranking.good_ranks import GoodRanks
 
 
 def cumulative_matching(first_match: Integers, length: int, n_query: int) -> Doubles:
-    """CMC: the share of queries whose first match stands at rank k or before.
+    """CMC: the share of queries whose first match has rank k or less.
 
     Parameters
     ----------
@@ -36,9 +35,9 @@ def cumulative_matching(first_match: Integers, length: int, n_query: int) -> Dou
 
 
 def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
-    """CMC of open-reid without `first_match_break`: every good image counts 1/n.
+    """CMC of open-reid without `first_match_break`: each of n good images counts 1/n.
 
-    Each stands at its rank less the good images before it: its rank among the wrong ones.
+    Each counts at its rank among the wrong images: its rank less the good images before it.
 
     Examples
     --------

@@ -342,15 +342,15 @@ class Stored:
 def check_doors():
     """What is refused and warned of; a gallery in a file comes in parts."""
     module = afresh("ranking.exact_distances")
-    for size, fine in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
+    for size, valid in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
         rows = np.array([[1.0], [size]])
-        if fine:
-            near(module.checked_squares(rows, "some")[0], 1)
+        if valid:
+            near(module.checked_squares(rows, "rows")[0], 1)
         else:
-            with pytest.raises(InputError, match="^some: .* in row 1, whose"):
-                module.checked_squares(rows, "some")
+            with pytest.raises(InputError, match="^rows: .* in row 1, whose"):
+                module.checked_squares(rows, "rows")
     with pytest.raises(InputError, match="expected finite.* row 6"):
-        module.checked_squares(np.array([[1.0], [NAN]]), "some", 5)
+        module.checked_squares(np.array([[1.0], [NAN]]), "rows", 5)
     gallery = features("plain")[1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -387,7 +387,7 @@ def check_counting():
 
     rng = np.random.default_rng(0)
     for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
-        counting._SORT_FROM, counting._TOGETHER = sort_from, together
+        counting._SORT_FROM, counting._AT_ONCE = sort_from, together
         error = slack * rng.uniform(-.24, .24, (2, 60))
         # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
         same(counting.count_before(part(error, slack), goods, 2, counting.Counting(none, none)),
@@ -402,7 +402,7 @@ def check_counting():
         else:
             counting.count_before(*arguments)
     same(list(counting.ahead(iter(range(9)))), range(9))
-    counting._SORT_FROM, counting._TOGETHER = 64, 2**17
+    counting._SORT_FROM, counting._AT_ONCE = 64, 2**17
 
 
 # Metrics.
@@ -539,7 +539,7 @@ def check_identities():
 
 # Results.
 
-#: Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
+#: Query 0: matched. 1: identity absent. 2: only on its own camera. 3: labelled -1.
 QUERY = Labels([1, 9, 2, -1], [1, 1, 2, 1])
 GALLERY = Labels([1, 1, 2, -1, 0, 1], [1, 2, 2, 2, 3, 3])
 DISTANCES = np.array([[.1, .4, .2, .3, .25, .6]] * 4)
@@ -568,8 +568,8 @@ def evaluated(distances, query, gallery, *conventions, lists=None, **options):
 def check_results():
     for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
         result, = evaluated(DISTANCES, QUERY, GALLERY, name)
-        near(result.mean_ap, mean_ap)
-        near(result.mean_inp, mean_inp)
+        near(result.mAP, mean_ap)
+        near(result.mINP, mean_inp)
         near(result.cmc, cmc)
         assert result.counted == counted, name
         same(result.per_query.first_match, first_match)
@@ -619,8 +619,8 @@ def check_choices():
         result, = evaluated(distances, query, gallery, own(**changes))
         if expected is None:
             expected = float(np.float32(np.float32(1.5) + 3 / 9) / np.float32(3))
-            assert result.mean_ap == result.per_query.ap[0] == expected
-        near(result.mean_ap, expected)
+            assert result.mAP == result.per_query.ap[0] == expected
+        near(result.mAP, expected)
         assert result.counts.tied == 1, changes
         assert result.per_query.n_good == [3]
     behind, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
@@ -680,9 +680,9 @@ def check_curves():
                         own(cmc="identities"))
     same(shares.cmc, [1])
     # In single precision all are at one distance, so gallery order decides.
-    fine = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
+    close = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
     for arithmetic, expected in (("double", [0, 1]), ("float32", [1, 1])):
-        result, = evaluated(fine, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
+        result, = evaluated(close, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
                             own(cmc="identities", arithmetic=arithmetic, ap="step"))
         same(result.cmc, expected)
     draws = [own(cmc="single-gallery-shot-draws").replace(name=name, cmc_length=length)
@@ -700,7 +700,7 @@ def check_against_the_port():
         result, mars = evaluated(distances, query, gallery, "matlab", "mars")
         cmc, mean_ap, _, _ = matlab.evaluation(
             distances.T, gallery.identity, query.identity, gallery.camera, query.camera)
-        assert result.mean_ap == mean_ap
+        assert result.mAP == mean_ap
         same(result.cmc, cmc)
         same(mars.cmc, cmc)
 
@@ -738,8 +738,8 @@ MUTANTS = {
         ("np.searchsorted(self.junk_query, [k, k + 1]))]] = False",
          "np.searchsorted(self.junk_query, [k, k]))]] = False"),
         ("self.columns.copy()", "self.columns"),
-        ("np.repeat(np.arange(len(parts)), [len(one) for one in parts])",
-         "np.repeat(np.arange(len(parts)), [len(parts[0]) for one in parts])"),
+        ("np.repeat(np.arange(len(parts)), [len(images) for images in parts])",
+         "np.repeat(np.arange(len(parts)), [len(parts[0]) for images in parts])"),
     ]),
     "ranking.rank": (RANKING, [
         ("share = 1 / max(1, len(groups) * len(parts))", "share = 1 / len(parts)"),
@@ -750,8 +750,8 @@ MUTANTS = {
         ("~_member(goods, left_out))", "_member(goods, left_out) | True)"),
         ("            counts += before.get(name, 0)\n",
          "            counts = before.get(name, counts)\n"),
-        ("        if len(added[one]):\n", "        if False:\n"),
-        ("every[1:] != every[:-1]]", "every[1:] == every[1:]]"),
+        ("        if len(added[rule]):\n", "        if False:\n"),
+        ("union[1:] != union[:-1]]", "union[1:] == union[1:]]"),
         ("among[place] == keys", "among[place] >= keys"),
         ("added = left_out[~_member(left_out, junk)]", "added = left_out"),
         ("        counts &= role.place[image] != role.query_place[row]\n", "        pass\n"),
@@ -765,10 +765,10 @@ MUTANTS = {
         ("(n_gallery + 1) + rank_", "n_gallery - rank_"),
         ("tied=before[1, kept] + 1", "tied=before[1, kept]"),
         ("n_junk=n_gallery - n_kept", "n_junk=n_gallery - n_kept + 1"),
-        ("np.lexsort((counts_one, image, value, row))",
-         "np.lexsort((~counts_one, image, value, row))"),
-        ("np.lexsort((counts_one, image, value, row))",
-         "np.lexsort((counts_one, -image, value, row))"),
+        ("np.lexsort((is_counted, image, value, row))",
+         "np.lexsort((~is_counted, image, value, row))"),
+        ("np.lexsort((is_counted, image, value, row))",
+         "np.lexsort((is_counted, -image, value, row))"),
         ("so_far[first[group]] - so_far[row_start]", "so_far[first[group]]"),
         # so_far[1:] for so_far[:-1] is the same: only good images are read, which add nothing.
         ("so_far[:-1] - so_far[first[group]]", "so_far[:-1] - so_far[row_start]"),
@@ -813,8 +813,8 @@ MUTANTS = {
         ("        counts[tile.left_out[1][tile.left_out[0] == row]] = False\n", ""),
         ("np.fmax.reduceat", "np.maximum.reduceat"),
         ("np.fmax.reduceat", "np.fmin.reduceat"),
-        ("            unclear, waiting = [], 0\n", "            waiting = 0\n"),
-        ("    if unclear:\n", "    if waiting > 9:\n"),
+        ("            undecided, waiting = [], 0\n", "            waiting = 0\n"),
+        ("    if undecided:\n", "    if waiting > 9:\n"),
         ("    if is_nan.any():\n", "    if is_nan.all():\n"),
     ]),
     "ranking.good_ranks": (RANKING, [
@@ -826,7 +826,7 @@ MUTANTS = {
         ("np.cumsum(~is_junk) - ~is_junk", "np.cumsum(~is_junk)"),
         ("rank = 1 + before[is_good & ~is_junk]", "rank = 1 + before[is_good]"),
         ("places = 1 + before[is_good]", "places = 1 + before[is_good & ~is_junk]"),
-        ("n_good=one * np.size(good)", "n_good=one * len(rank)"),
+        ("n_good=ones * np.size(good)", "n_good=ones * len(rank)"),
         ("inside = ranks.rank <= top_k", "inside = ranks.rank < top_k"),
         ("ranks.first_match <= top_k, ranks", "ranks.first_match < top_k, ranks"),
         ("np.where(ranks.found > 0, ranks.first_match, 0))",
@@ -867,9 +867,9 @@ MUTANTS = {
          "product = _scaled(query, np.arange(len(query))[rows], scale"),
         ("chosen = columns[first:first + shape[1]]",
          "chosen = columns[first:first + shape[1] - 1]"),
-        ("part = slice(start + one, start", "part = slice(start, start"),
+        ("block = slice(start + row, start", "block = slice(start, start"),
         ("values.size / (len(query) * len(columns))", "values.size / (len(query) * len(gallery))"),
-        ("1 / divisor[part], gallery_square", "2 / divisor[part], gallery_square"),
+        ("1 / divisor[block], gallery_square", "2 / divisor[block], gallery_square"),
         ("distances /= -norm", "distances /= norm"),
         ("            distances *= -2\n", "            distances *= -1\n"),
         ("            distances += gallery_square\n", ""),
@@ -877,18 +877,18 @@ MUTANTS = {
         ("(2 * query_norm + largest) * largest", "(query_norm + largest) * largest"),
         ("return distances, 2 * 2.0**-29 *", "return distances, 2.0**-29 *"),
         ("row_bytes + 4 * columns", "row_bytes + columns"),
-        ("one.astype(np.float64, order=\"C\")", "one.astype(np.float32, order=\"C\")"),
+        ("left.astype(np.float64, order=\"C\")", "left.astype(np.float32, order=\"C\")"),
         ("slice(start, start + step) for start in range(0, count, step)]\n    if len(parts)",
          "slice(start, start + step) for start in range(0, count - 1, step)]\n    if len(parts)"),
         ("pool.map(work, parts)", "pool.map(work, parts[::-1])"),
-        ("whole = len(some) == some[-1] - some[0] + 1", "whole = True"),
+        ("whole = len(block) == block[-1] - block[0] + 1", "whole = True"),
     ]),
     "ranking.exact_rows": (FEATURES, [
         ("step = max(1, max_memory // 12 // (8 * n_gallery))",
          "step = max(1, max_memory // (8 * n_gallery))"),
         ("<= 2 * off[k]", "< 0 * off[k]"),
-        ("        unclear[k, order[:-1][close]] = True\n", ""),
-        ("        unclear[k, order[1:][close]] = True\n", ""),
+        ("        undecided[k, order[:-1][close]] = True\n", ""),
+        ("        undecided[k, order[1:][close]] = True\n", ""),
         ("start = images.start + first", "start = images.start"),
         ("of_rows = square[start:start + step]", "of_rows = square[:step]"),
         ("    values[row, image] = exact\n", "    values[row, image] = exact + 1\n"),
@@ -984,7 +984,7 @@ MUTANTS = {
     ]),
     "evaluation.summary": (RESULT, [
         ("replace(ranks, n_junk=ranks.n_junk - n_absent)", "ranks"),
-        ("convention.in_order(of_queries(every, there))", "of_queries(every, there)"),
+        ("convention.in_order(of_queries(ranks, there))", "of_queries(ranks, there)"),
         ("ranks = convention.cut_off(loaded)", "ranks = loaded"),
         ("for values in (ap, inp))", "for values in (ap, ap))"),
         ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),

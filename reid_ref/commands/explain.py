@@ -30,21 +30,19 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.explain import explain, list_of_query
-    from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS, known_as
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import find_convention
     from reid_ref.report import explain as report
 
-    args.origin, args.target = known_as(args.origin), known_as(args.target)
-    for option, name in (("--from", args.origin), ("--to", args.target)):
-        check_choice(name, option, CONVENTIONS)
+    origin = find_convention(args.origin, "--from")
+    target = find_convention(args.target, "--to")
     data = common.read_files(args)
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
-    lists = common.read_lists(
-        args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
+    lists = common.read_lists(args, [origin, target])
     distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists,
+    way = explain(distances, data.query, data.gallery, origin, target, lists=lists,
                   made_of=common.made_of(args, data))
     listed = ([] if args.query is None else
               list_of_query(args.query, distances, data.query, data.gallery, way, lists))

@@ -11,12 +11,12 @@ from reid_ref.conventions.choices import (
     UNMATCHED, as_text)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
 from reid_ref.conventions.names import (
-    ALIASES, CONVENTIONS, FUNCTIONS, NOT_IN_ALL, TOOLBOXES, find_convention, find_conventions,
-    known_as)
+    ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, find_convention,
+    find_conventions, known_as)
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
-    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NOT_IN_ALL", "NO_CHOICES", "OWN_CAMERA",
-    "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "find_convention", "find_conventions",
-    "known_as", "loaded_images",
+    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
+    "OWN_CAMERA", "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "find_convention",
+    "find_conventions", "known_as", "loaded_images",
 ]

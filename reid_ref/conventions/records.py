@@ -96,16 +96,35 @@ _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 
 
-def _same_as_bag_of_tricks(names: tuple[str, ...], repository: str) -> Also:
-    return Also(names, f"{repository}, utils/metrics.py, eval_func; loader "
-                       "datasets/market1501.py:71,77")
+def _copy(names: tuple[str, ...], repository: str, evaluator: str, loader: str) -> Also:
+    return Also(names, f"{repository}, {evaluator}; loader {loader}")
 
 
 def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
                        lines: str) -> Also:
-    return Also(names, f"{repository}, {package}/evaluation_metrics/ranking.py; loader "
-                       f"{package}/datasets/market1501.py:{lines}")
+    return _copy(names, repository, f"{package}/evaluation_metrics/ranking.py",
+                 f"{package}/datasets/market1501.py:{lines}")
 
+
+#: The toolboxes whose eval_func or eval_market1501 is that of torchreid.
+_LIKE_TORCHREID = (
+    _copy(("fast-reid",), "JDAI-CV/fast-reid c9bc3ce",
+          "fastreid/evaluation/rank.py, eval_market1501, with mINP",
+          "fastreid/data/datasets/market1501.py:79"),
+    _copy(("reid-strong-baseline", "BoT", "bag-of-tricks"),
+          "michuanhaohao/reid-strong-baseline 3da7e6f", "data/datasets/eval_reid.py",
+          "data/datasets/market1501.py:71,78"),
+    _copy(("reid-survey", "AGW"), "mangye16/ReID-Survey 38f5912",
+          "data/datasets/eval_reid.py, with mINP", "data/datasets/market1501.py:67,74"),
+    *(_copy(names, repository, "utils/metrics.py, eval_func", "datasets/market1501.py:71,77")
+      for names, repository in (
+          (("TransReID",), "damo-cv/TransReID dec5504"),
+          (("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b"),
+          (("SOLIDER", "SOLIDER-REID"), "tinyvision/SOLIDER-REID 8c08e1c"))),
+    _copy(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada", "openunreid/core/metrics/rank.py",
+          "openunreid/data/datasets/market1501.py:90,106"),
+    _copy(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620", "util/eval_metrics.py",
+          "util/data_manager.py:86,93"))
 
 TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
@@ -125,41 +144,18 @@ TOOLBOX_RECORDS = (
         "KaiyangZhou/deep-person-reid f8cd150", (
             Evaluator(
                 "torchreid", "torchreid/metrics/rank.py, eval_market1501",
-                _EVAL_MARKET1501, (_ARGSORT,), (
-                    Also(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada, "
-                         "openunreid/core/metrics/rank.py; loader "
-                         "openunreid/data/datasets/market1501.py:90,106"),
-                    Also(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620, "
-                         "util/eval_metrics.py; loader util/data_manager.py:86,93"))),
+                _EVAL_MARKET1501, (_ARGSORT,), _LIKE_TORCHREID),
             Evaluator(
-                "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx; the same in "
-                "JDAI-CV/fast-reid c9bc3ce", {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
+                "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx",
+                {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
                     _ARGSORT,
                     "Its CMC buffer is not cleared, which is not reproduced here: a query that "
                     "keeps fewer than 50 images inherits the tail of the one before: CMC either "
-                    "way"))),
+                    "way"),
+                (_copy(("fast-reid-cython",), "JDAI-CV/fast-reid c9bc3ce",
+                       "fastreid/evaluation/rank_cylib/rank_cy.pyx",
+                       "fastreid/data/datasets/market1501.py:79"),))),
         loader="torchreid/data/datasets/image/market1501.py:71,79"),
-    Toolbox(
-        "JDAI-CV/fast-reid c9bc3ce", (
-            Evaluator("fast-reid", "fastreid/evaluation/rank.py, eval_market1501; mINP",
-                      _EVAL_MARKET1501, (_ARGSORT,)),),
-        loader="fastreid/data/datasets/market1501.py:79"),
-    Toolbox(
-        "michuanhaohao/reid-strong-baseline 3da7e6f", (
-            Evaluator(
-                "reid-strong-baseline", "data/datasets/eval_reid.py", _EVAL_MARKET1501,
-                (_ARGSORT,), (
-                    Also(("BoT", "bag-of-tricks")),
-                    _same_as_bag_of_tricks(("TransReID",), "damo-cv/TransReID dec5504"),
-                    _same_as_bag_of_tricks(("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b"),
-                    _same_as_bag_of_tricks(("SOLIDER", "SOLIDER-REID"),
-                                           "tinyvision/SOLIDER-REID 8c08e1c"))),),
-        loader="data/datasets/market1501.py:71,78"),
-    Toolbox(
-        "mangye16/ReID-Survey 38f5912", (
-            Evaluator("reid-survey", "data/datasets/eval_reid.py; mINP", _EVAL_MARKET1501,
-                      (_ARGSORT,), (Also(("AGW",)),)),),
-        loader="data/datasets/market1501.py:67,74"),
     Toolbox(
         "Cysu/open-reid 3293ca7", (
             Evaluator(

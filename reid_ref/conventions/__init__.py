@@ -1,8 +1,8 @@
 """Conventions: what an evaluator counts, and how, as frozen records.
 
-A number of this field means nothing without its convention. A record says everything that
-could change the number, where it comes from, and in which direction it differs from `matlab`. A
-toolbox's name stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
+Numbers can be compared only under one convention. A record holds every choice that could change
+a number, its source, and its differences from `matlab` with their direction. A toolbox's name
+stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
 `choices` has what a choice means and does, `records` one entry a toolbox, and `differences` what
 follows from the two.
 """

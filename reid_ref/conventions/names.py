@@ -1,4 +1,4 @@
-"""The conventions by their names, and the names that people know them by."""
+"""The conventions by name, and the further names of each."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ class _Conventions(dict[str, Convention]):
 CONVENTIONS: dict[str, Convention] = _Conventions(
     (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox))
 
-#: The bare functions, by the name of their toolbox: what they make of arrays that hold images
-#: labelled -1, which its loader never passes on.
+#: Convention to its bare function: the evaluator without the loader, which ranks images labelled
+#: -1 as well.
 FUNCTIONS = {name: function for toolbox in TOOLBOX_RECORDS
              for name, function in functions_of(toolbox).items()}
 
-#: The other way round: the toolbox of each bare function.
+#: Bare function to its convention.
 TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
 
 #: Conventions that `--convention all` leaves out, with the reason.

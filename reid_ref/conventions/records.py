@@ -1,6 +1,7 @@
 """The toolboxes: one record each, with its evaluators, their files, and the lines of its loader.
 
-A new toolbox is one entry of `TOOLBOX_RECORDS`; names, bare functions and differences follow.
+A new toolbox is one entry of `TOOLBOX_RECORDS`: names, bare functions and differences are derived.
+A toolbox with the code of another is an `Also` of that one.
 
 Contents: `Also`, `Evaluator`, `Toolbox`; `TOOLBOX_RECORDS`, `LEFT_OUT`; `conventions_of`,
 `functions_of`.
@@ -47,7 +48,7 @@ class Evaluator:
     choices : mapping
         Where it is not `matlab`: fields of `Convention`.
     oddities : tuple of str
-        What it does otherwise that no choice says, with the direction.
+        Its differences that no choice says, with the direction.
     also : tuple of Also
     """
 
@@ -68,10 +69,10 @@ class Toolbox:
         Owner, name and commit.
     evaluators : tuple of Evaluator
     loader : str
-        File and line that leave out images labelled -1, which its evaluators rank as wrong
-        answers and never meet. Empty: every image is loaded.
+        File and line that leave out images labelled -1, which its evaluators alone would rank as
+        wrong answers. Empty: every image is loaded.
     loader_oddities : tuple of str
-        What the loader does otherwise that is not done here, with the direction.
+        Differences of the loader that are not reproduced here, with the direction.
     """
 
     repository: str
@@ -150,8 +151,8 @@ TOOLBOX_RECORDS = (
                 {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
                     _ARGSORT,
                     "Its CMC buffer is not cleared, which is not reproduced here: a query that "
-                    "keeps fewer than 50 images inherits the tail of the one before: CMC either "
-                    "way"),
+                    "keeps fewer than 50 images gets the end of the curve of the query before: "
+                    "CMC either way"),
                 (_copy(("fast-reid-cython",), "JDAI-CV/fast-reid c9bc3ce",
                        "fastreid/evaluation/rank_cylib/rank_cy.pyx",
                        "fastreid/data/datasets/market1501.py:79"),))),
@@ -247,33 +248,34 @@ LEFT_OUT = {
 
 
 def conventions_of(toolbox: Toolbox) -> list[Convention]:
-    """Return what users of a toolbox see, evaluators behind its loader, and the bare functions.
+    """Return the conventions of a toolbox: evaluators after its loader, and the bare functions.
 
-    A toolbox that loads every image has no bare functions of its own.
+    Where every image is loaded the two are the same, and there is one.
 
     Examples
     --------
     >>> mine = Toolbox("me/toolbox 1234567", (Evaluator("mine", "rank.py", {"ap": "step"}),),
     ...                loader="data.py:7")
-    >>> [(one.name, one.loads) for one in conventions_of(mine)]
+    >>> [(record.name, record.loads) for record in conventions_of(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
     found = []
-    for one in toolbox.evaluators:
+    for evaluator in toolbox.evaluators:
         fields: dict[str, Any] = dict(
-            one.choices, source=f"{toolbox.repository}, {one.file}",
-            also=tuple(map(str, one.also)))
+            evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
+            also=tuple(map(str, evaluator.also)))
         if toolbox.loader:
             found.append(Convention(
-                one.name, **fields, loads="without label -1",
+                evaluator.name, **fields, loads="without label -1",
                 loader=f"{toolbox.repository}, {toolbox.loader}",
-                oddities=(*one.oddities, *toolbox.loader_oddities)))
+                oddities=(*evaluator.oddities, *toolbox.loader_oddities)))
             del fields["also"]
-        name = f"{one.name}-function" if toolbox.loader else one.name
-        found.append(Convention(name, **fields, oddities=one.oddities))
+        name = f"{evaluator.name}-function" if toolbox.loader else evaluator.name
+        found.append(Convention(name, **fields, oddities=evaluator.oddities))
     return found
 
 
 def functions_of(toolbox: Toolbox) -> dict[str, str]:
-    """Return the bare functions of a toolbox, by the name of what stands behind its loader."""
-    return {one.name: f"{one.name}-function" for one in toolbox.evaluators if toolbox.loader}
+    """Return the names of the bare functions of a toolbox, by those of its conventions."""
+    return {evaluator.name: f"{evaluator.name}-function"
+            for evaluator in toolbox.evaluators if toolbox.loader}

@@ -16,8 +16,8 @@ from reid_ref.arrays.stored import is_lazy, read_rows
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     """Take the maximum of every feature over a tracklet's frames, then divide by the 2-norm.
 
-    In double precision, the squares added one after another, as the driver does: the same
-    doubles. Only a tracklet's frames are in memory at a time, so a memory-mapped array will do.
+    Squares are added one after another in double precision, so results are bit-identical to the
+    driver's. Only one tracklet's frames are in memory at a time; a memory-mapped array is enough.
 
     Parameters
     ----------

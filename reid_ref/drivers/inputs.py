@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.datasets import pool_tracklets, read_cuhk03, read_indices, read_tracks, take
+from reid_ref.datasets.labels import CUHK03_KEYS
 from reid_ref.distances import unit_rows
 from reid_ref.drivers.records import DRIVERS
 from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
@@ -25,7 +26,6 @@ from reid_ref.labels import Labels
 
 Array = npt.NDArray[Any]
 
-_CUHK03 = {"labels", "camId", "train_idx", "query_idx", "gallery_idx"}
 _MARS_FILES = {
     ("test", "features"): "ide_feat_test.mat", ("test", "tracks"): "tracks_test_info.mat",
     ("query", "tracks"): "query_IDX.mat",
@@ -53,7 +53,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a driver works on; `train` is None where no file has training images."""
+    """The images of a driver; `train` is None where no file has training images."""
 
     query: Images
     gallery: Images
@@ -61,7 +61,7 @@ class Inputs:
 
 
 def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
-    """Read what a driver loads, and normalise it as the driver does.
+    """Read the files of a driver, and normalise features as the driver does.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def _read_sides(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     training = [path for path in paths if _is_training(path)]
     data = read_result(*(path for path in paths if path not in training))
     if data.distances is not None:
-        raise InputError(f"{', '.join(map(str, paths))}: expected features, which the driver "
-                         f"measures itself, got distances ({data.layout})")
+        raise InputError(f"{', '.join(map(str, paths))}: expected features, since the "
+                         f"driver computes the distances, got distances ({data.layout})")
     query, gallery = (
         _normalized(read_rows(features), labels, dtype, f"{side} features")
         for features, labels, side in ((data.query_features, data.query, "query"),
@@ -151,7 +151,8 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
 def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     """Read the configuration and the features of all images, or a result file."""
     files = {path: read_contents(path) for path in paths if not path.is_dir()}
-    configurations = [path for path, one in files.items() if _CUHK03 <= one.values.keys()]
+    configurations = [path for path, contents in files.items()
+                      if contents.values.keys() >= set(CUHK03_KEYS)]
     if not configurations:
         for contents in files.values():
             contents.close()
@@ -222,9 +223,9 @@ def _check_cameras(labels: Labels, path: Path) -> None:
     outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
     if outside.size:
         raise InputError(
-            f"{path}: expected cameras 1 to {SCRIPT_CAMERAS}, which is what the driver has, got "
-            f"{labels.camera[outside[0]]} in tracklet {outside[0]}; renumber them, or see "
-            "reid-ref camera-pairs, which knows any")
+            f"{path}: expected cameras 1 to {SCRIPT_CAMERAS}, as the driver has, got "
+            f"{labels.camera[outside[0]]} in tracklet {outside[0]}; renumber them, or use "
+            "reid-ref camera-pairs, which takes any number")
 
 
 # ---------------------------------------------------------------- checks
@@ -237,9 +238,9 @@ def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> St
     """Return a matrix with one row an image; MATLAB's files have one column an image."""
     if len(value.shape) == 2:
         turned = [] if contents.format == NPY else [value.T]
-        for one in (*turned, value):
-            if one.shape[0] == n:
-                return one
+        for matrix in (*turned, value):
+            if matrix.shape[0] == n:
+                return matrix
         if not exactly:
             return (*turned, value)[0]
     raise InputError(f"{value.where}: expected features of {n} images, one column an image (in "
@@ -257,8 +258,8 @@ def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: st
 def _finite(features: Array, labels: Labels, where: str) -> Images:
     zero = np.flatnonzero(np.isnan(features).any(axis=1))
     if zero.size:
-        raise InputError(f"{where}: expected features that can be normalised, got zeros alone in "
-                         f"row {zero[0]} (of {len(features)}); look at how it was read, or leave "
+        raise InputError(f"{where}: expected features that can be normalised, got only zeros in "
+                         f"row {zero[0]} (of {len(features)}); check how it was read, or leave "
                          "it out")
     return Images(features, labels)
 
@@ -270,6 +271,6 @@ def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
         if not len(side):
             raise InputError(f"{name}: expected at least one image, got none")
     if len(set(dimensions.values())) > 1:
-        raise InputError("features: expected one dimension, that of one model, got "
+        raise InputError("features: expected one dimension, as one model gives, got "
                          + ", ".join(f"{d} ({name})" for name, d in dimensions.items()))
     return Inputs(query, gallery, train)

@@ -1,7 +1,7 @@
 """The command `reid-ref` as a process: its streams, its signals, its exit code.
 
 Wrong input ends in one line on stderr and exit code 2, Ctrl-C in one line and 130. Nothing is
-imported before `main` can answer Ctrl-C, and nothing heavy before the arguments are known.
+imported before `main` can handle Ctrl-C, and no large module before the arguments are known.
 """
 from __future__ import annotations
 

@@ -393,7 +393,7 @@ def test_market1501_as_loaders_leave_it():
     start = "looks like Market-1501, but "
     no_junk = ("the gallery lacks the 3,819 labelled -1: your loader drops them (Rank-k and mAP "
                "of matlab do not change, re-ranking does)")
-    no_distractors = ("the gallery lacks the 2,798 distractors (label 0): the numbers come out "
+    no_distractors = ("the gallery lacks the 2,798 distractors (label 0): the numbers are "
                       "too high")
     assert len(seldom(gallery, gallery.identity != -1)) == 15913
     assert off(query, seldom(gallery, gallery.identity != -1)) == start + no_junk

@@ -147,7 +147,7 @@ def _matched(values: Doubles, n_good: Integers) -> Doubles:
 
 
 def _found(found: Integers, n_good: Integers) -> Integers:
-    # A query whose good images are all behind the cut has AP 0, not none.
+    # A query with good images only after the cut has AP 0; it does not count as without match.
     return np.where(found > 0, found, n_good)
 
 
@@ -279,12 +279,12 @@ UNMATCHED = {
         differs="A query without a good image is left out of mAP but a miss in CMC: mAP higher"),
 }
 
-#: In which order images at equal distance stand.
+#: The order of images at equal distance.
 TIES = {
     "gallery-order": Ties("in gallery order, as MATLAB's stable sort leaves them", _same),
     "reversed": Ties(
-        "in reversed gallery order (but for what a query labelled -1 meets)", reverse_ties,
-        differs="Equal distances stand in reversed gallery order: either way"),
+        "in reversed gallery order (but for junk matches of a query labelled -1)", reverse_ties,
+        differs="Equal distances are in reversed gallery order: either way"),
     "grouped": Ties(
         "AP: as one group, one point of the curve; the rest in gallery order", _same,
         grouped=True,
@@ -292,10 +292,10 @@ TIES = {
     "numpy": Ties(
         "as this machine's numpy.argsort(distances) leaves them: not defined elsewhere", _same,
         sorts=True,
-        differs="Equal distances stand as this machine's numpy.argsort leaves them: either way"),
+        differs="Equal distances are as this machine's numpy.argsort leaves them: either way"),
     "numpy-reversed": Ties(
         "as this machine's numpy.argsort(-distances)[::-1] leaves them", _same, sorts=True,
-        differs="Equal distances stand as this machine's numpy.argsort leaves their negatives, "
+        differs="Equal distances are as this machine's numpy.argsort leaves their negatives, "
                 "reversed: either way"),
 }
 
@@ -312,7 +312,7 @@ JUNK_MATCH = {
 #: What the CMC curve counts.
 CMC = {
     "first-match": Curve(
-        "queries whose first good image stands at rank k or before", "first",
+        "queries whose first good image has rank k or less", "first",
         _first_matches, counts=True),
     "all-shots": Curve(
         "every good image, by the wrong images before it, with weight 1/good", "shots",

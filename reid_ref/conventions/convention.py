@@ -42,7 +42,7 @@ class Convention:
     recall : str
         A key of `RECALL`.
     top_k : int, optional
-        Only the first `top_k` kept images are looked at.
+        Only the first `top_k` kept images count.
     unmatched, ties, junk_match, cmc, arithmetic : str
         Keys of `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`, `ARITHMETIC`.
     cmc_length : str or int
@@ -197,7 +197,7 @@ def _check_lists(convention: Convention) -> None:
     if not convention.needs_lists:
         return
     if len(convention.ignored) > 1:
-        raise InputError("ignored: 'listed as junk' stands alone, since lists name every "
+        raise InputError("ignored: 'listed as junk' cannot be combined, since lists name every "
                          f"ignored image; got {', '.join(convention.ignored)}")
     if convention.curve.also_ignored:
         raise InputError(f"cmc: {convention.cmc!r} leaves out images by their "

@@ -9,7 +9,7 @@ from reid_ref.conventions.records import LEFT_OUT, TOOLBOX_RECORDS, conventions_
 
 
 class _Conventions(dict[str, Convention]):
-    """The records by name; under another of its names, a record bears that name."""
+    """The records by name; a record that is asked for by a further name gets that name."""
 
     def __missing__(self, name: str) -> Convention:
         return self[NAMES[name]].replace(name=name)
@@ -65,8 +65,8 @@ def known_as(name: str) -> str:
 def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:
     """Return the record of that name, or the record itself.
 
-    A record that is asked for by another of its names bears that name. `argument` names the
-    argument in messages.
+    The record has the name that was asked for, also where this is a further name of it.
+    `argument` names the argument in messages.
 
     Raises
     ------

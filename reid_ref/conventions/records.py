@@ -82,7 +82,7 @@ class Toolbox:
 
 
 _ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
-    "processor; here ties keep gallery order (ties='numpy' meets it exactly): either way"
+    "processor; here ties keep gallery order (ties='numpy' gives that order): either way"
 _DRAWS = "The evaluator draws 10 times, here is the expectation: either way"
 _INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not have; here d " \
     "itself: either way"
@@ -90,9 +90,7 @@ _INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not hav
 #: torchreid's rank.py, and its many copies.
 _EVAL_MARKET1501 = {
     "ignored": OWN_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
-_OPEN_REID = {
-    "ignored": OWN_CAMERA, "ap": "sklearn-0.19", "unmatched": "drop", "cmc_length": 100}
-_OPEN_REID_018 = {**_OPEN_REID, "ap": "sklearn-0.18"}
+_OPEN_REID = {"ignored": OWN_CAMERA, "unmatched": "drop", "cmc_length": 100}
 _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 
@@ -105,6 +103,16 @@ def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
                        lines: str) -> Also:
     return _copy(names, repository, f"{package}/evaluation_metrics/ranking.py",
                  f"{package}/datasets/market1501.py:{lines}")
+
+
+def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
+                     also: tuple[Also, ...] = (),
+                     also_018: tuple[Also, ...] = ()) -> tuple[Evaluator, Evaluator]:
+    """Return an evaluator with the AP of scikit-learn since 0.19, and with that of 0.18."""
+    return (Evaluator(name, f"{file}; scikit-learn >= 0.19", {**choices, "ap": "sklearn-0.19"},
+                      oddities, also),
+            Evaluator(f"{name}-sklearn-0.18", f"{file}; scikit-learn 0.18",
+                      {**choices, "ap": "sklearn-0.18"}, oddities, also_018))
 
 
 #: The toolboxes whose eval_func or eval_market1501 is that of torchreid.
@@ -139,7 +147,7 @@ TOOLBOX_RECORDS = (
     Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
         Evaluator("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
-            "(ties='numpy-reversed' meets it exactly): either way",
+            "(ties='numpy-reversed' gives that order): either way",
             "CMC is stored in float32, seven digits: last bits")),)),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
@@ -159,49 +167,35 @@ TOOLBOX_RECORDS = (
         loader="torchreid/data/datasets/image/market1501.py:71,79"),
     Toolbox(
         "Cysu/open-reid 3293ca7", (
-            Evaluator(
+            *_by_scikit_learn(
                 "open-reid", f"{_RANKING}, mean_ap and cmc with first_match_break (its "
-                "Market-1501 setting); scikit-learn >= 0.19", _OPEN_REID, (_ARGSORT,), (
+                "Market-1501 setting)", _OPEN_REID, (_ARGSORT,), (
                     _copy_of_open_reid(("MMT",), "yxgeee/MMT 057e1ea", "mmt", "68,75"),
                     _copy_of_open_reid(("SpCL",), "yxgeee/SpCL 01a486e", "spcl", "68,75"),
                     _copy_of_open_reid(
                         ("cluster-contrast", "cluster-contrast-reid"),
-                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72"))),
-            Evaluator(
-                "open-reid-sklearn-0.18", f"{_RANKING}, mean_ap and cmc with first_match_break "
-                "(its Market-1501 setting); scikit-learn 0.18", _OPEN_REID_018, (_ARGSORT,), (
-                    Also(("CamStyle",), f"zhunzhong07/CamStyle e3e6784, {_RANKING}, which brings "
-                         "the AP of scikit-learn 0.18; loader reid/datasets/market.py:30"),
-                    Also(("AlignedReID-Re-Production-Pytorch",),
-                         "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454, "
-                         "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1; "
-                         "loader script/dataset/transform_market1501.py:64"))),
-            Evaluator(
+                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72")), (
+                    _copy(("CamStyle",), "zhunzhong07/CamStyle e3e6784",
+                          f"{_RANKING}, which brings the AP of scikit-learn 0.18",
+                          "reid/datasets/market.py:30"),
+                    _copy(("AlignedReID-Re-Production-Pytorch",),
+                          "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454",
+                          "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1",
+                          "script/dataset/transform_market1501.py:64"))),
+            *_by_scikit_learn(
                 "open-reid-allshots", f"{_RANKING}, mean_ap and cmc without first_match_break "
-                "(its default); scikit-learn >= 0.19",
-                {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
-            Evaluator(
-                "open-reid-allshots-sklearn-0.18", f"{_RANKING}; scikit-learn 0.18",
-                {**_OPEN_REID_018, "cmc": "all-shots"}, (_ARGSORT,)),
-            Evaluator(
+                "(its default)", {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
+            *_by_scikit_learn(
                 "open-reid-cuhk03", f"{_RANKING}, cmc with separate_camera_set and "
-                "single_gallery_shot (its CUHK03 setting); scikit-learn >= 0.19",
-                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT)),
-            Evaluator(
-                "open-reid-cuhk03-sklearn-0.18", f"{_RANKING}, cmc with separate_camera_set and "
-                "single_gallery_shot; scikit-learn 0.18",
-                {**_OPEN_REID_018, "cmc": "single-gallery-shot-other-cameras"},
-                (_DRAWS, _ARGSORT))),
+                "single_gallery_shot (its CUHK03 setting)",
+                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT))),
         loader="reid/datasets/market1501.py:68",
         loader_oddities=(
             "open-reid's own loader takes every image of the test identities as query and as "
             "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
             "the file's own queries and gallery are ranked: either way",)),
     Toolbox("VisualComputingInstitute/triplet-reid a538696", (
-        Evaluator("triplet-reid", "evaluate.py; scikit-learn >= 0.19",
-                  {**_TRIPLET, "ap": "sklearn-0.19"}, (_INVERSE,)),
-        Evaluator("triplet-reid-sklearn-0.18", "evaluate.py; scikit-learn 0.18",
-                  {**_TRIPLET, "ap": "sklearn-0.18"}, (_INVERSE,)),
+        *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
         Evaluator("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
                   (_INVERSE,)))),
     Toolbox("wangguanan/light-reid 97c6b2d", (

@@ -268,7 +268,7 @@ def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list
         "junk": f"lacks the {expected.junk:,} labelled -1: your loader drops them (Rank-k and mAP "
                 "of matlab do not change, re-ranking does)",
         "distractors": f"lacks the {expected.distractors:,} distractors (label 0): the numbers "
-                       "come out too high",
+                       "are too high",
         "query": f"lacks the {expected.query:,} queries, which {known.name} keeps in it: "
                  f"{counts.unmatched:,} queries have no good image",
         "query added": f"holds the {expected.query:,} queries, too"}

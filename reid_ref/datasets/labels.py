@@ -166,6 +166,15 @@ def read_indices(path: str | os.PathLike[str]) -> Integers:
         return _places(value)
 
 
+def query_indices(queries: Path, tracks: Path, n_tracks: int) -> Integers:
+    """Read the places of MARS's queries among the tracklets of a file."""
+    index = read_indices(queries)
+    if len(index) and index.max() >= n_tracks:
+        raise InputError(f"{queries}: expected places from 1 to {n_tracks}, the tracklets of "
+                         f"{tracks}, got {index.max() + 1}")
+    return index
+
+
 def _places(value: Stored, n_all: int | None = None) -> Integers:
     index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
@@ -248,11 +257,8 @@ def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
 
 
 def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
-    gallery, index = read_tracks(tracks).labels, read_indices(queries)
-    if len(index) and index.max() >= len(gallery):
-        raise InputError(f"{queries}: expected places from 1 to {len(gallery)}, the tracklets of "
-                         f"{tracks}, got {index.max() + 1}")
-    return take(gallery, index), gallery
+    gallery = read_tracks(tracks).labels
+    return take(gallery, query_indices(queries, tracks, len(gallery))), gallery
 
 
 def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, Labels]:

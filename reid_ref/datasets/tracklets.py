@@ -24,7 +24,7 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     frame_features : array_like, shape (n_frames, d)
         One row a frame.
     first, last : array_like of int, shape (n_tracks,)
-        A tracklet's first and last frame, both its own, counted from 0 as `read_tracks` does.
+        First and last frame of each tracklet, both included, counted from 0 as `read_tracks` does.
 
     Returns
     -------

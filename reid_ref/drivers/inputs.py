@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
-from reid_ref.datasets import pool_tracklets, read_cuhk03, read_indices, read_tracks, take
-from reid_ref.datasets.labels import CUHK03_KEYS
+from reid_ref.datasets import pool_tracklets, read_cuhk03, read_tracks, take
+from reid_ref.datasets.labels import CUHK03_KEYS, query_indices
 from reid_ref.distances import unit_rows
 from reid_ref.drivers.records import DRIVERS
 from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
@@ -68,7 +68,7 @@ def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
     driver : str
         A key of `DRIVERS`.
     *paths : str or path
-        The driver's own files, in any order, told apart by their names; or, but for MARS, a
+        The driver's own files, in any order, recognised by their names; or, but for MARS, a
         result file as `reid_ref.files.read_result` reads it. Files of training images have
         train in their names.
 
@@ -179,8 +179,8 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     missing = [name for role, name in _MARS_FILES.items() if role not in found]
     if missing or len(found) < len(paths):
         raise InputError(
-            f"{', '.join(map(str, paths))}: expected {', '.join(_MARS_FILES.values())}, told "
-            "apart by train, test, query and tracks in their names; "
+            f"{', '.join(map(str, paths))}: expected {', '.join(_MARS_FILES.values())}, "
+            "recognised by train, test, query and tracks in their names; "
             + (f"got no {', no '.join(missing)}: every line of this driver learns from training "
                "tracklets" if missing else "got two files for one of them"))
     sides = []
@@ -195,10 +195,7 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             raise InputError(f"{tracks}, {features}: {error}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
-    index = read_indices(found["query", "tracks"])
-    if len(index) and index.max() >= len(gallery):
-        raise InputError(f"{found['query', 'tracks']}: expected places from 1 to {len(gallery)}, "
-                         f"the tracklets of {found['test', 'tracks']}, got {index.max() + 1}")
+    index = query_indices(found["query", "tracks"], found["test", "tracks"], len(gallery))
     query = Images(gallery.features[index], take(gallery.labels, index))
     return _checked(query, gallery, train)
 

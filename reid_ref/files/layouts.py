@@ -102,14 +102,10 @@ SEPARATE: Mapping[str, Layout] = {
          "gallery_identity": "gallery_id.txt", "gallery_camera": "gallery_cam.txt"}),
 }
 
-_WORDS = {
-    "dist": "distances", "query": "query", "prob": "query", "probe": "query", "q": "query",
-    "gallery": "gallery", "gal": "gallery", "test": "gallery", "g": "gallery",
-    "id": "identity", "ids": "identity", "pid": "identity", "pids": "identity",
-    "label": "identity", "labels": "identity", "identity": "identity",
-    "identities": "identity",
-    "cam": "camera", "cams": "camera", "camera": "camera", "cameras": "camera",
-    "camid": "camera", "camids": "camera"}
+_WORDS = {word: role for role, words in {
+    "distances": "dist", "query": "query prob probe q", "gallery": "gallery gal test g",
+    "identity": "id ids pid pids label labels identity identities",
+    "camera": "cam cams camera cameras camid camids"}.items() for word in words.split()}
 # The words of queryID, testCAM, probFea and querycam; but not of mquery, distractor, latest and
 # Camstyle. `id` is a word only alone or after a side: IDE and GRID are no identities.
 _BORDERS = (

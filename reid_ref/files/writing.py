@@ -36,7 +36,7 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     Raises
     ------
     InputError
-        A folder, a file in a folder that is not there or that nothing can be written to, a file
+        A folder, a file in a folder that does not exist or cannot be written to, a file
         without the right to write it, or one of the inputs.
 
     Examples

@@ -91,7 +91,7 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
 
 
 def six_digits(value: float | np.float32) -> str:
-    """Return a number as C++ prints it to a stream: 6 significant digits, no zeros behind.
+    """Return a number as C++ prints it to a stream: 6 significant digits, no zeros at the end.
 
     Examples
     --------

@@ -147,7 +147,7 @@ def _matched(values: Doubles, n_good: Integers) -> Doubles:
 
 
 def _found(found: Integers, n_good: Integers) -> Integers:
-    # A query with good images only after the cut has AP 0; it does not count as without match.
+    # A query whose good images are all behind the cut has AP 0, not none.
     return np.where(found > 0, found, n_good)
 
 

@@ -514,7 +514,7 @@ def at(place, value):
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", at((0, 5), np.nan)),
      "ResNet_50_IDE_train.mat: value: expected finite numbers, got NaN in row 5"),
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_query", at((slice(None), 7), 0)),
-     "query features: expected features that can be normalised, got zeros alone in row 7"),
+     "query features: expected features that can be normalised, got only zeros in row 7"),
     ("market1501", lambda files: changed(files, "train_label", lambda x: x + 0.5),
      "train_label.mat: value: expected whole numbers"),
     ("cuhk03", lambda files: files[1:], "one configuration and one file"),
@@ -534,7 +534,7 @@ def at(place, value):
     ("mars", lambda files: changed(files, "ide_feat_test", lambda x: x[:, :-1]),
      "tracks_test_info.mat, .*: first, last: expected frames from 0 to"),
     ("mars", lambda files: changed(files, "ide_feat_test", at((slice(None), 0), 0)),
-     "ide_feat_test.mat: expected features that can be normalised, got zeros alone in row 0"),
+     "ide_feat_test.mat: expected features that can be normalised, got only zeros in row 0"),
 ])
 def test_bad_input(driver, change, message, tmp_path):
     files = change(FILES[driver](tmp_path))
@@ -559,7 +559,7 @@ def test_distances_are_refused(tmp_path):
     path = tmp_path / "result.npz"
     np.savez(path, distmat=np.eye(2), q_pids=[1, 2], g_pids=[1, 2], q_camids=[1, 1],
              g_camids=[2, 2])
-    with pytest.raises(InputError, match="expected features, which the driver measures itself"):
+    with pytest.raises(InputError, match="expected features, since the driver computes"):
         read_inputs("market1501", path)
 
 

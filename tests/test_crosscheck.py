@@ -190,7 +190,7 @@ def test_all_ap_and_all_inp_as_fast_reid_returns_them():
             convention="fast-reid-function")
         return one.cmc[:max_rank], list(one.per_query.ap), list(one.per_query.inp)
     found = crosscheck(evaluator, distances, query, gallery)
-    assert found.verdict == "equal" and "fast-reid-function" in (found.follows, *found.also)
+    assert found.verdict == "equal" and "torchreid-function" in (found.follows, *found.also)
     assert found.answer.mean_inp == pytest.approx(result.mean_inp, abs=1e-15)
     np.testing.assert_array_equal(found.answer.ap, result.per_query.ap)
 

@@ -80,7 +80,7 @@ def test_with_every_other_choice(changes, seed):
                 reid_ref.evaluate_distances(*loaded, convention=alone), rows)
 
 
-@pytest.mark.parametrize("name", ["torchreid", "fast-reid", "open-reid", "cuhk03-single-shot"])
+@pytest.mark.parametrize("name", ["torchreid", "open-reid", "cuhk03-single-shot"])
 def test_of_features(name):
     _, query, gallery = with_junk(3)
     rng = np.random.default_rng(0)

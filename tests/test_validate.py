@@ -524,7 +524,7 @@ def junk_first():
 def test_the_bare_function_is_tried_where_an_image_is_labelled_minus_1():
     found = validate(junk_first(), parse_figure("50/75"))
     reproduced = {way[1] for one in found.candidates if one.match == "rounded" for way in one.ways}
-    assert {"torchreid-function", "fast-reid-function", "simpleir"} <= reproduced
+    assert {"torchreid-function", "simpleir"} <= reproduced
     assert "torchreid" not in reproduced
     assert "torchreid" in {way[1] for one in validate(
         junk_first(), parse_figure("100/100")).candidates[:1] for way in one.ways}

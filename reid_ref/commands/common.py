@@ -142,13 +142,14 @@ def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
 def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:
     """Return the names after every --convention, each once; None for `all`."""
     from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS, known_as
+    from reid_ref.conventions import CONVENTIONS, NAMES, known_as
 
     given = [default] if args.convention is None else args.convention
     asked = list(dict.fromkeys(known_as(name.strip())
                                for names in given for name in names.split(",")))
     for name in asked:
-        check_choice(name, "--convention", [*CONVENTIONS, "all"])
+        if name not in NAMES:
+            check_choice(name, "--convention", [*CONVENTIONS, "all"])
     if "all" not in asked:
         return asked
     if len(asked) > 1:

@@ -29,15 +29,12 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.explain import explain, list_of_query
-    from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS, known_as
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import find_convention
     from reid_ref.report import explain as report
 
-    args.origin, args.target = known_as(args.origin), known_as(args.target)
-    for option, name in (("--from", args.origin), ("--to", args.target)):
-        check_choice(name, option, CONVENTIONS)
-    origin, target = common.with_choices(
-        args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
+    origin, target = common.with_choices(args, [
+        find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
     data = common.read_files(args)
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "

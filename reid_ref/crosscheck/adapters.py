@@ -242,7 +242,7 @@ ADAPTERS: dict[str, Adapter] = {
     "fastreid": Adapter(
         "fastreid", "pip install --no-deps fastreid",
         "evaluate_rank of its evaluation/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "fast-reid-function",
+        _AS_THEY_ARE, "torchreid-function",
         lambda: _load_rank("fastreid", ("evaluation/rank.py",))),
     "torchreid": Adapter(
         "torchreid", "pip install --no-deps torchreid",

@@ -1,7 +1,7 @@
 """The data sets of the field: file names, label files, tracklets, and which set it is.
 
-Aim: the query and gallery of a benchmark as `reid_ref.Labels`, straight from the files that the
-benchmark ships, and a word when they are not what the benchmark has.
+Aim: query and gallery of a benchmark as `reid_ref.Labels`, from the files that the benchmark
+ships, and what differs where their counts are not the benchmark's.
 
 Conventions: identity -1 is junk and 0 a distractor, as in Market-1501 and MARS (but in MSMT17
 identity 0 is a person). Indices and frames that the files count from 1 are counted from 0 here.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, as_vector
+from reid_ref.arrays import Doubles, InputError, as_vector
 from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level
 from reid_ref.statistics.draws import (
     RESAMPLES, SEED, all_flipped_sums, check_random, flipped_sums)
@@ -92,9 +92,11 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     """
     alpha = check_level(level)
     check_random(resamples, seed)
-    # Queries that do not count may have NaN, which minus NaN warns nowhere.
-    values = as_vector(other, "other").astype(float) - as_vector(baseline, "baseline")
-    sums = unit_sums(values, unit, counted)
+    before, after = as_vector(baseline, "baseline"), as_vector(other, "other")
+    if len(before) != len(after):
+        raise InputError(f"other: expected {len(before)} values, one for each of baseline, got "
+                         f"{len(after)}")
+    sums = unit_sums(np.subtract(after, before, dtype=np.float64), unit, counted)
     sums = UnitSums(without_rounding(sums.value, sums.weight), sums.weight)
     warn_few(len(sums.weight))
     low, high = bootstrap_t(sums, alpha, resamples, seed, least=-1.0)

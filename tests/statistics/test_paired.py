@@ -123,8 +123,8 @@ def test_scipys_permutation_test(units):
 
 
 def test_sums_that_are_equal_but_for_rounding_count():
-    """0.1 + 0.2 - 0.3 is not 0; and of the eight sums all are at least 0."""
-    assert sign_flips(np.array([.1, .2, -.3]), 100, 0)[0] == 1
+    """The sums are 0.3, 0.9 and 1.5, or their mirror images; rounded, 0.3 has two values."""
+    assert sign_flips(np.array([-.6, .3, .3, .3]), 100, 0) == (1, 16)
 
 
 def test_difference_by_hand():

@@ -484,6 +484,8 @@ def check_other_metrics():
          [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4, (1 + 2 / 4 + 1) / 4])
     near(metrics.cumulative_matching_all_shots(ranks, 2, 4),
          [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4])
+    near(metrics.all_shots_at(ranks, 1), [1 / 3, 0, 0, 0, 1])
+    near(metrics.all_shots_at(ranks, 2), [1 / 3, 0, 2 / 4, 0, 1])
 
 
 def check_sums():
@@ -961,6 +963,8 @@ MUTANTS = {
         ("inside = place < length", "inside = place <= length"),
         ("return per_query_share(np.cumsum(steps), n_query)",
          "return per_query_share(steps, n_query)"),
+        ("ranks.rank - ranks.nth < k", "ranks.rank <= k"),
+        ("hits / np.maximum(ranks.n_good, 1)", "hits / np.maximum(ranks.found, 1)"),
     ]),
     "metrics.penalty": (METRICS, [
         ("(ranks.found == ranks.n_good) & (ranks.found > 0)", "ranks.found > 0"),

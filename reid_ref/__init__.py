@@ -6,13 +6,16 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import crosscheck, datasets, files, matlab, metric_learning
+    from reid_ref import crosscheck, datasets, files, matlab, metric_learning, statistics
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
+    from reid_ref.analysis.compare import Comparison, Comparisons, compare
     from reid_ref.analysis.doctor import doctor
     from reid_ref.analysis.findings import Finding
     from reid_ref.analysis.groups import Groups, by_group
+    from reid_ref.analysis.runs import Runs, runs
+    from reid_ref.analysis.splits import splits
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets.multi_query import pool_queries
@@ -29,13 +32,15 @@ if TYPE_CHECKING:
     from reid_ref.report import rows as formats
     from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
     from reid_ref.result import Counts, PerQuery, Result
+    from reid_ref.statistics import Interval
 
 __all__ = [
-    "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "Finding", "IndexLists",
-    "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "Groups", "by_group", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
-    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "pool_queries", "read",
-    "rerank", "rerank_blocks", "validate",
+    "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
+    "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
+    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "compare", "doctor",
+    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_ranked_lists",
+    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank", "rerank_blocks",
+    "runs", "splits", "validate",
 ]
 
 #: The module of each public name.
@@ -52,6 +57,9 @@ _MODULES = {
     "evaluate_ranked_lists": "evaluation.ranked_lists",
     "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
     "export": "analysis.calls", "read": "files.read", "validate": "analysis.calls",
+    "Comparison": "analysis.compare", "Comparisons": "analysis.compare",
+    "Interval": "statistics", "Runs": "analysis.runs", "compare": "analysis.compare",
+    "runs": "analysis.runs", "splits": "analysis.splits",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
 }
@@ -60,7 +68,8 @@ _ROOMS = {
     "crosscheck": "crosscheck", "datasets": "datasets",
     "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
-    "oxford": "protocols.oxford", "published": "analysis.published", "trec": "files.trec",
+    "oxford": "protocols.oxford", "published": "analysis.published",
+    "statistics": "statistics", "trec": "files.trec",
 }
 
 

@@ -3,20 +3,23 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics
+from reid_ref import metrics, statistics
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, InputError, Integers, read_only
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
 from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
+from reid_ref.statistics.draws import RESAMPLES, SEED
+from reid_ref.statistics.interval import LEVEL, Interval
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 STATUSES = {
@@ -53,6 +56,8 @@ class PerQuery:
         Good and ignored gallery images.
     status : str
         A key of `STATUSES`.
+    identity : int64
+        Who the query shows: queries of one identity are no independent samples.
 
     Examples
     --------
@@ -69,6 +74,7 @@ class PerQuery:
     n_good: Integers
     n_junk: Integers
     status: npt.NDArray[np.str_]
+    identity: Integers
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -367,6 +373,61 @@ class Result:
             ranks, min(length, self.convention.top_k or length))
         return precision[0], recall[0]
 
+    def interval(self, metric: str, *, level: float = LEVEL, unit: Any = "identity",
+                 method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                 seed: int = SEED) -> Interval:
+        """Return the confidence interval of a number, given this gallery and this model.
+
+        Queries of one identity share their good images, so identities are what is resampled. A
+        query without a match counts as it does in the number itself.
+
+        Parameters
+        ----------
+        metric : str
+            "mAP", "mINP", "Rank-k", "P@k" or "R@k" (precision and recall at k), with a number
+            for k.
+        level : float
+            In percent, from 50 to below 100.
+        unit : str or array_like, shape (n_query,)
+            "identity", "query" (as if queries were independent), or one group a query: a number
+            or a text, for tracklets or videos.
+        method : str
+            "bootstrap-t", or "analytic": without random numbers.
+        resamples, seed : int
+            Of the bootstrap.
+
+        Returns
+        -------
+        Interval
+
+        Raises
+        ------
+        InputError
+            An argument is not one of these; the number is NaN; fewer than two units count; or
+            Rank-k is not made of ranks of images (conventions that draw images or count
+            identities).
+
+        Examples
+        --------
+        Thirty identities, of which ten have a wrong image first:
+
+        >>> import numpy as np, reid_ref
+        >>> labels = Labels(range(30), [1] * 30), Labels(range(30), [2] * 30)
+        >>> distances = 1 - np.eye(30)
+        >>> distances[:10, 20] = -1
+        >>> result = reid_ref.evaluate_distances(distances, *labels)
+        >>> found = result.interval("Rank-1")
+        >>> found.value == result.rank(1), found.units, round(found.se, 4)
+        (True, 30, 0.0875)
+        >>> round(found.low, 3), round(found.high, 3)
+        (0.456, 0.824)
+        """
+        mean, values, counted = query_values(self, metric)
+        name, groups = unit_of_queries(self, unit)
+        found = statistics.interval(values, groups, counted, level=level, method=method,
+                                    resamples=resamples, seed=seed)
+        return replace(found, value=mean, unit=name)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
 
@@ -423,6 +484,84 @@ class Result:
                    for name in PerQuery.__dataclass_fields__}
         return pandas.DataFrame(
             columns, index=pandas.RangeIndex(self.counts.query, name="query"))
+
+
+class QueryValues(NamedTuple):
+    """What a number is the mean of.
+
+    Parameters
+    ----------
+    mean : float
+        The number, as the convention's own arithmetic has it.
+    values : float64, shape (n,)
+        One a query; 0 where it does not count.
+    counted : bool, shape (n,)
+        Which queries are in the mean, by the convention's rule for this metric.
+    """
+
+    mean: float
+    values: Doubles
+    counted: npt.NDArray[np.bool_]
+
+
+def query_values(result: Result, metric: str) -> QueryValues:
+    """Return the values a query whose mean a metric is."""
+    found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]*)", str(metric))
+    if found is None:
+        raise InputError("metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 "
+                         f"for k, such as 'Rank-1', got {metric!r}")
+    kind, k = found[1] or found[2], int(found[3] or 1)
+    there = result.per_query.status != "not loaded"
+    n_good = result.per_query.n_good[there]
+    convention, every = result.convention, np.arange(len(n_good))
+    if kind == "Rank-":
+        mean, values = result.rank(k), _values_at_rank(result, k, there)
+        # CMC divides by all, or by those with a good image.
+        kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)
+        values = values[kept]
+    else:
+        mean, values = _values_of_mean(result, kind, k)
+        values = convention.counted(values[there], n_good)
+        kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)
+    if np.isnan(values).any():
+        raise InputError(
+            f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
+            "a value counts, so there is no interval; take a convention that counts such "
+            "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+    counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
+    places = np.flatnonzero(there)[kept]
+    counted[places], spread_values[places] = True, values
+    return QueryValues(mean, spread_values, counted)
+
+
+def _values_at_rank(result: Result, k: int, there: npt.NDArray[np.bool_]) -> Doubles:
+    of_query = result.convention.curve.of_query
+    if of_query is None:
+        raise InputError(
+            f"metric: Rank-{k} under convention {result.convention.name!r} counts "
+            f"{result.convention.curve.words}, of which the result keeps no values a query; "
+            "take mAP, or a convention whose CMC is that of the first match")
+    return of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)
+
+
+def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
+    if kind == "mAP":
+        return result.mAP, result.per_query.ap
+    if kind == "mINP":
+        return result.mINP, result.per_query.inp
+    at_k = result.at(k)
+    if kind == "P@":
+        return at_k.precision, at_k.per_query["precision"]
+    return at_k.recall, at_k.per_query["recall"]
+
+
+def unit_of_queries(result: Result, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+    """Return the name of a unit, and the unit of each query."""
+    if not isinstance(unit, str):
+        return "group", np.asarray(unit)
+    units = {"identity": result.per_query.identity, "query": np.arange(result.counts.query)}
+    check_choice(unit, "unit", units)
+    return unit, units[unit]
 
 
 def json_numbers(values: Doubles) -> list[float | None]:

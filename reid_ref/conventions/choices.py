@@ -103,6 +103,8 @@ class Curve(NamedTuple):
         Whether it depends on random numbers.
     also_ignored : tuple of str
         Keys of `IGNORED`.
+    of_query : callable, optional
+        (ranks, k) to the values whose mean is Rank-k, where ranks tell them.
     """
 
     words: str
@@ -113,6 +115,7 @@ class Curve(NamedTuple):
     draws: bool = False
     also_ignored: tuple[str, ...] = ()
     differs: str = ""
+    of_query: Callable[[GoodRanks, int], Doubles] | None = None
 
 
 class Length(NamedTuple):
@@ -326,11 +329,12 @@ JUNK_MATCH = {
 CMC = {
     "first-match": Curve(
         "queries whose first good image has rank k or less", "first",
-        _first_matches, counts=True),
+        _first_matches, counts=True, of_query=metrics.accuracy_at),
     "all-shots": Curve(
         "every good image, by the wrong images before it, with weight 1/good", "shots",
         metrics.cumulative_matching_all_shots,
-        differs="CMC counts every good image, by the wrong ones before it: lower"),
+        differs="CMC counts every good image, by the wrong ones before it: lower",
+        of_query=metrics.all_shots_at),
     "identities": Curve(
         "queries whose identity is among the k nearest identities", "ids",
         _of_identity_ranks, _identity_ranks,

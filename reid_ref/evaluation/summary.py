@@ -30,7 +30,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
         first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
         n_junk=spread(ranks.n_junk, there, 0),
         status=spread(_statuses(loaded, query.identity[there], gallery, convention), there,
-                      "not loaded"))
+                      "not loaded"), identity=query.identity)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),

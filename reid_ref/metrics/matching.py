@@ -52,3 +52,19 @@ def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -
     weight = 1.0 / n_good_of(ranks)[inside]
     steps = np.bincount(place[inside], weights=weight, minlength=length).astype(np.float64)
     return per_query_share(np.cumsum(steps), n_query)
+
+
+def all_shots_at(ranks: GoodRanks, k: int) -> Doubles:
+    """Share of each query's good images that have fewer than k wrong ones before them.
+
+    Its mean over queries is point k of `cumulative_matching_all_shots`.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> all_shots_at(from_lists([[1, 3], [2]]), 1)
+    array([0.5, 0. ])
+    """
+    inside = ranks.rank - ranks.nth < k
+    hits = np.bincount(ranks.query[inside], minlength=len(ranks.found))
+    return hits / np.maximum(ranks.n_good, 1)

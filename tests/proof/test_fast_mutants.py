@@ -58,14 +58,14 @@ class Mutant:
 
 
 @contextmanager
-def world(name, source):
-    """The rooms of the fast path loaded afresh, with this source of one file."""
+def world(name, source, rooms=ROOMS):
+    """These rooms loaded afresh, with this source of one file; by default the fast path."""
     def ours():
         return {key: module for key, module in sys.modules.items()
-                if key.startswith("reid_ref.") and key.split(".")[1] in ROOMS}
+                if key.startswith("reid_ref.") and key.split(".")[1] in rooms}
 
     kept = ours()
-    rooms = {room: vars(reid_ref).pop(room) for room in ROOMS if room in vars(reid_ref)}
+    attributes = {room: vars(reid_ref).pop(room) for room in rooms if room in vars(reid_ref)}
     for key in kept:
         del sys.modules[key]
     mutant = Mutant(name, source)
@@ -77,9 +77,9 @@ def world(name, source):
         for key in ours():
             del sys.modules[key]
         sys.modules.update(kept)
-        for room in ROOMS:
+        for room in rooms:
             vars(reid_ref).pop(room, None)
-        vars(reid_ref).update(rooms)
+        vars(reid_ref).update(attributes)
 
 
 def same(actual, expected):
@@ -484,6 +484,8 @@ def check_other_metrics():
          [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4, (1 + 2 / 4 + 1) / 4])
     near(metrics.cumulative_matching_all_shots(ranks, 2, 4),
          [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4])
+    near(metrics.all_shots_at(ranks, 1), [1 / 3, 0, 0, 0, 1])
+    near(metrics.all_shots_at(ranks, 2), [1 / 3, 0, 2 / 4, 0, 1])
 
 
 def check_sums():
@@ -961,6 +963,8 @@ MUTANTS = {
         ("inside = place < length", "inside = place <= length"),
         ("return per_query_share(np.cumsum(steps), n_query)",
          "return per_query_share(steps, n_query)"),
+        ("ranks.rank - ranks.nth < k", "ranks.rank <= k"),
+        ("hits / np.maximum(ranks.n_good, 1)", "hits / np.maximum(ranks.found, 1)"),
     ]),
     "metrics.penalty": (METRICS, [
         ("(ranks.found == ranks.n_good) & (ranks.found > 0)", "ranks.found > 0"),

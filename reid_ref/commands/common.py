@@ -56,24 +56,9 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
     """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
-    from reid_ref.arrays.memory import bytes_of
-    from reid_ref.evaluation.engine import row_blocks
-    from reid_ref.ranking.exact_rows import feature_rows
+    from reid_ref.analysis.blocks import distance_blocks
 
-    if data.distances is not None:
-        return row_blocks(data.distances)
-    return feature_rows(data.query_features, data.gallery_features, args.metric, args.normalize,
-                        bytes_of(None))
-
-
-def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
-    """Return what the signature says of the distances."""
-    from reid_ref.evaluation.engine import features_made_of
-
-    if data.distances is not None:
-        return {"distances": str(data.distances.dtype)}
-    return features_made_of(data.query_features, data.gallery_features, args.metric,
-                            args.normalize)
+    return distance_blocks(data, args.metric, args.normalize)
 
 
 def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:

@@ -36,25 +36,20 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from reid_ref.arrays import check_choice
     from reid_ref.crosscheck import crosscheck
+    from reid_ref.distances import METRICS
     from reid_ref.files import read_result
     from reid_ref.report.crosscheck import as_json, as_text
     from reid_ref.report.names import source
 
+    check_choice(args.metric, "--metric", METRICS)
     data = read_result(*args.files)
     with common.progress_bar(len(data.query)) as bar:
-        check = crosscheck(args.evaluator, _distances(args, data), data.query, data.gallery,
+        check = crosscheck(data, args.evaluator, metric=args.metric, normalize=args.normalize,
                            timeout=args.timeout, progress=None if bar is None else bar.update)
     if args.json:
         common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:
         show(as_text(check, source(args.files, data.layout)))
     return 0 if check.verdict == "equal" else 1
-
-
-def _distances(args: argparse.Namespace, data: Any) -> Any:
-    from reid_ref.arrays import check_choice
-    from reid_ref.distances import METRICS
-
-    check_choice(args.metric, "--metric", METRICS)
-    return common.distance_matrix(args, data)

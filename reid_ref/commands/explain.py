@@ -29,7 +29,9 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.analysis.explain import explain, list_of_query
+    from reid_ref.analysis.blocks import distances_of_query
+    from reid_ref.analysis.calls import explain
+    from reid_ref.analysis.explain import list_of_query
     from reid_ref.arrays import InputError, check_choice
     from reid_ref.conventions import CONVENTIONS, known_as
     from reid_ref.report import explain as report
@@ -43,11 +45,11 @@ def run(args: argparse.Namespace) -> int:
                          f"got {args.query}")
     lists = common.read_lists(
         args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
-    distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists,
-                  made_of=common.made_of(args, data))
-    listed = ([] if args.query is None else
-              list_of_query(args.query, distances, data.query, data.gallery, way, lists))
+    measure = {"metric": args.metric, "normalize": args.normalize}
+    way = explain(data, args.origin, args.target, **measure, lists=lists)
+    listed = ([] if args.query is None else list_of_query(
+        args.query, distances_of_query(data, args.query, **measure), data.query, data.gallery,
+        way, lists))
     if args.json:
         common.print_json({
             "files": args.files, "layout": data.layout, **report.as_json(way, data.query),

@@ -75,17 +75,21 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     return steps.walk(evaluate, origin, target)
 
 
-def validate(data: ResultFile, published: str, *,
+def validate(data: ResultFile | None = None, published: str = "", *,
+             dataset: str | None = None,
              convention: str | Convention | Iterable[str | Convention] | None = None,
              progress: Progress | None = None) -> reproduce.Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
     Parameters
     ----------
-    data : ResultFile
+    data : ResultFile, optional
         As for `reid_ref.explain`.
     published : str
         Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
+    dataset : str, optional
+        In the place of `data`, a key of `reid_ref.datasets.FINGERPRINTS`: the counts of that
+        benchmark say what is possible, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.
     progress : callable, optional
@@ -94,7 +98,8 @@ def validate(data: ResultFile, published: str, *,
     Returns
     -------
     Validation
-        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all.
+        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all:
+        `possible`, `hit_counts`, `bounds`.
 
     Raises
     ------
@@ -110,7 +115,21 @@ def validate(data: ResultFile, published: str, *,
     >>> found = reid_ref.validate(data, "100/83.3", convention=["matlab", "torchreid"])
     >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
     (True, ['torchreid'])
+
+    Of 3,368 queries, none of the numbers of hits prints as 89.91:
+
+    >>> reid_ref.validate(dataset="market1501", published="89.91/").possible
+    False
     """
+    if (data is None) == (dataset is None):
+        raise InputError("data, dataset: expected one of them, got "
+                         + ("none" if data is None else "both")
+                         + '; pass what reid_ref.read returns, or dataset="market1501"')
+    if data is None:
+        if convention is not None:
+            raise InputError("convention: expected data to evaluate, got dataset alone; leave it "
+                             "out, or pass data")
+        return reproduce.validate_dataset(str(dataset), parse_figure(published))
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
     return reproduce.validate(data, parse_figure(published), chosen, progress=progress)
 

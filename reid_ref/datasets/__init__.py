@@ -9,9 +9,11 @@ A name or file that does not fit is one `InputError`.
 
 Contents: `parse_names` and `labels_of_names` (names.py); the readers of label files
 (labels.py); `pool_tracklets`, MARS's pooling (tracklets.py); `FINGERPRINTS`, the known counts of
-each set with their sources, and `recognise` (fingerprints.py).
+each set with their sources, and `recognise` (fingerprints.py); `good_and_wrong`, the counts of
+each query (good_images.py).
 """
 from reid_ref.datasets.fingerprints import FINGERPRINTS, Fingerprint, Recognised, recognise
+from reid_ref.datasets.good_images import good_and_wrong
 from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_tracks, take)
 from reid_ref.datasets.names import FORMS, NameForm, labels_of_names, parse_names
@@ -19,6 +21,6 @@ from reid_ref.datasets.tracklets import pool_tracklets
 
 __all__ = [
     "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition", "Recognised", "Tracks",
-    "labels_of_names", "parse_names", "pool_tracklets", "read_cuhk03", "read_indices",
-    "read_labels", "read_list", "read_tracks", "recognise", "take",
+    "good_and_wrong", "labels_of_names", "parse_names", "pool_tracklets", "read_cuhk03",
+    "read_indices", "read_labels", "read_list", "read_tracks", "recognise", "take",
 ]

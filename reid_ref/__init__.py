@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from reid_ref.datasets.multi_query import pool_queries
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
-    from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
+    from reid_ref.evaluation.camera_pairs import (
+        CameraPairs, camera_pairs, camera_pairs_features)
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_distances, evaluate_ranked_list)
     from reid_ref.files import trec
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_reranked", "explain",
-    "export", "pool_queries", "read", "rerank", "rerank_blocks", "validate",
+    "camera_pairs_features", "evaluate", "evaluate_distances", "evaluate_ranked_list",
+    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank",
+    "rerank_blocks", "validate",
 ]
 
 #: The module of each public name.
@@ -40,6 +42,7 @@ _MODULES = {
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "files.read", "__version__": "_version",
     "camera_pairs": "evaluation.camera_pairs",
+    "camera_pairs_features": "evaluation.camera_pairs",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",

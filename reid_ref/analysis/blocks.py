@@ -85,7 +85,7 @@ def _make_distances(block: Doubles, features: npt.NDArray[Any], metric: str,
 
 
 def _rising(values: Doubles) -> Doubles:
-    """Return doubles that never fall, with every repeated one replaced by the next that is free."""
+    """Return ascending doubles with each repeated value replaced by the next free double."""
     known = ~np.isnan(values)
     bits = (values[known] + 0.0).view(np.int64)  # + 0.0: no negative zero
     # Whole numbers in the order of the doubles.

@@ -186,12 +186,12 @@ def validate(data: ResultFile, figure: Figure,
     with each_warning_once():
         for ranking, results in _results(data, find_conventions(conventions), progress):
             for name, result in results.items():
-                same = repr(float(result.cmc[0])), repr(float(result.mean_ap))
+                same = repr(float(result.cmc[0])), repr(float(result.mAP))
                 numbers.setdefault(same, []).append((ranking, name, result.signature))
     candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
                   for (rank1, mean_ap), ways in numbers.items()]
     order = ("rounded", "truncated", "no")
-    candidates.sort(key=lambda one: (order.index(one.match), one.difference))
+    candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
     return Validation(figure, tuple(candidates), left_out,
                       *possible(figure, query, gallery))
 
@@ -210,8 +210,8 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
     if label_minus_1 == "not loaded":
         left_out.update({
             name: "ranks images labelled -1, which the code behind this figure does not load"
-            for name, one in CONVENTIONS.items()
-            if name not in left_out and "label -1" not in one.not_ranked})
+            for name, convention in CONVENTIONS.items()
+            if name not in left_out and "label -1" not in convention.not_ranked})
     return left_out
 
 

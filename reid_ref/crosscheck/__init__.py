@@ -61,7 +61,7 @@ class CrossCheck:
     Parameters
     ----------
     evaluator, version : str
-        The name asked for; the package's version, if it is one.
+        The name that was given; the version, where it is a package.
     computes, fed : str
         What was called, and with what.
     verdict : {"equal", "different", "failed"}
@@ -355,7 +355,7 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match], reason: Rea
 def _mean_remark(answer: Answer, best: Match) -> str:
     """Say what the mean does with queries without a good image."""
     text = (f"AP agrees query by query, mAP does not: {answer.mean_ap!r} for "
-            f"{best.result.mean_ap!r}")
+            f"{best.result.mAP!r}")
     if answer.ap is None or answer.mean_ap is None:
         return text
     fine, n = answer.ap[best.compared], len(answer.ap)

@@ -178,10 +178,10 @@ def _load_torchmetrics() -> Callable[[Arrays], Answer]:
             batch = (torch.from_numpy(_scores(row)).float(),
                      torch.from_numpy(np.where(ignored, -1, same).astype(np.int64)),
                      torch.full((len(row),), k, dtype=torch.long))
-            one = retrieval.RetrievalMAP(**options)
-            for metric in (one, *whole):
+            alone = retrieval.RetrievalMAP(**options)
+            for metric in (alone, *whole):
                 metric.update(*batch)
-            ap.append(one.compute().item())
+            ap.append(alone.compute().item())
         mean_ap, *cmc = (metric.compute().item() for metric in whole)
         return Answer(mean_ap, np.array(cmc), ranks=ranks, ap=np.array(ap))
     return call

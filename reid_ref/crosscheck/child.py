@@ -307,7 +307,7 @@ def _last_words(pid: int) -> str:
         return "its process ended before it answered"
     if end.si_code == os.CLD_EXITED:
         return f"its process ended with exit code {end.si_status} before it answered"
-    name = {int(one): one.name for one in signal.Signals}.get(
+    name = {int(number): number.name for number in signal.Signals}.get(
         end.si_status, f"signal {end.si_status}")
     why = ", a crash in compiled code" if name in _CRASHES else ""
     if name == "SIGKILL":

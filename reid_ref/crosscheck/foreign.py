@@ -58,7 +58,7 @@ class Arrays:
         return Arrays(*(array.copy() for array in self.five()))
 
     def rows(self, which: Any) -> Arrays:
-        """Return some of the queries: a slice, or their numbers."""
+        """Return a part of the queries: a slice, or their numbers."""
         return Arrays(self.distances[which], self.q_pids[which], self.g_pids,
                       self.q_camids[which], self.g_camids)
 

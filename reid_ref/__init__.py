@@ -6,12 +6,13 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import crosscheck, datasets, files, matlab, metric_learning
+    from reid_ref import datasets, files, matlab, metric_learning
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
+    from reid_ref.crosschecking import crosscheck
     from reid_ref.datasets.multi_query import pool_queries
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "camera_pairs_features", "evaluate", "evaluate_distances", "evaluate_ranked_list",
-    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank",
-    "rerank_blocks", "validate",
+    "camera_pairs_features", "crosscheck", "evaluate", "evaluate_distances",
+    "evaluate_ranked_list", "evaluate_reranked", "explain", "export", "pool_queries", "read",
+    "rerank", "rerank_blocks", "validate",
 ]
 
 #: The module of each public name.
@@ -42,7 +43,7 @@ _MODULES = {
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "files.read", "__version__": "_version",
     "camera_pairs": "evaluation.camera_pairs",
-    "camera_pairs_features": "evaluation.camera_pairs",
+    "camera_pairs_features": "evaluation.camera_pairs", "crosscheck": "crosschecking",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
@@ -52,7 +53,7 @@ _MODULES = {
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "crosscheck": "crosscheck", "datasets": "datasets",
+    "crosschecking": "crosschecking", "datasets": "datasets",
     "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
     "oxford": "protocols.oxford", "published": "analysis.published", "trec": "files.trec",

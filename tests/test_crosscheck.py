@@ -20,11 +20,11 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.commands import crosscheck as command
-from reid_ref.crosscheck import ADAPTERS, crosscheck as crosscheck_data
-from reid_ref.crosscheck.adapters import load_adapter
-from reid_ref.crosscheck.defects import DEFECTS
-from reid_ref.crosscheck.foreign import MAX_RANK
-from reid_ref.crosscheck.reasons import WORDS
+from reid_ref.crosschecking import ADAPTERS, crosscheck as crosscheck_data
+from reid_ref.crosschecking.adapters import load_adapter
+from reid_ref.crosschecking.defects import DEFECTS
+from reid_ref.crosschecking.foreign import MAX_RANK
+from reid_ref.crosschecking.reasons import WORDS
 from reid_ref.distances import distance_matrix
 from reid_ref.report.crosscheck import as_json, as_text
 from tests.cases import market_like

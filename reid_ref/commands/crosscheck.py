@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.arrays import check_choice
-    from reid_ref.crosscheck import crosscheck
+    from reid_ref.crosschecking import crosscheck
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
     from reid_ref.report.crosscheck import as_json, as_text

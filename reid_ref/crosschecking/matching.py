@@ -11,7 +11,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import (
     CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention)
-from reid_ref.crosscheck.foreign import Answer, Arrays
+from reid_ref.crosschecking.foreign import Answer, Arrays
 from reid_ref.evaluation.engine import results_of_distances
 from reid_ref.labels import JUNK
 from reid_ref.result import Result

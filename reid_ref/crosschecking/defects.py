@@ -14,10 +14,10 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import TIES
-from reid_ref.crosscheck.child import Outcome
-from reid_ref.crosscheck.foreign import MAX_RANK, Arrays
-from reid_ref.crosscheck.matching import Match
-from reid_ref.crosscheck.reasons import Reason
+from reid_ref.crosschecking.child import Outcome
+from reid_ref.crosschecking.foreign import MAX_RANK, Arrays
+from reid_ref.crosschecking.matching import Match
+from reid_ref.crosschecking.reasons import Reason
 
 
 #: The orders of ties that are tried; None is numpy's default.

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError
-from reid_ref.crosscheck.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
+from reid_ref.crosschecking.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ import numpy as np
 
 from reid_ref.analysis.blocks import whole_matrix
 from reid_ref.arrays import Doubles, InputError, check_choice, check_real_distances
-from reid_ref.crosscheck.adapters import ADAPTERS
-from reid_ref.crosscheck.child import Child, Outcome
-from reid_ref.crosscheck.defects import Evidence, recognise
-from reid_ref.crosscheck.foreign import Answer, Arrays, check_spec, problems
-from reid_ref.crosscheck.matching import Match, best_matches, same_ranks
-from reid_ref.crosscheck.reasons import Reason, explain
+from reid_ref.crosschecking.adapters import ADAPTERS
+from reid_ref.crosschecking.child import Child, Outcome
+from reid_ref.crosschecking.defects import Evidence, recognise
+from reid_ref.crosschecking.foreign import Answer, Arrays, check_spec, problems
+from reid_ref.crosschecking.matching import Match, best_matches, same_ranks
+from reid_ref.crosschecking.reasons import Reason, explain
 from reid_ref.files import ResultFile
 from reid_ref.result import Result
 
@@ -167,7 +167,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     >>> data = reid_ref.ResultFile(
     ...     "arrays", reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]),
     ...     distances=np.array([[.1, .2, .3], [.1, .2, .3]]))
-    >>> found = crosscheck(data, theirs)
+    >>> found = reid_ref.crosscheck(data, theirs)
     >>> found.verdict, found.follows, found.match.agreement["ap"].level
     ('equal', 'torchreid-function', 'bit')
     """

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
-from reid_ref.crosscheck.foreign import Arrays
+from reid_ref.crosschecking.foreign import Arrays
 
 #: Queries looked at on either side (differing, equal) for one explanation.
 SAMPLE = 12

@@ -6,7 +6,7 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import crosscheck, datasets, files, matlab, metric_learning, statistics
+    from reid_ref import crosschecking, datasets, files, matlab, metric_learning, statistics
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from reid_ref.analysis.splits import splits
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
+    from reid_ref.crosschecking import crosscheck
     from reid_ref.datasets.multi_query import pool_queries
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
-    from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
+    from reid_ref.evaluation.camera_pairs import (
+        CameraPairs, camera_pairs, camera_pairs_features)
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_distances, evaluate_ranked_list)
     from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
@@ -37,10 +39,10 @@ if TYPE_CHECKING:
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
     "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
-    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "compare", "doctor",
-    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_ranked_lists",
-    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank", "rerank_blocks",
-    "runs", "splits", "validate",
+    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
+    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
+    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "pool_queries", "read",
+    "rerank", "rerank_blocks", "runs", "splits", "validate",
 ]
 
 #: The module of each public name.
@@ -52,6 +54,7 @@ _MODULES = {
     "Finding": "analysis.findings", "doctor": "analysis.doctor",
     "Groups": "analysis.groups", "by_group": "analysis.groups",
     "camera_pairs": "evaluation.camera_pairs",
+    "camera_pairs_features": "evaluation.camera_pairs", "crosscheck": "crosschecking",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_ranked_lists": "evaluation.ranked_lists",
@@ -65,7 +68,7 @@ _MODULES = {
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "crosscheck": "crosscheck", "datasets": "datasets",
+    "crosschecking": "crosschecking", "datasets": "datasets",
     "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
     "oxford": "protocols.oxford", "published": "analysis.published",

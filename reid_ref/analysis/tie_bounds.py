@@ -39,7 +39,7 @@ class TieBounds:
     best, worst, expected : tuple of float and float64 array, shape (length,)
         mAP and the CMC curve with the good images first in their groups, last, and on average.
     tied : int
-        Queries with a good image at the very distance of a wrong one.
+        Queries with a good and a wrong image at equal distance.
     signature : str
         Everything that could change the numbers, the version last; empty for bare ranks.
     """
@@ -91,8 +91,8 @@ def _check(convention: Convention, lists: IndexLists | None, query: Labels,
 
 
 def _with_signature(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-                    made_of: dict[str, str]) -> TieBounds:
-    result = summarize(ranks, query, gallery, convention, made_of,
+                    provenance: dict[str, str]) -> TieBounds:
+    result = summarize(ranks, query, gallery, convention, provenance,
                        Curves([convention], query, gallery))
     warn_unmatched(result, query, gallery)
     bounds = tie_bounds(of_queries(ranks, convention.loaded(query.identity)), convention,
@@ -136,18 +136,18 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
     worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - np.repeat(hits, hits) + place),
                      convention, length)
-    # As a group is met, what is good before it is known: only places within groups are random.
+    # How many good images come before a group is known: only places within groups are random.
     nearer, tied = groups.nearer, groups.tied
     total = np.bincount(groups.query, weights=[
-        _expected_sum(*one, rule=convention.ap) for one in zip(nearer, tied, before, hits)],
+        _expected_sum(*group, rule=convention.ap) for group in zip(nearer, tied, before, hits)],
         minlength=len(ranks.found)).astype(np.float64)
     ap = np.full(len(ranks.found), np.nan)
     np.divide(total, ranks.n_good, out=ap, where=ranks.n_good > 0)
     ap[(ranks.n_good == 0) & (ranks.n_kept == 0)] = 0.0
     first = before == 0
     curve = np.zeros(length)
-    for one in zip(nearer[first], tied[first], hits[first]):
-        curve += _expected_match(*one, length=length)
+    for group in zip(nearer[first], tied[first], hits[first]):
+        curve += _expected_match(*group, length=length)
     junk_matches = ranks.first_match[ranks.found == 0]
     curve += metrics.cumulative_matching(junk_matches, length, 1)
     expected = (_mean(ap, ranks, convention),

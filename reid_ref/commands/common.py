@@ -106,15 +106,9 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
     """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
-    from reid_ref.arrays.memory import bytes_of
-    from reid_ref.evaluation.engine import row_blocks
-    from reid_ref.ranking.exact_rows import feature_rows
+    from reid_ref.analysis.blocks import distance_blocks
 
-    memory = bytes_of(args.max_memory)
-    if data.distances is not None:
-        return row_blocks(data.distances, memory)
-    return feature_rows(data.query_features, data.gallery_features, args.metric, args.normalize,
-                        memory)
+    return distance_blocks(data, args.metric, args.normalize, args.max_memory)
 
 
 def recognised(data: ResultFile) -> Recognised | None:
@@ -127,16 +121,6 @@ def recognised(data: ResultFile) -> Recognised | None:
     if known and any("your loader drops them" not in one for one in known.off):
         warn(known.sentence)
     return known
-
-
-def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
-    """Return what the signature says of the distances."""
-    from reid_ref.evaluation.engine import features_made_of
-
-    if data.distances is not None:
-        return {"distances": str(data.distances.dtype)}
-    return features_made_of(data.query_features, data.gallery_features, args.metric,
-                            args.normalize)
 
 
 def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:

@@ -32,15 +32,14 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.crosscheck import crosscheck
+    from reid_ref.crosschecking import crosscheck
     from reid_ref.report.crosscheck import as_json, as_text
     from reid_ref.report.names import source
 
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar:
-        check = crosscheck(args.evaluator, common.distance_matrix(args, data), data.query,
-                           data.gallery, timeout=args.timeout,
-                           progress=None if bar is None else bar.update)
+        check = crosscheck(data, args.evaluator, metric=args.metric, normalize=args.normalize,
+                           timeout=args.timeout, progress=None if bar is None else bar.update)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:

@@ -28,7 +28,9 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.analysis.explain import explain, list_of_query
+    from reid_ref.analysis.blocks import distances_of_query
+    from reid_ref.analysis.calls import explain
+    from reid_ref.analysis.explain import list_of_query
     from reid_ref.arrays import InputError
     from reid_ref.conventions import find_convention
     from reid_ref.report import explain as report
@@ -40,11 +42,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
     lists = common.read_lists(args, [origin, target])
-    distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, origin, target, lists=lists,
-                  made_of=common.made_of(args, data))
-    listed = ([] if args.query is None else
-              list_of_query(args.query, distances, data.query, data.gallery, way, lists))
+    measure = {"metric": args.metric, "normalize": args.normalize}
+    way = explain(data, origin, target, **measure, lists=lists)
+    listed = ([] if args.query is None else list_of_query(
+        args.query, distances_of_query(data, args.query, **measure), data.query, data.gallery,
+        way, lists))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, **report.as_json(way, data.query),

@@ -58,6 +58,19 @@ def results_of_features(query_features: Any, gallery_features: Any, query: Label
                         lists: IndexLists | None = None, max_memory: int | str | None = None,
                         progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate features under several conventions, by their names; ranks are shared."""
+    results = evaluate_each_of_features(
+        query_features, gallery_features, query, gallery, conventions, metric, normalize,
+        lists=lists, max_memory=max_memory, progress=progress)
+    return dict(zip((one.name for one in conventions), results))
+
+
+def evaluate_each_of_features(query_features: Any, gallery_features: Any, query: Labels,
+                              gallery: Labels, conventions: list[Convention],
+                              metric: str = "euclidean", normalize: bool = True, *,
+                              lists: IndexLists | None = None,
+                              max_memory: int | str | None = None,
+                              progress: Progress | None = None) -> list[Result]:
+    """As `results_of_features`, one result a convention, whatever their names."""
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     memory = bytes_of(max_memory)
@@ -77,9 +90,8 @@ def results_of_features(query_features: Any, gallery_features: Any, query: Label
                   for convention in conventions}
         curves = Curves([], query, gallery)
     made_of = features_made_of(query_features, gallery_features, metric, normalize)
-    results = summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
-                        gallery, made_of, curves, lists)
-    return dict(zip((one.name for one in conventions), results))
+    return summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
+                     gallery, made_of, curves, lists)
 
 
 def results_of_distances(distances: Any, query: Labels, gallery: Labels,

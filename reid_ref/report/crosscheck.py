@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.crosscheck import CrossCheck
-from reid_ref.crosscheck.foreign import Answer, ranks_and_cmc, shorten
-from reid_ref.crosscheck.matching import LEVELS, Match
+from reid_ref.crosschecking import CrossCheck
+from reid_ref.crosschecking.foreign import Answer, ranks_and_cmc, shorten
+from reid_ref.crosschecking.matching import LEVELS, Match
 from reid_ref.report.tables import RANKS
 from reid_ref.report.words import number, numbers, row
 

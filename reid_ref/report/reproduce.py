@@ -9,6 +9,7 @@ from reid_ref.analysis.figure import Figure
 from reid_ref.analysis.possible import HitCounts, MapBounds
 from reid_ref.analysis.published import Published
 from reid_ref.analysis.reproduce import Candidate, Validation
+from reid_ref.datasets import Fingerprint
 from reid_ref.report.words import WIDTH, by_reason, number, row, wrap
 
 #: How many of those that do not reproduce the figure the table shows.
@@ -62,6 +63,12 @@ def as_table(found: Validation, source: str, paper: Published | None) -> str:
     return "\n".join(lines)
 
 
+def known_counts(known: Fingerprint) -> str:
+    """Return what is known of a benchmark, in the place of a file."""
+    return (f"no file; {known.counts.query:,} queries and {known.counts.gallery:,} gallery images "
+            f"of {known.name}, by their known counts")
+
+
 def _row(name: str, text: str) -> list[str]:
     return row(name, text, 11)
 
@@ -78,6 +85,8 @@ def _possible(found: Validation) -> list[str]:
 
 
 def _tables(found: Validation) -> list[str]:
+    if not found.candidates:  # there is no file
+        return []
     lines = [] if found.reproduced else ["", "No convention reproduces the figure."]
     for match, title, most in (
             ("rounded", "Reproduced by", None),
@@ -92,14 +101,19 @@ def _tables(found: Validation) -> list[str]:
 def _hits(counts: HitCounts) -> str:
     over = f"{counts.n_query:,} queries"
     if counts.rounding == "no":
-        near = " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
         return (f"impossible as a count: no k/{counts.n_query} gives these digits, the nearest k "
-                f"are {near}. Means over draws, or over all shots, are not bound to k/N")
+                f"are {nearest(counts)}. Means over draws, or over all shots, are not bound to "
+                "k/N")
     hits = (f"{counts.fewest:,}" if counts.fewest == counts.most
             else f"{counts.fewest:,} to {counts.most:,}")
     return (f"possible: {hits} of {over}"
             + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
                else ""))
+
+
+def nearest(counts: HitCounts) -> str:
+    """Return the hits just below and above a printed Rank-k, each with its percentage."""
+    return " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
 
 
 def _bounds(bounds: MapBounds) -> str:

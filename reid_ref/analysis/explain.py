@@ -38,7 +38,7 @@ class Step:
         In words.
     result : Result
         The numbers after this step.
-    touched : int
+    affected : int
         Queries whose AP or first match this step changed, or that it dropped or took in.
     """
 
@@ -46,7 +46,7 @@ class Step:
     value: str
     meaning: str
     result: Result
-    touched: int
+    affected: int
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     steps: list[Step] = []
     before = start = results[0]
     for (choice, value, meaning, _), after in zip(chain, results[1:]):
-        steps.append(Step(choice, value, meaning, after, _touched(before, after)))
+        steps.append(Step(choice, value, meaning, after, _affected(before, after)))
         before = after
     return Explanation(origin, target, start, tuple(steps))
 
@@ -192,7 +192,7 @@ def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) ->
     raise InputError(f"{now.name} to {target.name}: no order of single changes leads there")
 
 
-def _touched(before: Result, after: Result) -> int:
+def _affected(before: Result, after: Result) -> int:
     one, other = before.per_query, after.per_query
     same_ap = (one.ap == other.ap) | (np.isnan(one.ap) & np.isnan(other.ap))
     changed = ~same_ap | (one.first_match != other.first_match)

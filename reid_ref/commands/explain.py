@@ -12,8 +12,8 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "explain", help="why two conventions give two numbers",
         description="Walk from one convention to another, one choice at a time: the effect of "
-                    "each on mAP and Rank-1, the queries that it touched, and those that moved "
-                    "most. The effects add up exactly.")
+                    "each on mAP and Rank-1, the queries affected, and those that moved most. "
+                    "The effects add up exactly.")
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_lists(command)
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
                          help="show query N (from 0): the ranked list around its good images, "
                               "with every image's role")
     command.add_argument("--json", action="store_true",
-                         help="print JSON with full-precision doubles")
+                         help="print JSON, in full precision")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -22,8 +22,7 @@ def add(commands: Any) -> None:
                          help="only datasets with this in their name")
     command.add_argument("--method", default="", metavar="TEXT",
                          help="only those with this in their method, backbone or key")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON: the one result, or `published`, a list of them")
+    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -26,7 +26,7 @@ def add(commands: Any) -> None:
                          help="only these conventions (default: all that need no more than the "
                               "file has and are quick)")
     command.add_argument("--json", action="store_true",
-                         help="print JSON with full-precision doubles instead of the tables")
+                         help="print JSON, in full precision, instead of the tables")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -56,8 +56,8 @@ from reid_ref.result import signature
 
 #: Rule to what it is.
 RULES = {
-    "plain": "label -1 ignored, any cameras, every score counted",
-    "script": "the doubles of the multi-camera scripts, cameras 1 to 6",
+    "plain": "label -1 ignored, any number of cameras, every score counted",
+    "script": "bit-identical to the MATLAB multi-camera scripts, cameras 1 to 6",
 }
 #: Rule to what its ranks ignore, for every camera alike.
 IGNORED: dict[str, tuple[str, ...]] = {"plain": ("label -1",), "script": ()}

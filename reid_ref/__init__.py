@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
+    from reid_ref.analysis.doctor import doctor
+    from reid_ref.analysis.findings import Finding
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets.multi_query import pool_queries
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_distances, evaluate_ranked_list)
+    from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
     from reid_ref.files import trec
     from reid_ref.files.read import ResultFile, read
     from reid_ref.labels import IndexLists, Labels
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
     from reid_ref.result import Counts, PerQuery, Result
 
 __all__ = [
-    "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
+    "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "Finding", "IndexLists",
     "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_reranked", "explain",
-    "export", "pool_queries", "read", "rerank", "rerank_blocks", "validate",
+    "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_ranked_lists",
+    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank", "rerank_blocks",
+    "validate",
 ]
 
 #: The module of each public name.
@@ -39,9 +43,11 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "files.read", "__version__": "_version",
-    "camera_pairs": "evaluation.camera_pairs",
+    "Finding": "analysis.findings", "camera_pairs": "evaluation.camera_pairs",
+    "doctor": "analysis.doctor",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
+    "evaluate_ranked_lists": "evaluation.ranked_lists",
     "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
     "export": "analysis.calls", "read": "files.read", "validate": "analysis.calls",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",

@@ -22,7 +22,7 @@ NAMES = [
     "open-reid-allshots", "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03",
     "open-reid-cuhk03-sklearn-0.18", "triplet-reid", "triplet-reid-sklearn-0.18",
     "triplet-reid-market-ap", "light-reid", "cuhk03-single-shot", "cuhk03-single-shot-draws",
-    "sysu-mm01", "oxford", "trec-eval", "simpleir"]
+    "sysu-mm01", "oxford", "trec-eval", "simpleir", "cityflow"]
 #: Toolboxes whose loader leaves out label -1, each with its bare function.
 LOADERS = [
     "torchreid", "torchreid-cython", "fast-reid", "reid-strong-baseline", "reid-survey",
@@ -39,7 +39,8 @@ COPY = re.compile(r"^[\w.-]+/[\w.-]+ [0-9a-f]{7}, .*\.py.*loader .*\.py:\d")
 TOLD = {
     "loads": "labelled -1 are not loaded", "ignored": "[Ll]abel(?:led)? -1|from lists",
     "ap": r"^\d\. AP by|recall step", "recall": "Recall is over the good images {0}",
-    "unmatched": "query without a good image", "junk_match": "labelled -1 {0} matches",
+    "top_k": "first {0} kept images", "unmatched": "query without a good image",
+    "junk_match": "labelled -1 {0} matches",
     "cmc": r"CMC (?:counts|of one)", "cmc_length": "first {0} ranks|cut to the fewest|counts {0}",
     "arithmetic": "{0}|Single precision"}
 
@@ -262,6 +263,18 @@ def test_recall_of_a_list_that_is_cut(name, expected):
     result = evaluate_distances(
         np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, convention=[record])["cut"]
     assert result.mean_ap == expected
+
+
+@pytest.mark.parametrize("top_k, expected", [
+    (2, 1 / 2), (4, (1 + 2 / 4) / 3), (9, (1 + 2 / 4 + 3 / 9) / 3),
+    (None, (1 + 2 / 4 + 3 / 9) / 3)])
+def test_recall_over_no_more_than_the_list_can_hold(top_k, expected):
+    """Good images at 1, 4 and 9: of the first 2, recall is over 2 of the 3."""
+    gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
+    record = CONVENTIONS["trec-eval"].replace(recall="min(top_k, existing)", top_k=top_k)
+    result = evaluate_distances(
+        np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, convention=record)
+    assert result.mean_ap == expected and result.per_query.n_good.tolist() == [3]
 
 
 def test_cuhk03_np():

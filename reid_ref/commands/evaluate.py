@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common
+from reid_ref.commands import beside, common, ranked_lists
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def add(commands: Any) -> None:
                          help="ranks of the CMC curve in JSON: a number, or all; default 50")
     command.add_argument("--per-query", metavar="FILE",
                          help="write one line a query to FILE, named .csv or .json")
+    ranked_lists.add(command)
     beside.add(command)
     command.add_argument("--max-memory", metavar="SIZE",
                          help="memory to work in besides the file's arrays, e.g. 512M; the "
@@ -62,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     stands_beside = beside.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
-    data = common.read_files(args)
+    is_ranked = ranked_lists.check(args)
+    data = ranked_lists.read(args) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
     lists = common.read_lists(args, asked)
@@ -112,10 +114,13 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
 def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
           lists: IndexLists | None) -> dict[str, Result]:
     from reid_ref.evaluation.engine import results_of_distances, results_of_features
+    from reid_ref.evaluation.ranked_lists import results_of_lists
 
     with common.progress_bar(len(data.query)) as bar:
         options = {"lists": lists, "max_memory": args.max_memory,
                    "progress": None if bar is None else bar.update}
+        if data.ranked is not None:
+            return results_of_lists(data.ranked, data.query, data.gallery, asked, **options)
         if data.distances is not None:
             return results_of_distances(
                 data.distances, data.query, data.gallery, asked, **options)
@@ -158,7 +163,7 @@ def _check_per_query(args: argparse.Namespace) -> None:
     if name == "-":
         raise InputError("--per-query: expected a file, got '-', and standard output has the "
                          "report; name a file")
-    check_target(name, [*args.files, *(args.index_lists or ())])
+    check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ())])
     suffix = Path(name).suffix
     if suffix.lower() not in (".csv", ".json") and not (suffix == "" and is_direct(name)):
         raise InputError(f"--per-query: expected a name that ends in .csv or .json, got {name}")

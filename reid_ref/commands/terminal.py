@@ -14,7 +14,7 @@ WARNINGS: list[str] = []
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
-    "evaluator": "--evaluator", "timeout": "--timeout"}
+    "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed"}
 
 #: What a message tells a caller of the library to do, and what a user of the command does.
 WAYS_OUT = {

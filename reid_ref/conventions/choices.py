@@ -48,10 +48,10 @@ class Rule(NamedTuple):
 
 
 class Recall(NamedTuple):
-    """`n_good`: good images found and existing, to those that recall divides by."""
+    """`n_good`: good images found and existing, and `top_k`, to those that recall divides by."""
 
     words: str
-    n_good: Callable[[Integers, Integers], Integers]
+    n_good: Callable[[Integers, Integers, int | None], Integers]
     differs: str = ""
 
 
@@ -146,9 +146,17 @@ def _matched(values: Doubles, n_good: Integers) -> Doubles:
     return matched
 
 
-def _found(found: Integers, n_good: Integers) -> Integers:
+def _existing(found: Integers, n_good: Integers, top_k: int | None) -> Integers:
+    return n_good
+
+
+def _found(found: Integers, n_good: Integers, top_k: int | None) -> Integers:
     # A query whose good images are all behind the cut has AP 0, not none.
     return np.where(found > 0, found, n_good)
+
+
+def _at_most_top_k(found: Integers, n_good: Integers, top_k: int | None) -> Integers:
+    return n_good if top_k is None else np.minimum(n_good, top_k)
 
 
 def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
@@ -257,10 +265,15 @@ AP = {
 
 #: What recall, and so AP, divides by.
 RECALL = {
-    "existing": Recall("the good images that exist", lambda found, n_good: n_good),
+    "existing": Recall("the good images that exist", _existing),
     "found": Recall(
         "the good images found in the list, or in its first K", _found,
         "Recall is over the good images found in the list: higher where the list is cut"),
+    "min(top_k, existing)": Recall(
+        "the good images that exist, or K where more exist than the first K can hold",
+        _at_most_top_k,
+        "Recall is over at most as many good images as the first K can hold: higher where more "
+        "exist, the same where the list is not cut"),
 }
 
 #: What a query without a good image counts as in the means.

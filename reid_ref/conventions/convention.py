@@ -149,7 +149,8 @@ class Convention:
         n_good = ranks.n_good
         if self.top_k is not None:
             ranks = truncate(ranks, self.top_k)
-        return replace(ranks, n_good=RECALL[self.recall].n_good(ranks.found, n_good))
+        return replace(ranks, n_good=RECALL[self.recall].n_good(
+            ranks.found, n_good, self.top_k))
 
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
         """Return what the mean of AP or INP takes, given each query's number of good images."""

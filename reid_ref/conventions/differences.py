@@ -39,9 +39,9 @@ def numbered(fields: Mapping[str, Any], oddities: Iterable[str] = ()) -> tuple[s
 def _of_ap(fields: Mapping[str, Any]) -> Iterator[str]:
     yield from _told(fields, "ap", "recall")
     if fields["top_k"] is not None:
-        found = fields["recall"] == "found"
+        fewer = fields["recall"] != "existing"
         yield (f"Only the first {fields['top_k']} kept images are looked at: "
-               + ("either way" if found else "lower"))
+               + ("either way" if fewer else "lower"))
 
 
 def _of_roles(fields: Mapping[str, Any]) -> Iterator[str]:

@@ -236,6 +236,13 @@ TOOLBOX_RECORDS = (
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Evaluator("simpleir", "simpleir/metric/impl; the rule it documents",
                   {"ignored": (), "ap": "step", "recall": "found"}),)),
+    Toolbox("Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b", (
+        Evaluator(
+            "cityflow", "Evaluation_CityFlow.py:32-69, for the lists of 100 images that the AI "
+            "City Challenge takes",
+            {"ignored": (), "ap": "step", "top_k": 100, "cmc_length": 100},
+            ("It adds precision times 1/n image by image, where here the sum of precisions is "
+             "divided by n: last bits",)),)),
 )
 
 _SLOW = "takes long on a large gallery; ask for it by name"
@@ -244,6 +251,7 @@ _LISTS = "needs index lists"
 LEFT_OUT = {
     "sysu-mm01": "its cameras are those of SYSU-MM01; ask for it by name",
     "veri": _LISTS, "oxford": _LISTS,
+    "cityflow": "looks at the first 100 images alone; ask for it by name",
     "cuhk03-single-shot": _SLOW,
     "cuhk03-single-shot-draws": "random draws; ask for it by name",
     "open-reid-cuhk03": _SLOW, "open-reid-cuhk03-sklearn-0.18": _SLOW,

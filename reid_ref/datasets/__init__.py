@@ -8,17 +8,20 @@ identity 0 is a person). Indices and frames that the files count from 1 are coun
 A name or file that does not fit is one `InputError`.
 
 Contents: `parse_names` and `labels_of_names` (names.py); the readers of label files
-(labels.py); `pool_tracklets`, MARS's pooling (tracklets.py); `FINGERPRINTS`, the known counts of
-each set with their sources, and `recognise` (fingerprints.py).
+(labels.py; named_labels.py, a table for each side); `pool_tracklets`, MARS's pooling
+(tracklets.py); `FINGERPRINTS`, the known counts of each set with their sources, and `recognise`
+(fingerprints.py).
 """
 from reid_ref.datasets.fingerprints import FINGERPRINTS, Fingerprint, Recognised, recognise
 from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_tracks, take)
+from reid_ref.datasets.named_labels import NamedLabels, read_side, read_sides
 from reid_ref.datasets.names import FORMS, NameForm, labels_of_names, parse_names
 from reid_ref.datasets.tracklets import pool_tracklets
 
 __all__ = [
-    "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition", "Recognised", "Tracks",
-    "labels_of_names", "parse_names", "pool_tracklets", "read_cuhk03", "read_indices",
-    "read_labels", "read_list", "read_tracks", "recognise", "take",
+    "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "NamedLabels", "Partition",
+    "Recognised", "Tracks", "labels_of_names", "parse_names", "pool_tracklets", "read_cuhk03",
+    "read_indices", "read_labels", "read_list", "read_side", "read_sides", "read_tracks",
+    "recognise", "take",
 ]

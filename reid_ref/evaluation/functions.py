@@ -176,6 +176,9 @@ def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequen
                          ap: str = "trapezoid") -> tuple[float, npt.NDArray[np.float64]]:
     """Evaluate one ranked list of gallery indices, whole or truncated.
 
+    The good images are given, not found by labels. For the lists of all queries, with labels,
+    conventions and means, there is `evaluate_ranked_lists`.
+
     Parameters
     ----------
     index : sequence of int

@@ -11,11 +11,14 @@ unpickled.
 
 Contents: `read_result` and its answer `ResultFile` (read.py), the known layouts as a table
 (layouts.py), the file formats (formats.py), arrays that stay in the file: `is_lazy`, `read_rows`
-(lazy.py), index lists (lists.py), a check without which a damaged MAT file ends the process
-(mat5.py).
+(lazy.py), ranked lists (ranked_lists.py), index lists (lists.py), a check without which a damaged
+MAT file ends the process (mat5.py).
 """
 from reid_ref.arrays.stored import is_lazy, read_rows
 from reid_ref.files.layouts import LAYOUTS, SEPARATE, Layout
+from reid_ref.files.ranked_lists import read_ranked_lists
 from reid_ref.files.read import ResultFile, read_result
+from reid_ref.ranking.ranked_lists import RankedLists
 
-__all__ = ["LAYOUTS", "SEPARATE", "Layout", "ResultFile", "is_lazy", "read_result", "read_rows"]
+__all__ = ["LAYOUTS", "SEPARATE", "Layout", "RankedLists", "ResultFile", "is_lazy",
+           "read_ranked_lists", "read_result", "read_rows"]

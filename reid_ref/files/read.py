@@ -19,6 +19,7 @@ from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different
 from reid_ref.labels import Labels, check_distances, check_feature_shapes
+from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")
@@ -28,7 +29,7 @@ _NPY_FILES = ", ".join(SEPARATE["npy"].keys.values())
 
 @dataclass(frozen=True)
 class ResultFile:
-    """What a result file holds; either both feature arrays or the distances are there.
+    """What a result file holds: both feature arrays, or the distances, or ranked lists.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class ResultFile:
         Real numbers of the dtype stored.
     distances : array, shape (n_query, n_gallery), or None
         Smaller is nearer; may be complex, as MATLAB's can be.
+    ranked : RankedLists, or None
+        Ranked lists in the place of features or distances.
     extra : tuple of str
         The file's other keys, which are not read.
 
@@ -59,6 +62,7 @@ class ResultFile:
     gallery_features: Matrix | None = None
     distances: Matrix | None = None
     extra: tuple[str, ...] = ()
+    ranked: RankedLists | None = None
 
 
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:

@@ -54,8 +54,17 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
     return "\n".join(lines)
 
 
+def _list_sizes(longest: int, n_gallery: int) -> str:
+    if longest >= n_gallery:
+        return "ranked lists"
+    return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts as "
+            "missed, and leaves mINP unknown")
+
+
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
+    if data.ranked is not None:
+        return _list_sizes(data.ranked.longest, len(data.gallery))
     if data.distances is not None:
         return f"distances {data.distances.dtype}"
     features: Any = data.query_features

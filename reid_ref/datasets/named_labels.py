@@ -1,0 +1,142 @@
+"""Labels of one side from a file of its own, with the names of its images where it has them.
+
+What ranked lists are evaluated by: a server's own labels are often two small tables.
+"""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reid_ref.arrays import InputError, as_integers, warn
+from reid_ref.datasets.labels import read_labels, read_list
+from reid_ref.files.formats import read_contents
+from reid_ref.files.regular import check_different, read_lines
+from reid_ref.labels import Labels
+
+#: Suffixes of tables of one side.
+TABLES = (".npy", ".txt", ".csv", ".tsv")
+#: What a column may be called.
+COLUMNS = {
+    "name": "name", "image": "name", "image_name": "name", "imagename": "name", "file": "name",
+    "filename": "name", "file_name": "name", "imgid": "name",
+    "identity": "identity", "id": "identity", "pid": "identity", "vehicleid": "identity",
+    "vehicle_id": "identity", "person_id": "identity", "label": "identity",
+    "entityid": "identity",
+    "camera": "camera", "cam": "camera", "camid": "camera", "camera_id": "camera",
+    "cameraid": "camera",
+}
+
+
+@dataclass(frozen=True)
+class NamedLabels:
+    """Identity and camera of every image, and their names, if the file says them."""
+
+    labels: Labels
+    names: Sequence[str] | None = None
+
+
+def read_sides(*paths: str | os.PathLike[str]) -> tuple[NamedLabels, NamedLabels]:
+    """Read the labels of query and gallery.
+
+    Parameters
+    ----------
+    *paths : str or path
+        Two tables, that of the queries first (see `read_side`); or any files that `read_labels`
+        reads.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or holds no labels.
+    """
+    listed = [Path(path) for path in paths]
+    check_different(listed)
+    if len(listed) == 2 and all(path.suffix.lower() in TABLES for path in listed):
+        return read_side(listed[0]), read_side(listed[1])
+    query, gallery = read_labels(*listed)
+    return NamedLabels(query), NamedLabels(gallery)
+
+
+def read_side(path: str | os.PathLike[str]) -> NamedLabels:
+    """Read the labels of one side.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npy``: two columns, camera and identity, as CityFlow's annotations have them. Text: a
+        table whose first line names its columns, identity and camera, perhaps name, in any order;
+        or a list of image names that say identity and camera, as `read_list` reads it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or holds none of these; the line is named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "query.csv")
+    ...     _ = path.write_text("name,camera,identity\\n000001.jpg,6,17\\n000002.jpg,7,9\\n")
+    ...     side = read_side(path)
+    >>> side.labels.identity, side.labels.camera, side.names
+    (array([17,  9]), array([6, 7]), ['000001.jpg', '000002.jpg'])
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".npy":
+        return NamedLabels(_of_columns(path))
+    lines = read_lines(path, "labels, a line an image")
+    first = next((line for line in lines if line.strip()), "")
+    columns = [COLUMNS.get(word.lower(), "") for word in _words(first)]
+    if "identity" in columns:
+        return _of_table(path, lines, columns)
+    labels = read_list(path)
+    names = [_words(line) for line in lines if line.strip()]
+    return NamedLabels(labels, [max(words, key=len) for words in names])
+
+
+def _of_columns(path: Path) -> Labels:
+    value = next(iter(read_contents(path).values.values()))
+    if len(value.shape) != 2 or value.shape[1] != 2:
+        raise InputError(f"{path}: expected two columns, camera and identity, a row an image, got "
+                         f"an array of shape {value.shape}")
+    array = value.load()
+    camera, identity = (as_integers(array[:, k], f"{path}: column {k + 1}") for k in (0, 1))
+    if len(np.unique(camera)) > len(np.unique(identity)):
+        warn(f"{path}: {len(np.unique(camera))} cameras and {len(np.unique(identity))} "
+             "identities; the first column is the camera, the second the identity")
+    return Labels(identity, camera)
+
+
+def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabels:
+    for column in ("identity", "camera", "name"):
+        if columns.count(column) != 1 and (column != "name" or columns.count(column)):
+            raise InputError(f"{path}: line 1: expected one column of each of identity and "
+                             f"camera, and name where there is one, got {columns.count(column)} "
+                             f"for {column}; without cameras, give each image camera 0")
+    found: dict[str, list[str]] = {column: [] for column in columns}
+    n_header = 1 + next(k for k, line in enumerate(lines) if line.strip())
+    for number, line in enumerate(lines[n_header:], n_header + 1):
+        words = _words(line)
+        if not words:
+            continue
+        if len(words) != len(columns):
+            raise InputError(f"{path}: line {number}: expected {len(columns)} columns, as in the "
+                             f"first line, got {len(words)}")
+        for column, word in zip(columns, words):
+            if column in ("identity", "camera") and not re.fullmatch("-?[0-9]{1,18}", word):
+                raise InputError(f"{path}: line {number}: expected a whole number for {column}, "
+                                 f"got {word[:40]!r}")
+            found[column].append(word)
+    labels = Labels(*(np.array(list(map(int, found[column])), dtype=np.int64)
+                      for column in ("identity", "camera")))
+    return NamedLabels(labels, found.get("name"))
+
+
+def _words(line: str) -> list[str]:
+    return line.replace(",", " ").split()

@@ -1,0 +1,218 @@
+"""Ranked lists to results: what the engine does for distances, done for lists, cut or complete."""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from reid_ref.arrays import InputError, Integers, as_integers
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.conventions import Convention, find_conventions
+from reid_ref.evaluation.curves import Curves
+from reid_ref.evaluation.engine import Progress, one_or_all, warn_unmatched
+from reid_ref.evaluation.summary import summarize
+from reid_ref.labels import IndexLists, Labels, check_labels, check_lists, options_by_name
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.ranking.list_inputs import as_ranked_lists
+from reid_ref.ranking.rank import Ignored
+from reid_ref.ranking.ranked_lists import (
+    Block, RankedLists, blocks, places_in_block, ranks_of_block)
+from reid_ref.ranking.roles import find_roles
+from reid_ref.result import Result
+
+
+@overload
+def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
+                          convention: str | Convention = ..., lists: IndexLists | None = ...,
+                          n_good: Any = ..., query_names: Sequence[str] | None = ...,
+                          gallery_names: Sequence[str] | None = ...,
+                          max_memory: int | str | None = ...) -> Result: ...
+
+
+@overload
+def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
+                          convention: Iterable[str | Convention],
+                          lists: IndexLists | None = ..., n_good: Any = ...,
+                          query_names: Sequence[str] | None = ...,
+                          gallery_names: Sequence[str] | None = ...,
+                          max_memory: int | str | None = ...) -> dict[str, Result]: ...
+
+
+@options_by_name
+def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
+                          convention: str | Convention | Iterable[str | Convention] = "matlab",
+                          lists: IndexLists | None = None, n_good: Any = None,
+                          query_names: Sequence[str] | None = None,
+                          gallery_names: Sequence[str] | None = None,
+                          max_memory: int | str | None = None) -> Result | dict[str, Result]:
+    """Evaluate the ranked lists of all queries, complete or cut: Rank-k, mAP, mINP.
+
+    Complete lists give the numbers of `evaluate_distances` on distances that rank the same way,
+    the same doubles. A good image that a list lacks counts as missed. For one list with its good
+    images there is `evaluate_ranked_list`.
+
+    Parameters
+    ----------
+    ranked : array_like of int, shape (n_query, length); sequence; or mapping
+        The gallery images of each query, the nearest first: an array of gallery indices from 0,
+        shorter lists filled up with -1 (in memory, a memory map, a dataset of an open HDF5
+        file); a sequence of lists of indices or of names; a mapping of query name to list; or
+        what `reid_ref.files.read_ranked_lists` reads of a file.
+    query, gallery : Labels
+        The gallery's labels are those of all its images, in the order that the indices count.
+    convention : str or Convention, or several of them
+        As in `evaluate`. Lists have no equal distances: an order of ties changes nothing.
+    lists : IndexLists, optional
+        Good and junk images of every query, for conventions that list them.
+    n_good : array_like of int, shape (n_query,), optional
+        How many good images exist for each query, where more exist than the gallery holds. They
+        count as missed. Default: those of the gallery.
+    query_names, gallery_names : sequence of str, optional
+        Names of the images, in the order of the labels. Lists may spell them with or without
+        folders and suffix (.jpg, .jpeg, .png, .bmp).
+    max_memory : int or str, optional
+        Bytes to work in; as in `evaluate`.
+
+    Returns
+    -------
+    Result, or dict of str to Result
+        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
+        Where a list lacks a good image, the query's INP is NaN, and so is mINP. The CMC curve
+        ends where the longest list does.
+
+    Raises
+    ------
+    InputError
+        Not one list for each query; an image that the gallery does not have, or that stands
+        twice in a list; an unknown name; fewer good images in `n_good` than in the gallery; cut
+        lists under a convention whose CMC curve needs every image in its place.
+
+    Warns
+    -----
+    UserWarning
+        Queries without a good image, one camera.
+
+    Examples
+    --------
+    Three good images exist, at ranks 1 and 4 of a list of four; the third is not in it.
+
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 8, 7, 7], [2] * 5)
+    >>> result = reid_ref.evaluate_ranked_lists([[0, 1, 2, 3]], query, gallery,
+    ...                                         convention="trec-eval")
+    >>> result.mAP, result.rank(1), result.mINP
+    (0.5, 1.0, nan)
+    >>> names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg"]
+    >>> reid_ref.evaluate_ranked_lists([["e", "d", "a", "b", "c"]], query, gallery,
+    ...                                gallery_names=names).mAP
+    1.0
+    """
+    found = as_ranked_lists(ranked, query_names, gallery_names)
+    if n_good is not None:
+        found = replace(found, n_good=as_integers(n_good, "n_good"))
+    results = results_of_lists(found, query, gallery, find_conventions(convention), lists=lists,
+                               max_memory=max_memory)
+    return one_or_all(results, convention)
+
+
+def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
+                     conventions: list[Convention], *, lists: IndexLists | None = None,
+                     max_memory: int | str | None = None,
+                     progress: Progress | None = None) -> dict[str, Result]:
+    """Evaluate ranked lists under several conventions, by their names; each list is read once."""
+    _check(ranked, query, gallery)
+    check_lists(lists, [one.name for one in conventions if one.needs_lists], query, gallery)
+    need_all = [one for one in conventions if one.curve.of_rows]
+    curves = Curves(need_all, query, gallery)
+    parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
+        one.not_ranked: [] for one in conventions}
+    lengths = []
+    for block in blocks(ranked, len(gallery), bytes_of(max_memory)):
+        own, own_lists = query[block.queries], lists and lists.of_queries(block.queries)
+        for ignored, found in parts.items():
+            found.append(ranks_of_block(block, find_roles(own, gallery, ignored, own_lists)))
+        if need_all:
+            _check_complete(block, need_all[0], ranked)
+            curves.add(places_in_block(block), own, own_lists)
+        lengths.append(block.length)
+        if progress is not None:
+            progress(len(own))
+    length = np.concatenate(lengths)
+    made_of = _made_of(length, len(gallery), ranked.n_good)
+    listed = {} if lists is None else {"lists": lists.fingerprint()}
+    results = {}
+    for one in conventions:
+        ranks, ranked_good = _joined(parts[one.not_ranked], ranked)
+        result = summarize(ranks, query, gallery, one,
+                           {**made_of, **(listed if one.needs_lists else {})}, curves)
+        results[one.name] = _cut(result, ranked_good, int(length.max()))
+    warn_unmatched(next(iter(results.values())), query, gallery)
+    return results
+
+
+def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
+    check_labels(query, gallery)
+    for name, n in (("lists", len(ranked)), ("n_good", len(query) if ranked.n_good is None
+                                             else len(ranked.n_good))):
+        if n != len(query):
+            what = "one list" if name == "lists" else "one number"
+            raise InputError(f"{'ranked' if name == 'lists' else name}: expected {len(query):,}, "
+                             f"{what} for each query, got {n:,}; are they of this benchmark?")
+
+
+def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -> None:
+    short = np.flatnonzero(block.length < block.n_gallery)
+    if len(short):
+        k = int(short[0])
+        raise InputError(
+            f"{ranked.where(block.queries.start + k)}: expected all {block.n_gallery:,} gallery "
+            f"images, got {block.length[k]:,}; the CMC curve of {convention.name!r} needs every "
+            "image in its place; take complete lists, or another convention")
+
+
+def _joined(parts: list[tuple[GoodRanks, Integers]],
+            ranked: RankedLists) -> tuple[GoodRanks, Integers]:
+    """Join blocks; good images from outside the gallery are put in here."""
+    ranks = concatenate([one for one, _ in parts])
+    ranked_good = np.concatenate([one for _, one in parts])
+    if ranked.n_good is None:
+        return ranks, ranked_good
+    few = np.flatnonzero(ranked.n_good < ranks.n_good)
+    if len(few):
+        k = int(few[0])
+        raise InputError(
+            f"n_good: expected at least {ranks.n_good[k]} for query {k}, the good images that "
+            f"its gallery holds under this convention, got {ranked.n_good[k]}")
+    return (replace(ranks, n_good=ranked.n_good),
+            ranked_good + ranked.n_good - ranks.n_good)
+
+
+def _made_of(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
+    """Return what the signature says of the lists: how long they are, and whose good images."""
+    shortest, longest = int(length.min()), int(length.max())
+    said = ("complete" if shortest == n_gallery else
+            str(longest) if shortest == longest else f"{shortest}-{longest}")
+    if n_good is None:
+        return {"ranked": said}
+    return {"ranked": said, "n_good": f"{zlib.crc32(n_good.astype('<i8').tobytes()):08x}"}
+
+
+def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
+    """Say what cut lists leave open: a query whose good images are all behind the cut has them,
+    the last of them may stand anywhere, and no curve goes on behind the longest list.
+    """
+    per_query, counts = result.per_query, result.counts
+    status = per_query.status.copy()
+    status[(status == "only junk") & (ranked_good > 0)] = "ok"
+    there = status != "not loaded"
+    is_open = (result.ranks.found < ranked_good) & there & (per_query.n_good > 0)
+    return replace(
+        result, cmc=result.cmc[:max(longest, 1)],
+        mINP=float("nan") if is_open.any() else result.mINP,
+        per_query=replace(per_query, status=status,
+                          inp=np.where(is_open, np.nan, per_query.inp)),
+        counts=replace(counts, status={
+            name: int(np.count_nonzero(status == name)) for name in counts.status}))

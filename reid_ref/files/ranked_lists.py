@@ -1,0 +1,262 @@
+"""Ranked lists from a file: text, JSON or .npy, as servers take them and other engines write them.
+
+Conventions: numbers count from 1 in text, as AI City's server takes them, and from 0 in JSON and
+.npy, as Python writes them; `first` says otherwise (VisDA-2020: text from 0). An image named by a
+number, such as 003684.jpg, is that number, where the gallery's names are not known.
+
+Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 42c2b9d,
+submit_val/README.md; cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py.
+"""
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays.memory import check_fits
+from reid_ref.files.formats import read_contents
+from reid_ref.files.regular import read_lines
+from reid_ref.ranking.image_names import SUFFIX, place, places_of
+from reid_ref.ranking.list_inputs import check_matrix, in_order_of_queries
+from reid_ref.ranking.ranked_lists import RankedLists
+
+_TEXT_FACTOR = 8     # bytes of memory for each byte of text while its lines are read
+_NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")
+_NUMBERED_IMAGE = re.compile(f"(?<=[0-9]){SUFFIX}(?= |$)", re.IGNORECASE)
+
+#: Words of a list, and what messages call it, to gallery indices from 0.
+Reader = Callable[[Sequence[str], str], Integers]
+
+
+def read_ranked_lists(path: str | os.PathLike[str], n_query: int,
+                      query_names: Sequence[str] | None = None,
+                      gallery_names: Sequence[str] | None = None,
+                      first: int | None = None) -> RankedLists:
+    """Read one ranked list for each query.
+
+    Parameters
+    ----------
+    path : str or path
+        Text: a line for each query, gallery numbers or image names between blanks, tabs or
+        commas. ``.json``: a list of lists; an object of query name to list; or a list of objects
+        with ``query_id`` and ``ans_ids``, which are names (ATRW). ``.npy``: whole numbers, a row
+        for each query, shorter rows filled up with -1.
+    n_query : int
+    query_names, gallery_names : sequence of str, optional
+        In the order of the labels.
+    first : int, optional
+        What the first gallery image's number is: 0 or 1.
+
+    Returns
+    -------
+    RankedLists
+        Arrays of a .npy file are still in the file.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or is empty; not one list for each query; a word that is no
+        number and no name; an unknown query. The line is named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "track2.txt")
+    ...     _ = path.write_text("000003.jpg 000001.jpg\\n2 1\\n")
+    ...     read_ranked_lists(path, n_query=2).lists
+    [array([2, 0]), array([1, 0])]
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return _read_matrix(path, n_query, 0 if first is None else first)
+    if suffix == ".json":
+        return _read_json(path, n_query, query_names, gallery_names, first or 0)
+    return _read_text(path, n_query, gallery_names, 1 if first is None else first)
+
+
+def read_n_good(path: str | os.PathLike[str]) -> Integers:
+    """Read how many good images exist for each query: one vector of whole numbers."""
+    values = read_contents(Path(path)).values
+    if len(values) != 1:
+        raise InputError(f"{path}: expected one array, a number for each query, got "
+                         f"{', '.join(values) or 'none'}")
+    value, = values.values()
+    return value.vector()
+
+
+def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
+               first: int) -> RankedLists:
+    lines = [" ".join(line.replace(",", " ").split())
+             for line in _lines(path, "ranked lists, one line a query")]
+    while lines and not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise InputError(f"{path}: expected ranked lists, one line a query, got an empty file")
+
+    where = _counted(f"{path}: line")
+    for k, line in enumerate(lines):
+        if not line:
+            raise InputError(f"{where(k)}: expected the list of query {k + 1}, got an empty "
+                             "line; JSON can hold a list without images")
+    _check_number(len(lines), n_query, f"{path}: line {min(len(lines), n_query) + 1}", "lines")
+    read, spelled = _reader(lines[0].split(" ", 1)[0], gallery_names, first)
+    return RankedLists([read(line.split(), where(k)) for k, line in enumerate(lines)], where,
+                       spelled)
+
+
+def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
+               gallery_names: Sequence[str] | None, first: int) -> RankedLists:
+    value = _load_json(path)
+    where = _counted(f"{path}: list")
+    by_id = isinstance(value, list) and all(isinstance(one, dict) for one in value) and value
+    if by_id:
+        value = _by_id(value, path)
+    if isinstance(value, Mapping):
+        if query_names is None:
+            raise InputError(f"{path}: expected a list of lists, got lists by the names of "
+                             "queries, and the labels say no names; name label files with names")
+        value = in_order_of_queries(value, query_names, str(path))
+        where = _named(f"{path}: the list of", query_names)
+    if not isinstance(value, list) or not all(isinstance(one, list) for one in value):
+        raise InputError(f"{path}: expected a list of ranked lists, one a query, or an object of "
+                         f"query name to list, got {json.dumps(value)[:40]}")
+    if not any(value):
+        raise InputError(f"{path}: expected ranked lists, got no image in any of them")
+    _check_number(len(value), n_query, str(path), "lists")
+    sample = next(one for one in value if one)[0]
+    if isinstance(sample, int) and not by_id:
+        return RankedLists([_whole(one, where(k), first) for k, one in enumerate(value)], where,
+                           _numbered(first))
+    # Names that are numbers alone count images from 1, as in text.
+    read, spelled = _reader(str(sample), gallery_names, 1)
+    return RankedLists([read(list(map(str, one)), where(k)) for k, one in enumerate(value)],
+                       where, spelled)
+
+
+def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
+    matrix = next(iter(read_contents(path).values.values())).lazy()
+    check_matrix(matrix, str(path))
+    _check_number(len(matrix), n_query, str(path), "rows")
+    if not matrix.size:
+        raise InputError(f"{path}: expected ranked lists, got an array without numbers")
+    where = _counted(f"{path}: row")
+    if first:
+        matrix = np.asarray(matrix, dtype=np.int64)
+        zero = np.flatnonzero((matrix == 0).any(axis=1))
+        if len(zero):
+            raise InputError(f"{where(int(zero[0]))}: expected numbers from 1, got 0")
+        matrix = np.where(matrix == -1, -1, matrix - 1)
+    return RankedLists(matrix, where, _numbered(first))
+
+
+def _lines(path: Path, expected: str) -> list[str]:
+    if path.is_file():
+        check_fits(_TEXT_FACTOR * path.stat().st_size, str(path), "text",
+                   "save complete lists as .npy")
+    return read_lines(path, expected)
+
+
+def _counted(prefix: str) -> Callable[[int], str]:
+    return lambda k: f"{prefix} {k + 1}"
+
+
+def _named(prefix: str, names: Sequence[str]) -> Callable[[int], str]:
+    return lambda k: f"{prefix} {names[k]!r}"
+
+
+def _numbered(first: int) -> Callable[[int], str]:
+    return lambda k: str(k + first)
+
+
+def _check_number(n: int, n_query: int, where: str, what: str) -> None:
+    if n != n_query:
+        reason = "a query is missing" if n < n_query else "are these lists of another benchmark?"
+        raise InputError(f"{where}: expected {n_query:,} {what}, one for each query of the "
+                         f"labels, got {n:,}; {reason}")
+
+
+def _reader(sample: str, gallery_names: Sequence[str] | None,
+            first: int) -> tuple[Reader, Callable[[int], str]]:
+    """Return what reads a list, of names where the first word is one of the gallery's, and how
+    messages call an image.
+    """
+    names = [] if gallery_names is None else list(gallery_names)
+    places = places_of(names, "the gallery's labels")
+    if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
+        return lambda words, where: _by_name(words, where, places), lambda k: names[k]
+    return lambda words, where: _by_number(words, where, first), _numbered(first)
+
+
+def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:
+    found = [place(places, word) for word in words]
+    if None in found:
+        word = words[found.index(None)]
+        raise InputError(f"{where}: {word[:60]!r} is no " + (
+            "name of a gallery image in the labels; are these lists of this gallery?" if places
+            else "number, and the labels say no names; name a label file of the gallery that "
+                 "has names"))
+    return np.array(found, dtype=np.int64)
+
+
+def _by_number(words: Sequence[str], where: str, first: int) -> Integers:
+    line = _NUMBERED_IMAGE.sub("", " ".join(words))
+    if not _NUMBERS.fullmatch(line):
+        word = next(word for word in words
+                    if not _NUMBERS.fullmatch(_NUMBERED_IMAGE.sub("", word)))
+        raise InputError(f"{where}: expected gallery numbers from {first}, as in the first line, "
+                         f"got {word[:60]!r}")
+    return _from_first(np.array(list(map(int, line.split(" "))), dtype=np.int64), where, first)
+
+
+def _whole(one: list[Any], where: str, first: int) -> Integers:
+    if not all(type(word) is int and abs(word) < 2**62 for word in one):
+        word = next(word for word in one if type(word) is not int or abs(word) >= 2**62)
+        raise InputError(f"{where}: expected whole numbers from {first}, got "
+                         f"{json.dumps(word)[:40]}")
+    return _from_first(np.array(one, dtype=np.int64), where, first)
+
+
+def _from_first(numbers: Integers, where: str, first: int) -> Integers:
+    if first and (numbers == 0).any():
+        raise InputError(f"{where}: expected gallery numbers from 1, got 0; where numbers count "
+                         "from 0, say so (--numbers-from 0)")
+    return numbers - first
+
+
+def _load_json(path: Path) -> Any:
+    text = "\n".join(_lines(path, "ranked lists as JSON"))
+    if not text.strip():
+        raise InputError(f"{path}: expected ranked lists as JSON, got an empty file")
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: expected JSON, got something else ({error}); write it "
+                         "again") from None
+
+
+def _once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None) if (
+        len(set(names)) < len(names)) else None
+    if twice is not None:
+        raise InputError(f"{path}: expected each query once, got {twice!r} twice")
+    return dict(pairs)
+
+
+def _by_id(rows: list[dict[str, Any]], path: Path) -> dict[str, Any]:
+    """Return ATRW's rows as query name to list."""
+    for k, row in enumerate(rows):
+        if not {"query_id", "ans_ids"} <= row.keys():
+            raise InputError(f"{path}: list {k + 1}: expected an object with query_id and "
+                             f"ans_ids, got {', '.join(row) or 'none'}")
+    return _once([(str(row["query_id"]), row["ans_ids"]) for row in rows], path)

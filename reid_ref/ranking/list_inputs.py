@@ -1,0 +1,75 @@
+"""What a user hands over as ranked lists, checked: arrays, lists, names, lists by query."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import InputError, Integers, as_integers, stored_or_array
+from reid_ref.ranking.image_names import place, places_of
+from reid_ref.ranking.ranked_lists import RankedLists
+
+
+def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
+                    gallery_names: Sequence[str] | None) -> RankedLists:
+    """Return what a user hands over as lists of gallery indices from 0."""
+    if isinstance(ranked, RankedLists):
+        return ranked
+    if isinstance(ranked, Mapping):
+        if query_names is None:
+            raise InputError("ranked: a mapping of query name to list needs query_names=...")
+        ranked = in_order_of_queries(ranked, query_names, "ranked")
+    if isinstance(ranked, (list, tuple)):
+        places = None if gallery_names is None else places_of(gallery_names, "gallery_names")
+        return RankedLists([_indices(one, places, f"ranked[{k}]")
+                            for k, one in enumerate(ranked)], lambda k: f"ranked[{k}]")
+    matrix = stored_or_array(ranked, "ranked")
+    check_matrix(matrix, "ranked")
+    return RankedLists(matrix, lambda k: f"ranked[{k}]")
+
+
+def check_matrix(matrix: Any, name: str) -> None:
+    """Refuse an array that holds no lists of gallery indices."""
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
+        raise InputError(
+            f"{name}: expected gallery indices from 0 as whole numbers, shape (n_query, length), "
+            f"got {matrix.dtype} of shape {tuple(matrix.shape)}; from distances, "
+            "distances.argsort(axis=1, kind='stable') makes them")
+
+
+def in_order_of_queries(lists: Mapping[str, Any], query_names: Sequence[str],
+                        name: str) -> list[Any]:
+    """Return one list a query, of lists by the queries' names."""
+    places = places_of(query_names, "query_names")
+    found: dict[int, Any] = {}
+    for key, value in lists.items():
+        k = place(places, str(key))
+        if k is None:
+            raise InputError(f"{name}: {str(key)!r} is no query; are these lists of this "
+                             "benchmark?")
+        if k in found:
+            raise InputError(f"{name}: expected each query once, got {query_names[k]!r} twice")
+        found[k] = value
+    missing = [query_names[k] for k in range(len(query_names)) if k not in found]
+    if missing:
+        raise InputError(f"{name}: expected a list for each of {len(query_names):,} queries, got "
+                         f"none for {len(missing):,} of them, the first {missing[0]!r}; a query "
+                         "that found nothing has an empty list")
+    return [found[k] for k in range(len(query_names))]
+
+
+def _indices(one: Any, places: Mapping[str, int] | None, name: str) -> Integers:
+    """Return a list of indices or of names as indices."""
+    if isinstance(one, str) or np.ndim(one) != 1:
+        raise InputError(f"{name}: expected a list of gallery indices or names, got {one!r:.40}")
+    if not len(one):
+        return np.zeros(0, dtype=np.int64)
+    if not isinstance(one[0], str):
+        return as_integers(one, name)
+    if places is None:
+        raise InputError(f"{name}: a list of names ({one[0]!r:.40}) needs gallery_names=...")
+    found = [place(places, str(word)) for word in one]
+    if None in found:
+        raise InputError(f"{name}: {str(one[found.index(None)])!r:.60} is no name of the gallery")
+    return np.array(found, dtype=np.int64)

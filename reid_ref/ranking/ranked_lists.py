@@ -1,0 +1,205 @@
+"""Ranked lists of gallery images to `GoodRanks`, a block of queries at a time.
+
+A server, or another engine, hands over lists, not distances. A list may be cut anywhere: a good
+image that it lacks has no rank, and counts as missed.
+
+Contents: `RankedLists`; `blocks`, `ranks_of_block`, `places_in_block`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays.stored import read_rows
+from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.ranking.roles import Mask, Roles
+
+#: Bytes of a block: for each gallery image of a query, and for each entry of its list.
+_PER_IMAGE, _PER_ENTRY = 4, 48
+
+
+@dataclass(frozen=True)
+class RankedLists:
+    """The gallery images of every query, the nearest first.
+
+    Parameters
+    ----------
+    lists : int array, shape (n_query, length), or sequence of int64 arrays, one a query
+        Gallery indices from 0. The rows of an array are filled up with -1.
+    where : callable
+        What messages call list k.
+    spelled : callable
+        A gallery index as the user writes it.
+    n_good : int64, shape (n_query,), optional
+        Good images that exist, where the gallery does not tell.
+
+    Examples
+    --------
+    >>> RankedLists([np.array([2, 0])], "lists.txt: line {}".format).where(0)
+    'lists.txt: line 0'
+    """
+
+    lists: Any
+    where: Callable[[int], str]
+    spelled: Callable[[int], str] = str
+    n_good: Integers | None = None
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    @property
+    def longest(self) -> int:
+        """How many images the longest list has, or could have in an array's rows."""
+        if hasattr(self.lists, "shape"):
+            return int(self.lists.shape[1])
+        return max(map(len, self.lists), default=0)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The lists of consecutive queries, checked.
+
+    Parameters
+    ----------
+    queries : slice
+    image : int64, shape (entries,)
+        Gallery images, list after list.
+    length : int64, shape (queries,)
+    n_gallery : int
+    """
+
+    queries: slice
+    image: Integers
+    length: Integers
+    n_gallery: int
+
+    @property
+    def query(self) -> Integers:
+        """int64, shape (entries,): the query of each entry, counted within the block."""
+        return np.repeat(np.arange(len(self.length)), self.length)
+
+    @property
+    def start(self) -> Integers:
+        """int64, shape (queries,): where each list begins."""
+        return np.cumsum(self.length) - self.length
+
+    @property
+    def pair(self) -> Integers:
+        """int64, shape (entries,): query and image as one number."""
+        return self.query * self.n_gallery + self.image
+
+
+def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
+    """Yield the lists, as many queries at a time as fit the memory.
+
+    Raises
+    ------
+    InputError
+        An image that the gallery does not have, or that stands twice in a list; an empty place
+        before the end of a list.
+    """
+    of = _of_matrix if hasattr(ranked.lists, "shape") else _of_sequence
+    step = max(1, memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest))
+    for start in range(0, len(ranked), step):
+        queries = slice(start, min(start + step, len(ranked)))
+        image, length = of(ranked, queries)
+        block = Block(queries, image, length, n_gallery)
+        _check(block, ranked)
+        yield block
+
+
+def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
+    """Rank the good images of a block; `roles` are those of its queries.
+
+    Returns
+    -------
+    ranks : GoodRanks
+        `n_good`, `n_junk` and `n_kept` are those of the gallery, whatever the lists hold.
+    ranked : int64, shape (queries,)
+        Good images that are not ignored as well: those that a list can hold.
+    """
+    n, n_gallery = len(block.length), block.n_gallery
+    good = np.zeros((n, n_gallery), dtype=bool)
+    good[roles.good_query, roles.good] = True
+    ignored = _ignored(roles, n, n_gallery)
+    pair = block.pair
+    kept = ~ignored.reshape(-1)[pair]
+    places = np.flatnonzero(good.reshape(-1)[pair])
+    before = np.concatenate([[0], np.cumsum(kept)])
+    query = block.query[places]
+    rank = 1 + before[places] - before[block.start[query]]
+    first = np.zeros(n, dtype=np.int64)
+    matched, at = np.unique(query, return_index=True)
+    first[matched] = rank[at]
+    is_kept = kept[places]
+    n_kept = roles.n_kept(n, n_gallery)
+    can_rank = ~ignored[roles.good_query, roles.good]
+    rank = rank[is_kept]
+    return GoodRanks(
+        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=block.image[places[is_kept]],
+        found=np.bincount(query[is_kept], minlength=n),
+        n_good=np.bincount(roles.good_query, minlength=n), n_junk=n_gallery - n_kept,
+        n_kept=n_kept, first_match=first), np.bincount(roles.good_query[can_rank], minlength=n)
+
+
+def places_in_block(block: Block) -> npt.NDArray[Any]:
+    """Return the place of every gallery image in every list, as distances; lists are complete."""
+    places = np.empty((len(block.length), block.n_gallery))
+    places.reshape(-1)[block.pair] = np.arange(len(block.image)) - np.repeat(
+        block.start, block.length)
+    return places
+
+
+def _ignored(roles: Roles, n_query: int, n_gallery: int) -> Mask:
+    ignored = np.zeros((n_query, n_gallery), dtype=bool)
+    if roles.columns is not None:
+        ignored[:, ~roles.columns] = True
+    if roles.place is not None and roles.query_place is not None:
+        ignored |= roles.place == roles.query_place[:, np.newaxis]
+    ignored[roles.junk_query, roles.junk] = True
+    return ignored
+
+
+def _of_sequence(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
+    lists: Sequence[Integers] = ranked.lists[queries]
+    empty = np.zeros(0, dtype=np.int64)
+    return np.concatenate([empty, *lists]), np.array([len(one) for one in lists], dtype=np.int64)
+
+
+def _of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
+    rows = read_rows(ranked.lists, queries.start, queries.stop)
+    filler = rows == -1
+    length = rows.shape[1] - np.count_nonzero(filler, axis=1)
+    if not filler.any():
+        return rows.reshape(-1).astype(np.int64, copy=False), length
+    gap = np.flatnonzero((filler[:, :-1] & ~filler[:, 1:]).any(axis=1))
+    if len(gap):
+        raise InputError(f"{ranked.where(queries.start + int(gap[0]))}: expected -1 behind the "
+                         "last image only, got an image behind it")
+    return rows[~filler].astype(np.int64, copy=False), length
+
+
+def _check(block: Block, ranked: RankedLists) -> None:
+    """Refuse images that are not in the gallery, and images that come twice."""
+    def where(row: int) -> str:
+        return ranked.where(block.queries.start + row)
+
+    outside = np.flatnonzero((block.image < 0) | (block.image >= block.n_gallery))
+    if len(outside):
+        raise InputError(
+            f"{where(int(block.query[outside[0]]))}: expected gallery images "
+            f"{ranked.spelled(0)} to {ranked.spelled(block.n_gallery - 1)}, got "
+            f"{ranked.spelled(int(block.image[outside[0]]))}; are these lists of this gallery?")
+    seen = np.zeros((len(block.length), block.n_gallery), dtype=bool)
+    seen.reshape(-1)[block.pair] = True
+    twice = np.flatnonzero(np.count_nonzero(seen, axis=1) < block.length)
+    if len(twice):
+        row = int(twice[0])
+        images, count = np.unique(block.image[block.query == row], return_counts=True)
+        raise InputError(f"{where(row)}: expected each gallery image once, got "
+                         f"{ranked.spelled(int(images[count > 1][0]))} more than once")

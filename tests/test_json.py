@@ -49,6 +49,8 @@ COMMANDS = [
     ("crosscheck", f"crosscheck {MARKET} --evaluator {{}}/mine.py:failing", 1),
     ("dataset", f"dataset {MARKET}", 0),
     ("dataset", "dataset {}/cuhk03.npz", 1),
+    ("doctor", "doctor {}/cuhk03.npz", 0),  # with a finding
+    ("doctor", f"doctor {MARKET}", 0),
     ("explain", f"explain {MARKET}", 0),
     ("explain", f"explain {TIES} --from mars --to simpleir", 0),
     ("explain_query", f"explain {MARKET} --query 3", 0),
@@ -63,7 +65,8 @@ COMMANDS = [
     ("baseline", "baseline {}/mars/* --driver mars", 0),
 ]
 #: Objects whose keys are names, not keys of ours.
-BY_NAME = {"conventions", "left_out", "agreement", "defects", "implementations", "results"}
+BY_NAME = {"conventions", "left_out", "agreement", "defects", "evidence", "implementations",
+           "results"}
 
 
 @pytest.fixture(scope="module")

@@ -554,6 +554,9 @@ def query_values(result: Result, metric: str) -> QueryValues:
             f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
             "a value counts, so there is no interval; take a convention that counts such "
             "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+    if np.isnan(mean):
+        raise InputError(f"metric: {metric} is NaN, for some lists end before their last good "
+                         "image, so there is no interval; take complete lists, or another metric")
     counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
     places = np.flatnonzero(there)[kept]
     counted[places], spread_values[places] = True, values

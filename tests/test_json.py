@@ -40,6 +40,18 @@ COMMANDS = [
     ("evaluate", f"evaluate {LISTS}/top4.txt --labels {LISTS}/query.csv {LISTS}/gallery.csv", 0),
     ("evaluate_files", f"evaluate {MARKET} {TIES}", 0),
     ("evaluate_files", f"evaluate {MARKET} --name ours --convention matlab,mars", 0),
+    ("evaluate", f"evaluate {MARKET} --confidence --resamples 99", 0),
+    ("evaluate", f"evaluate {MARKET} --confidence --confidence-method analytic --level 90", 0),
+    ("evaluate", f"evaluate {MARKET} --confidence --convention mars --resamples 99", 0),
+    ("evaluate_conventions",
+     f"evaluate {MARKET} --convention matlab,mars --confidence --unit query --resamples 99", 0),
+    ("evaluate_files", f"evaluate {MARKET} {TIES} --confidence --resamples 99", 0),
+    ("evaluate_beside", f"evaluate {MARKET} --rerank --confidence --resamples 99", 0),
+    ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
+    ("compare", f"compare {LISTS}/top4.txt {LISTS}/top4.txt --resamples 99 --convention cityflow "
+                f"--labels {LISTS}/query.csv {LISTS}/gallery.csv", 0),
+    ("runs", f"runs {MARKET} {MARKET} --metric mAP,mINP --resamples 99", 0),
+    ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
     ("evaluate_conventions", f"evaluate {TIES} --convention matlab,torchreid", 0),
     ("evaluate_conventions", f"evaluate {MARKET} --convention all", 0),
     ("evaluate_implementation", f"evaluate {MARKET} --implementation port", 0),
@@ -74,9 +86,11 @@ COMMANDS = [
 ]
 #: Objects whose keys are names, not keys of ours.
 BY_NAME = {"conventions", "left_out", "agreement", "defects", "evidence", "implementations",
-           "results", "ranks"}
+           "results", "ranks", "confidence", "metrics", "values", "counted",
+           "signatures",
+           "market_like"}  # a system, whose keys are metrics
 #: Keys that are only there where they are asked for.
-OPTIONAL = {"at", "worst", "by"}
+OPTIONAL = {"at", "worst", "by", "confidence"}
 
 
 @pytest.fixture(scope="module")

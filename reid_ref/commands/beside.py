@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common
+from reid_ref.commands import common, confidence
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -67,13 +67,14 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
             remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
         else:
             results.update(_multi_query(args, data, convention))
+        results, intervals = confidence.find(args, results)
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
-            "results": {name: one.to_dict(args.cmc) for name, one in results.items()}})
+            "results": tables.each_as_json(results, args.cmc, intervals)})
     else:
         show(tables.beside(results, source(args.files, data.layout), remarks,
-                           common.ranks(args)))
+                           common.ranks(args), intervals))
     return 0
 
 

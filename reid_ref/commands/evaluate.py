@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common, details, ranked_lists, several
+from reid_ref.commands import beside, common, confidence, details, ranked_lists, several
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reid_ref.files import ResultFile
     from reid_ref.labels import IndexLists
     from reid_ref.result import Result
+    from reid_ref.statistics import Interval
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
 
@@ -42,6 +43,7 @@ def add(commands: Any) -> None:
     details.add(command)
     ranked_lists.add(command)
     beside.add(command)
+    confidence.add(command)
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
                          help="fast; port (Python, line by line); octave (the scripts, run "
                               "live); all: the three side by side, exit code 1 if they differ")
@@ -56,12 +58,14 @@ def run(args: argparse.Namespace) -> int:
     common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
     details.check(args, asked)
+    confidence.check(args)
     if args.per_query is not None:
         _check_per_query(args)
     is_ranked = ranked_lists.check(args)
-    if not is_ranked and several.asked_for(args):
+    if several.asked_for(args):
         lists = common.read_lists(args, asked)
-        return several.run(args, asked, left_out, lambda own, data: _fast(own, data, asked, lists))
+        return several.run(args, asked, left_out,
+                           lambda own, data: results_of(own, data, asked, lists))
     data = ranked_lists.read(args) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
@@ -70,10 +74,11 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_scripts(args, data, asked[0])
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
-    results = _fast(args, data, asked, lists)
+    results = results_of(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
-    _print(args, data, results, left_out, details.find(args, data, results, lists))
+    found = details.find(args, data, results, lists)
+    _print(args, data, *confidence.find(args, results), left_out, found)
     return 0
 
 
@@ -109,8 +114,9 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     return common.with_choices(args, asked, **ties), {}
 
 
-def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
-          lists: IndexLists | None) -> dict[str, Result]:
+def results_of(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
+               lists: IndexLists | None) -> dict[str, Result]:
+    """Evaluate what was read under every convention, by its name."""
     from reid_ref.evaluation.engine import results_of_distances, results_of_features
     from reid_ref.evaluation.ranked_lists import results_of_lists
 
@@ -128,7 +134,8 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
-           left_out: dict[str, str], found: dict[str, Any]) -> None:
+           intervals: dict[str, dict[str, Interval]] | None, left_out: dict[str, str],
+           found: dict[str, Any]) -> None:
     from reid_ref.report import rows, tables
     from reid_ref.report.names import source
 
@@ -137,17 +144,19 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known, args.cmc), **found})
+                           **tables.results_as_json(results, left_out, known, args.cmc, intervals),
+                           **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
               "latex": rows.as_latex}[args.format](
-                  results if len(results) > 1 else first, ranks=common.ranks(args)))
+                  results if len(results) > 1 else first, ranks=common.ranks(args),
+                  intervals=intervals))
     elif len(results) > 1:
         show(tables.conventions_table(results, left_out, here, tables.sizes(data),
-                                      common.ranks(args, (1, 5, 10))))
+                                      common.ranks(args, (1, 5, 10)), intervals))
     else:
         show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None,
-                             common.ranks(args)))
+                             common.ranks(args), intervals))
         details.show_tables(found)
 
 

@@ -6,13 +6,13 @@ import sys
 from typing import Any, NoReturn
 
 from reid_ref.commands import (
-    baseline, camera_pairs, completion, conventions, crosscheck, dataset, doctor, evaluate,
-    explain, export, oxford, published, validate)
+    baseline, camera_pairs, compare, completion, conventions, crosscheck, dataset, doctor,
+    evaluate, explain, export, oxford, published, runs, splits, validate)
 from reid_ref.commands.terminal import show
 from reid_ref.report.names import visible
 
-COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline, doctor)
+COMMANDS = (evaluate, compare, runs, splits, camera_pairs, conventions, explain, validate,
+            published, crosscheck, export, oxford, dataset, baseline, doctor)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -31,9 +31,6 @@ def check(args: argparse.Namespace) -> bool:
             raise InputError("--numbers-from, --n-good: expected ranked lists and --labels beside "
                              "them")
         return False
-    if len(args.files) != 1:
-        raise InputError("--labels: expected one file of ranked lists, got "
-                         f"{', '.join(args.files)}; name label files behind --labels")
     for option, is_given in (
             ("--metric, --no-normalize", args.metric is not None or not args.normalize),
             ("--rerank", args.rerank is not None), ("--multi-query", args.multi_query is not None),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common
+from reid_ref.commands import common, confidence, ranked_lists
 from reid_ref.commands.terminal import in_options, show
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def asked_for(args: argparse.Namespace) -> bool:
     """Tell whether each result is a row: there are several, or their rows have names."""
     from reid_ref.files import results_of_files
 
-    args.groups = results_of_files(*args.files)
+    # Ranked lists have their labels in other files: each is a result.
+    args.groups = ([[Path(file)] for file in args.files] if args.labels
+                   else results_of_files(*args.files))
     return len(args.groups) > 1 or args.names is not None
 
 
@@ -34,7 +36,7 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     from reid_ref.report import methods, rows
 
     _refuse_what_is_for_one(args)
-    names = _names(args)
+    names = names_of(args)
     found: list[Method] = []
     for name, files in zip(names, args.groups):
         found.append(_one(args, name, list(map(str, files)), evaluate))
@@ -45,7 +47,8 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     else:
         write = {"csv": rows.as_csv, "markdown": rows.as_markdown,
                  "latex": rows.as_latex}[args.format]
-        show(write(methods.rows_of(found), ranks=common.ranks(args)))
+        show(write(methods.rows_of(found), ranks=common.ranks(args),
+                   intervals=methods.intervals_of(found)))
     return 0
 
 
@@ -68,15 +71,16 @@ def _one(args: argparse.Namespace, name: str, files: list[str], evaluate: Evalua
     from reid_ref.report.methods import Method
     from reid_ref.report.tables import sizes
 
-    with _said_of(name, files):
+    with said_of(name, files):
         own = argparse.Namespace(**{**vars(args), "files": files})
-        data = common.read_files(own)
-        return Method(name, files, data.layout, sizes(data), common.recognised(data),
-                      evaluate(own, data))
+        data = ranked_lists.read(own) if args.labels else common.read_files(own)
+        known = common.recognised(data)
+        return Method(name, files, data.layout, sizes(data), known,
+                      *confidence.find(own, evaluate(own, data)))
 
 
 @contextlib.contextmanager
-def _said_of(name: str, files: list[str]) -> Iterator[None]:
+def said_of(name: str, files: list[str]) -> Iterator[None]:
     """Let warnings and errors say which result they are about."""
     from reid_ref.arrays import InputError, warn
 
@@ -92,7 +96,7 @@ def _said_of(name: str, files: list[str]) -> Iterator[None]:
         warn(f"{name}: {in_options(text)}")
 
 
-def _names(args: argparse.Namespace) -> list[str]:
+def names_of(args: argparse.Namespace) -> list[str]:
     """Return the names of the rows: as asked for, or after the files."""
     from reid_ref.arrays import InputError
 

@@ -200,7 +200,10 @@ def check_loaded_and_units(functions, result, matlab):
     nan = functions.evaluate_distances(
         np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
         convention=matlab.replace(unmatched="nan"))
-    raises("metric: mAP is NaN", lambda: nan.interval("mAP"))
+    raises("metric: mAP is NaN under convention", lambda: nan.interval("mAP"))
+    cut = afresh("evaluation.ranked_lists").evaluate_ranked_lists(
+        [[0, 1]], Labels([1], [1]), Labels([1, 8, 1], [2] * 3))
+    raises("metric: mINP is NaN, for some lists", lambda: cut.interval("mINP"))
 
 
 STATISTICS = (check_sums, check_spread, check_draws, check_interval, check_paired)
@@ -312,6 +315,7 @@ MUTANTS = {
          "statistics.interval(values, groups, None,"),
         ("replace(found, value=mean, unit=name)", "replace(found, unit=name)"),
         ("    if np.isnan(values).any():\n        raise", "    if False:\n        raise"),
+        ("    if np.isnan(mean):\n        raise", "    if False:\n        raise"),
     ]),
 }
 

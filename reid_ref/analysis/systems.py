@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from reid_ref.conventions import CONVENTIONS
 from reid_ref.conventions.choices import ARITHMETIC, UNMATCHED
 from reid_ref.files.per_query import QueryTable
 from reid_ref.labels import Labels
-from reid_ref.result import QueryValues, Result, query_values
+from reid_ref.result import QueryValues, Result, kind_of_metric, query_values
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.
 CONVENTION = ("convention", "ap", "unmatched", "ties", "loads", "ignored", "recall", "top_k",
@@ -66,18 +65,18 @@ def fields(signature: str) -> dict[str, str]:
 def _table_values(table: QueryTable, metric: str, name: str) -> QueryValues:
     """Return the values whose mean a metric is, as `query_values` does of a result."""
     said = fields(table.signature)
-    found = re.fullmatch("(mAP|mINP)|Rank-([1-9][0-9]*)", metric)
-    if found is None:
+    kind, k = kind_of_metric(metric)
+    if kind in ("P@", "R@"):
         raise InputError(f"--metric: {name} holds the values of mAP, mINP and Rank-k, got "
                          f"{metric!r}; P@k and R@k need the result file itself")
-    if found[2]:
-        return _rank_values(table, int(found[2]), said, name)
+    if kind == "Rank-":
+        return _rank_values(table, k, said, name)
     values = (table.ap if metric == "mAP" else table.inp).copy()
     missing = np.isnan(values) & table.counted
     # The last good image of a list that is cut may stand anywhere.
     is_open = (metric == "mINP" and ("ranked" in said or not said)
                and bool((missing & (table.status == "ok")).any()))
-    if missing.any() and (is_open or said.get("unmatched") == "nan"):
+    if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):
         raise InputError(f"--metric: {metric} of {name} is NaN, since a query that counts has no "
                          "value; compare another metric")
     values[np.isnan(values) | ~table.counted] = 0

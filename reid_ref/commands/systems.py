@@ -27,13 +27,16 @@ def add(command: argparse.ArgumentParser) -> None:
     confidence.add_options(command)
 
 
-def check(args: argparse.Namespace, least: int = 2) -> None:
+def check(args: argparse.Namespace) -> None:
     """Refuse, before the work, what cannot be read or does not go together."""
     from reid_ref.arrays import InputError
+    from reid_ref.result import kind_of_metric
 
-    if len(args.files) < least:
-        raise InputError(f"FILE: expected at least {least} files, got {len(args.files)}")
+    if len(args.files) < 2:
+        raise InputError(f"FILE: expected at least 2 files, got {len(args.files)}")
     args.metrics = [name.strip() for name in args.metrics.split(",")]
+    for name in args.metrics:
+        kind_of_metric(name)
     args.metric = args.rerank = args.multi_query = args.ties = None
     args.implementation = "fast"
     ranked_lists.check(args)

@@ -21,6 +21,7 @@ OPTIONS = {
 WAYS_OUT = {
     "pass lists=IndexLists(good, junk)": "name the two files: --index-lists GOOD JUNK",
     "Use reid_ref.matlab.evaluation": "Use `reid-ref evaluate --implementation port`",
+    "convention.replace(unmatched='zero' or 'drop')": "--set unmatched=zero, or unmatched=drop",
     "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
 
 

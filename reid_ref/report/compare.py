@@ -39,8 +39,8 @@ def as_table(answer: Comparisons, signatures: Mapping[str, str]) -> str:
     lines: list[str] = []
     for metric in answer.values[answer.baseline]:
         lines += [*_block(answer, metric), ""]
-    lines += row("units", f"{NOUNS[answer.unit]} whose queries together gained, lost, or did "
-                 "neither")
+    lines += row("units", f"better/worse/same: {NOUNS[answer.unit]} whose queries together "
+                 "gained, lost, or did neither")
     lines += row("interval", f"{answer.unit} bootstrap-t, {answer.resamples:,} resamples, seed "
                  f"{answer.seed}; holds for this gallery and these models")
     lines += row("p" if len(answer.values) == 2 else "adj. p", _test(answer))
@@ -71,7 +71,7 @@ def _block(answer: Comparisons, metric: str) -> list[str]:
     if pairs:
         what = " and ".join(percent(one.detectable) for one in pairs)
         who = "this pair" if len(pairs) == 1 else "these pairs"
-        lines += wrap(f"{who} could have shown {what} points (5 %, power 80 %)", "  ", "    ")
+        lines += wrap(f"{who} could have shown {what} points (at 5 %, power 80 %)", "  ", "    ")
     return lines
 
 

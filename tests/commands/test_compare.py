@@ -94,7 +94,7 @@ def test_screen(capsys):
         words = line.split()
         assert (words[0], words[1], words[2], words[-1]) == (name, number, change, units)
     flat = " ".join(out.split())
-    assert "these pairs could have shown 1.35 and 2.04 points (5 %, power 80 %)" in flat
+    assert "these pairs could have shown 1.35 and 2.04 points (at 5 %, power 80 %)" in flat
     assert "adjusted for 2 systems by Holm's method" in flat
     assert "holds for this gallery and these models" in flat
     assert "match6500 gained most: query 258 (identity 205)" in flat
@@ -228,6 +228,8 @@ def test_bad_input(capsys, tmp_path):
                                 "same order"),
             ([mars, mars], "--metric: mAP of mars.json is NaN, since a query that counts has no "
                            "value; compare another metric"),
+            ([MARKET, MARKET, "--convention", "mars"], "--metric: mAP is NaN under convention "
+             "'mars', .*: --set unmatched=zero, or unmatched=drop"),
             ([matlab, broken], rf"{broken}: expected what reid-ref evaluate --per-query writes, "
                                "got something else; write it again, or name a result file, or "
                                "ranked lists with --labels"),

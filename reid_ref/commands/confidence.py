@@ -29,8 +29,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--unit", metavar="UNIT",
                          help="what is independent: identity (default), query, or a file with "
                               "one group a query, a line each")
-    command.add_argument("--resamples", type=int, metavar="N", help="default 10000")
-    command.add_argument("--seed", type=int, metavar="N", help="default 12345")
+    command.add_argument("--resamples", type=int, metavar="N",
+                         help="how many are drawn; default 10000")
+    command.add_argument("--seed", type=int, metavar="N", help="of what is drawn; default 12345")
 
 
 def number(text: str) -> float:
@@ -77,11 +78,13 @@ def find(args: argparse.Namespace, results: dict[str, Result],
     Without --confidence, the results as they are, and None.
     """
     from reid_ref.analysis.confidence import intervals, with_signature
+    from reid_ref.arrays import each_warning_once
 
     if not args.confidence:
         return results, None
     options: dict[str, Any] = {
         **args.intervals, "method": args.confidence_method or METHODS[0]}
-    found = {name: intervals(result, common.ranks(args), **options)
-             for name, result in results.items()}
+    with each_warning_once():  # conventions and variants share their units
+        found = {name: intervals(result, common.ranks(args), **options)
+                 for name, result in results.items()}
     return {name: with_signature(result, **options) for name, result in results.items()}, found

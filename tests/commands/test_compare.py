@@ -81,7 +81,7 @@ def test_by_query_the_verdict_flips(capsys):
     assert one["better"] + one["worse"] + one["same"] == 1052
 
 
-def test_screen(capsys):
+def test_screen(capsys, compared):
     out = table(capsys, "compare", *lists("mat", "match28000_Mslm", "match6500"), "--metric",
                 "mAP")
     lines = out.splitlines()
@@ -93,6 +93,7 @@ def test_screen(capsys):
             (lines[3], "match6500", "25.29", "-1.07", "149/177/7")):
         words = line.split()
         assert (words[0], words[1], words[2], words[-1]) == (name, number, change, units)
+        assert words[-2] == f"{compared[1][name, 'mAP']['p_adjusted']:.4f}"
     flat = " ".join(out.split())
     assert "these pairs could have shown 1.35 and 2.04 points (at 5 %, power 80 %)" in flat
     assert "adjusted for 2 systems by Holm's method" in flat

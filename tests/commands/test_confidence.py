@@ -72,6 +72,14 @@ def test_a_number_without_an_interval_is_still_printed(capsys):
                for told in found["warnings"])
 
 
+def test_each_warning_is_told_once(capsys):
+    _, _, err = run(capsys, "evaluate", MARKET, "--convention", "matlab,layumi,torchreid",
+                    "--confidence", "--resamples", "99")
+    assert [line for line in err if "--unit: only" in line] == [
+        f"reid-ref: warning: --unit: only {units} units stand behind these intervals, which may "
+        "be too narrow below 20" for units in (19, 16)]
+
+
 def by_library(convention="matlab", **options):
     data = reid_ref.read(MARKET)
     result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,

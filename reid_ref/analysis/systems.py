@@ -4,10 +4,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, warn
+from reid_ref.arrays import Doubles, InputError, Integers, warn
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.conventions.choices import ARITHMETIC, UNMATCHED
 from reid_ref.files.per_query import QueryTable
@@ -79,7 +81,7 @@ def _table_values(table: QueryTable, metric: str, name: str) -> QueryValues:
     if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):
         raise InputError(f"--metric: {metric} of {name} is NaN, since a query that counts has no "
                          "value; compare another metric")
-    values[np.isnan(values) | ~table.counted] = 0
+    values[np.isnan(values)] = 0
     return _values(values, table.counted, said)
 
 
@@ -97,7 +99,8 @@ def _rank_values(table: QueryTable, k: int, said: Mapping[str, str], name: str) 
     return _values(hits.astype(np.float64), counted, said)
 
 
-def _values(values: np.ndarray, counted: np.ndarray, said: Mapping[str, str]) -> QueryValues:
+def _values(values: Doubles, counted: npt.NDArray[np.bool_],
+            said: Mapping[str, str]) -> QueryValues:
     arithmetic = ARITHMETIC[said.get("arithmetic", "double")]
     mean = arithmetic.mean(values[counted]) if counted.any() else math.nan
     return QueryValues(mean, values, counted)
@@ -143,7 +146,7 @@ def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: 
             "both must be of the same labels, in the same order")
 
 
-def unit_of(system: System, unit: object) -> tuple[str, np.ndarray]:
+def unit_of(system: System, unit: Any) -> tuple[str, npt.NDArray[Any]]:
     """Return the name of a unit, and the unit of each query, as `unit_of_queries` does."""
     if not isinstance(unit, str):
         return "group", np.asarray(unit)

@@ -202,16 +202,19 @@ def test_bad_input(capsys, tmp_path):
         "matlab", "torchreid", "mars"))
     for path in (matlab, torchreid, mars):
         table(capsys, "evaluate", MARKET, "--convention", path.stem, "--per-query", path)
-    broken, other = tmp_path / "broken.json", tmp_path / "other.json"
+    broken = tmp_path / "broken.json"
     broken.write_text('{"queries": [{"query": 0}]}')
-    value = json.loads(matlab.read_text())
-    value["queries"][5]["identity"] += 100
-    other.write_text(json.dumps(value))
+    others = {}
+    for field in ("identity", "camera", "n_good"):
+        value = json.loads(matlab.read_text())
+        value["queries"][5][field] += 100
+        others[field] = tmp_path / f"other_{field}.json"
+        others[field].write_text(json.dumps(value))
     gallery = tmp_path / "gallery.json"
     value = json.loads(matlab.read_text())
     old, value["labels"]["gallery"] = value["labels"]["gallery"], "00000000"
     gallery.write_text(json.dumps(value))
-    identity = json.loads(matlab.read_text())["queries"][5]["identity"]
+    ours = json.loads(matlab.read_text())["queries"][5]
     for words, message in (
             ([MARKET], "FILE: expected at least 2 files, got 1"),
             ([MARKET, MARS], "mars_like: expected 48 queries, as in market_like, got 30; both "
@@ -221,9 +224,12 @@ def test_bad_input(capsys, tmp_path):
                            "order"),
             ([matlab, torchreid], "torchreid: expected convention matlab, as in matlab, got "
                                   "torchreid; evaluate both under one convention"),
-            ([matlab, other], f"other: query 5 has identity {identity} in matlab and identity "
-                              f"{identity + 100} in other, and 1 of 48 queries differ so; both "
-                              "must be of the same labels, in the same order"),
+            *(([matlab, others[field]],
+               f"other_{field}: query 5 has {words.format(ours[field])} in matlab and "
+               f"{words.format(ours[field] + 100)} in other_{field}, and 1 of 48 queries differ "
+               "so; both must be of the same labels, in the same order")
+              for field, words in (("identity", "identity {}"), ("camera", "camera {}"),
+                                   ("n_good", "{} good images"))),
             ([matlab, gallery], rf"gallery: expected the gallery labels of matlab \({old}\), got "
                                 r"others \(00000000\); both must rank the same images, in the "
                                 "same order"),

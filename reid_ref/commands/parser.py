@@ -25,9 +25,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--cite", action=_Cite, nargs=0,
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    for module in COMMANDS:
+        module.add(commands)
     completion.add(commands, parser)
+    for command in dict.fromkeys(commands.choices.values()):
+        command.add_argument("--quiet", action="store_true",
+                             help="no progress and no warnings on stderr; errors stay")
     return parser
 
 

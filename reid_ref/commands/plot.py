@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
-    command.add_argument("-o", "--output", required=True, metavar="FIGURE",
+    command.add_argument("-o", "--output", required=True, metavar="FILE",
                          help="file to write: .pdf, .svg or .png")
     command.add_argument("--width", default="3.3in", metavar="LENGTH",
                          help="width of the figure, such as 3.3in (default: one column), 84mm; "

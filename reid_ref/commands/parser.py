@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from reid_ref.commands import (
     baseline, camera_pairs, completion, conventions, crosscheck, dataset, doctor, evaluate,
     explain, export, oxford, plot, published, validate)
-from reid_ref.commands.terminal import show
+from reid_ref.commands.terminal import show_plain
 from reid_ref.report.names import visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
@@ -46,7 +46,7 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse takes no notice of a help that could not be printed.
         if file is None or file is sys.stdout:
-            show(message.rstrip("\n"))
+            show_plain(message.rstrip("\n"))
         else:
             super()._print_message(message, file)
 
@@ -58,7 +58,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from reid_ref._version import __version__
 
-        show(f"reid-ref {__version__}")
+        show_plain(f"reid-ref {__version__}")
         parser.exit()
 
 
@@ -66,5 +66,5 @@ class _Cite(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from reid_ref.report.cite import bibtex
 
-        show(bibtex())
+        show_plain(bibtex())
         parser.exit()

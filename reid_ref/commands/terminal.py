@@ -30,8 +30,9 @@ WAYS_OUT = {
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"
 _VERDICT = re.compile(r"(^verdict +|: )(EQUAL|DIFFERENT|FAILED)\b")
-#: The first line of a paragraph without a number of its own, such as the head of a table.
-_HEADING = re.compile(r"(?m)(?<=\n\n)(?![|`\\])(?!.*(?::|(?<![\w-])\d)).+$")
+#: The first line of a paragraph, without a number or a colon, such as the head of a table; not
+#: that of a wrapped row, of Markdown or of LaTeX.
+_HEADING = re.compile(r"(?m)(?<=\n\n)(?![|`\\])(?!.*(?::|(?<![\w-])\d)).+$(?!\n {4})")
 
 #: Whether standard error gets errors alone; each run of the command sets it.
 _quiet = False
@@ -50,9 +51,22 @@ def shows_progress() -> bool:
 
 def show(text: str) -> None:
     """Print the lines of a report; whatever names in it hold, a line stays a line."""
+    shown = _visible_lines(text)
+    _print(_painted(shown) if _takes_colours() else shown)
+
+
+def show_plain(text: str) -> None:
+    """Print what is no report, such as JSON, a script or a help: no terminal colours it."""
+    _print(_visible_lines(text))
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _print(text: str) -> None:
     with _stdout_named():
-        shown = "\n".join(map(visible, text.split("\n")))
-        print(_painted(shown) if _takes_colours() else shown, flush=True)
+        print(text, flush=True)
 
 
 def _takes_colours() -> bool:

@@ -64,8 +64,7 @@ def run(args: argparse.Namespace) -> int:
     is_ranked = ranked_lists.check(args)
     if several.asked_for(args):
         lists = common.read_lists(args, asked)
-        return several.run(args, asked, left_out,
-                           lambda own, data: results_of(own, data, asked, lists))
+        return several.run(args, asked, left_out, lambda own, data: fast(own, data, asked, lists))
     data = ranked_lists.read(args) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_scripts(args, data, asked[0])
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
-    results = results_of(args, data, asked, lists)
+    results = fast(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
     found = details.find(args, data, results, lists)
@@ -114,9 +113,8 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     return common.with_choices(args, asked, **ties), {}
 
 
-def results_of(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
-               lists: IndexLists | None) -> dict[str, Result]:
-    """Evaluate what was read under every convention, by its name."""
+def fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
+         lists: IndexLists | None) -> dict[str, Result]:
     from reid_ref.evaluation.engine import results_of_distances, results_of_features
     from reid_ref.evaluation.ranked_lists import results_of_lists
 

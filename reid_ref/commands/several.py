@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     from reid_ref.report import methods, rows
 
     _refuse_what_is_for_one(args)
-    names = names_of(args)
+    names = names_of_results(args)
     found: list[Method] = []
     for name, files in zip(names, args.groups):
         found.append(_one(args, name, list(map(str, files)), evaluate))
@@ -96,7 +96,7 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         warn(f"{name}: {in_options(text)}")
 
 
-def names_of(args: argparse.Namespace) -> list[str]:
+def names_of_results(args: argparse.Namespace) -> list[str]:
     """Return the names of the rows: as asked for, or after the files."""
     from reid_ref.arrays import InputError
 

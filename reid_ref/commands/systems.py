@@ -66,7 +66,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     # Only a file that is named twice can have the name of another.
     files = list(dict.fromkeys(args.files)) if args.names is None else args.files
     args.groups = [[Path(file)] for file in files]
-    by_file = dict(zip(files, several.names_of(args)))
+    by_file = dict(zip(files, several.names_of_results(args)))
     names = [by_file[file] for file in args.files]
     return [f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name
             for k, name in enumerate(names)]
@@ -96,5 +96,5 @@ def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> S
     own = argparse.Namespace(**{**vars(args), "files": [file]})
     data = ranked_lists.read(own) if args.labels else common.read_files(own)
     lists = common.read_lists(own, [convention])
-    result, = evaluate.results_of(own, data, [convention], lists).values()
+    result, = evaluate.fast(own, data, [convention], lists).values()
     return system_of_result(result, data.query, data.gallery)

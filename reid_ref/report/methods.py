@@ -1,8 +1,9 @@
 """Several methods in one table: a row a method, or a row a method and convention."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from reid_ref.datasets import Recognised
 from reid_ref.report import confidence
@@ -12,6 +13,8 @@ from reid_ref.report.tables import results_as_json
 from reid_ref.result import Result
 from reid_ref.statistics import Interval
 from reid_ref.words import WIDTH, by_reason, cells, percent, row
+
+One = TypeVar("One")
 
 
 @dataclass(frozen=True)
@@ -44,19 +47,19 @@ class Method:
 
 def rows_of(methods: list[Method]) -> dict[str, Result]:
     """Return row name to result: the method's, with its convention where there are several."""
-    return {_row_name(method, convention): result
-            for method in methods for convention, result in method.results.items()}
+    return by_row({method.name: method.results for method in methods})
 
 
 def intervals_of(methods: list[Method]) -> dict[str, dict[str, Interval]] | None:
     """Return the intervals by the name of each row; None where none were asked for."""
-    found = {_row_name(method, convention): intervals for method in methods
-             for convention, intervals in (method.intervals or {}).items()}
-    return found or None
+    return by_row({method.name: method.intervals or {} for method in methods}) or None
 
 
-def _row_name(method: Method, convention: str) -> str:
-    return f"{method.name} ({convention})" if len(method.results) > 1 else method.name
+def by_row(results: Mapping[str, Mapping[str, One]]) -> dict[str, One]:
+    """As `rows_of`, of results, or what else there is, by method and convention."""
+    return {f"{name} ({convention})" if len(by_convention) > 1 else name: one
+            for name, by_convention in results.items()
+            for convention, one in by_convention.items()}
 
 
 def as_json(methods: list[Method], left_out: dict[str, str],

@@ -55,6 +55,7 @@ def distances_of_query(data: ResultFile, query: int, metric: str = "euclidean",
 def whole_matrix(data: ResultFile, metric: str = "euclidean",
                  normalize: bool = True) -> npt.NDArray[Any]:
     """Return the distance matrix; from features, one matrix and one block are in memory."""
+    check_choice(metric, "metric", METRICS)
     if data.distances is not None:
         whole: npt.NDArray[Any] = read_rows(check_distances(
             data.distances, data.query, data.gallery))

@@ -6,7 +6,7 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import crosscheck, datasets, files, matlab, metric_learning
+    from reid_ref import compat, crosscheck, datasets, files, matlab, metric_learning
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
@@ -52,7 +52,7 @@ _MODULES = {
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "crosscheck": "crosscheck", "datasets": "datasets",
+    "compat": "compat", "crosscheck": "crosscheck", "datasets": "datasets",
     "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
     "oxford": "protocols.oxford", "published": "analysis.published", "trec": "files.trec",

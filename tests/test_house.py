@@ -7,7 +7,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "reid_ref"
 ROOMS = (
     "_version", "matlab", "arrays", "labels", "ranking", "metrics", "conventions", "result",
     "distances", "evaluation", "reranking", "metric_learning", "files", "datasets", "drivers",
-    "analysis", "crosscheck", "protocols", "report", "commands", "cli", "__main__")
+    "analysis", "crosscheck", "protocols", "compat", "report", "commands", "cli", "__main__")
 #: Only these look at the port: the rest shares no code with it.
 USES_THE_PORT = {"analysis"}
 

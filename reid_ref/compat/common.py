@@ -82,12 +82,13 @@ def evaluated(distmat: Any, query: Labels, gallery: Labels, convention: str | Co
     if max_rank is not None:
         if not isinstance(max_rank, numbers.Integral) or max_rank is True or max_rank < 1:
             raise InputError(f"max_rank: expected a whole number from 1, got {max_rank!r}")
-        if max_rank > len(gallery):
-            warn(f"max_rank: expected at most {len(gallery)}, the number of gallery images, got "
-                 f"{max_rank}; the CMC curve ends with the gallery")
         if not isinstance(record.cmc_length, str):
             record = record.replace(name=record.name, cmc_length=int(max_rank))
-    return keep(evaluate_distances(distmat, query, gallery, convention=record, lists=lists))
+    result = keep(evaluate_distances(distmat, query, gallery, convention=record, lists=lists))
+    if max_rank is not None and max_rank > len(gallery):
+        warn(f"max_rank: expected at most {len(gallery)}, the number of gallery images, got "
+             f"{max_rank}; the CMC curve ends with the gallery")
+    return result
 
 
 def matched(result: Result) -> Result:

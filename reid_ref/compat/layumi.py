@@ -107,7 +107,7 @@ def line(result: Result) -> str:
     >>> line(reid_ref.evaluate_distances(
     ...     np.arange(10.)[np.newaxis], Labels([7], [1]), Labels([8, 7] * 5, [2] * 10),
     ...     convention="layumi"))
-    'Rank@1:0.000000 Rank@5:1.000000 Rank@10:1.000000 mAP:0.421429'
+    'Rank@1:0.000000 Rank@5:1.000000 Rank@10:1.000000 mAP:0.410635'
     """
     if len(result.cmc) < 10:
         raise InputError(f"gallery: expected at least 10 images, for Rank@10, got "

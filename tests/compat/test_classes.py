@@ -1,0 +1,201 @@
+"""The toolboxes' classes, fed with torch tensors, against what their own code answered."""
+import copy
+import pickle
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import compat
+from tests.compat.recorded import (
+    ORDER_OF_SUMMATION, answers, assert_recorded, problems, recorded)
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def batches(seed, ties):
+    features, pids, camids, _ = problems.features(seed, ties)
+    for start in range(0, len(pids), 16):
+        part = slice(start, start + 16)
+        yield torch.from_numpy(features[part]), pids[part], camids[part]
+
+
+def filled(metric, seed, ties):
+    metric.reset()
+    for batch in batches(seed, ties):
+        metric.update(batch)
+    return metric
+
+
+@pytest.mark.parametrize("toolbox, name, key, options", [
+    ("transreid", "R1_mAP_eval", "R1_mAP_eval", {"feat_norm": False}),
+    ("transreid", "R1_mAP_eval", "R1_mAP_eval normalized", {}),
+    ("strong_baseline", "R1_mAP", "R1_mAP", {"feat_norm": "no"}),
+    ("reid_survey", "r1_mAP_mINP", "r1_mAP_mINP", {"feat_norm": "off"})])
+def test_metric(toolbox, name, key, options):
+    theirs = answers(toolbox, key)
+    assert len(theirs) == (len(problems.APART) if key.endswith("normalized") else
+                           len(problems.PROBLEMS))
+    make = getattr(getattr(compat, toolbox), name)
+    for seed, ties, answer in theirs:
+        metric = filled(make(problems.features(seed, ties)[3], **options), seed, ties)
+        answered = metric.compute()
+        assert_recorded(answer, *answered[:3 if "mINP" in answer else 2])
+
+
+@pytest.mark.parametrize("toolbox", ["clip_reid", "solider"])
+def test_the_same_in_other_toolboxes(toolbox):
+    seed, ties, answer = answers("transreid", "R1_mAP_eval")[0]
+    metric = getattr(compat, toolbox).R1_mAP_eval(problems.features(seed, ties)[3],
+                                                  feat_norm=False)
+    assert_recorded(answer, *filled(metric, seed, ties).compute()[:2])
+
+
+def test_what_transreid_returns_besides():
+    features, pids, camids, n = problems.features(0, False)
+    metric = filled(compat.transreid.R1_mAP_eval(n, feat_norm=False), 0, False)
+    _, _, distances, got_pids, got_camids, query, gallery = metric.compute()
+    between = ((features[:n, np.newaxis].astype(np.float64) - features[n:]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(distances, between.astype(np.float32))
+    assert distances.dtype == np.float32 and query.shape == (n, 3)
+    assert list(got_pids) == pids.tolist() and list(got_camids) == camids.tolist()
+    assert len(gallery) == len(pids) - n
+
+
+@pytest.mark.parametrize("toolbox", ["transreid", "solider"])
+def test_reranked_distances(toolbox):
+    """Theirs keeps encodings in float16: its sums round, some 2^-11 of a distance up to 1."""
+    n = problems.features(0, False)[3]
+    metric = filled(getattr(compat, toolbox).R1_mAP_eval(n, reranking=True), 0, False)
+    distances = metric.compute()[2]
+    theirs = np.reshape(recorded("transreid")[f"{toolbox} reranked distances"], distances.shape)
+    np.testing.assert_allclose(distances, theirs, rtol=0, atol=4 * 2.0 ** -11)
+
+
+@pytest.mark.parametrize("toolbox, name", [
+    ("strong_baseline", "R1_mAP_reranking"), ("reid_survey", "r1_mAP_mINP_reranking")])
+def test_reranking_metrics(toolbox, name):
+    """The same distances as SOLIDER's, which are compared above, behind their own function."""
+    n = problems.features(0, False)[3]
+    metric = filled(getattr(getattr(compat, toolbox), name)(n), 0, False)
+    other = filled(compat.solider.R1_mAP_eval(n, reranking=True), 0, False)
+    np.testing.assert_array_equal(metric.five(*metric.sides())[0], other.compute()[2])
+    assert metric.compute()[1] == other.compute()[1]
+
+
+def test_ignite_is_the_base_where_it_is_installed(monkeypatch):
+    class Metric:
+        def __init__(self):
+            self.reset()
+
+    metrics = types.ModuleType("ignite.metrics")
+    metrics.Metric = Metric
+    monkeypatch.setitem(sys.modules, "ignite", types.ModuleType("ignite"))
+    monkeypatch.setitem(sys.modules, "ignite.metrics", metrics)
+    compat.strong_baseline.__dict__.pop("R1_mAP", None)
+    try:
+        made = compat.strong_baseline.R1_mAP(3)
+        assert isinstance(made, Metric) and type(made).__name__ == "R1_mAP"
+        assert made.feats == []
+    finally:
+        compat.strong_baseline.__dict__.pop("R1_mAP")
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_fastreid_evaluator(metric):
+    pytest.importorskip("sklearn")
+    theirs = answers("fastreid", f"ReidEvaluator {metric}")
+    assert len(theirs) == len(problems.PROBLEMS if metric == "euclidean" else problems.APART)
+    for seed, ties, answer in theirs:
+        evaluator = compat.fastreid.ReidEvaluator(
+            problems.fastreid_settings(metric), problems.features(seed, ties)[3])
+        for features, pids, camids in batches(seed, ties):
+            evaluator.process({"targets": torch.from_numpy(pids),
+                               "camids": torch.from_numpy(camids)}, features)
+        results = evaluator.evaluate()
+        assert list(results) == list(answer)
+        for name, value in results.items():
+            exact = name.startswith(("Rank", "TPR"))
+            tolerance = 0 if exact else 100 * ORDER_OF_SUMMATION  # in percent
+            theirs = np.float32(answer[name]) if name.startswith("Rank") else answer[name]
+            np.testing.assert_allclose(value, theirs, rtol=0, atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_fastreid_roc(ties):
+    theirs = [one for one in answers("fastreid", "roc") if one[1] == ties]
+    assert len(theirs) >= 50
+    for seed, _, answer in theirs:
+        p = problems.problem(seed, ties)
+        scores, labels = compat.fastreid.evaluate_roc(*p[:5])
+        assert scores.dtype == p.distmat.dtype and labels.dtype == np.float64
+        assert labels.sum() == answer["sums"][1]
+        # Pairs in another order among equals: the sum adds the same numbers in the same order.
+        assert scores.astype(np.float64).sum() == answer["sums"][0]
+        np.testing.assert_array_equal(scores[:3], np.array(answer["first"], scores.dtype))
+
+
+def test_mmtracking():
+    theirs = answers("mmtracking", "ReIDMetrics")
+    assert len(theirs) == len(problems.PROBLEMS)
+    for seed, ties, answer in theirs:
+        metric = compat.mmengine.ReIDMetrics(["mAP", "CMC"])
+        for features, pids, _ in batches(seed, ties):
+            metric.process({}, [
+                {"pred_feature": one, "gt_label": {"label": torch.tensor([pid])}}
+                for one, pid in zip(features, pids)])
+        assert metric.compute_metrics(metric.results) == answer
+
+
+def test_mmtracking_refuses_as_theirs():
+    with pytest.raises(KeyError, match="mINP"):
+        compat.mmengine.ReIDMetrics("mINP")
+    with pytest.raises(TypeError, match="list or a str"):
+        compat.mmengine.ReIDMetrics(5)
+    with pytest.raises(AssertionError, match="from 1 to max_rank 10, got 20"):
+        compat.mmengine.ReIDMetrics(metric_options={"rank_list": [20], "max_rank": 10})
+
+
+def test_mmtracking_takes_its_place_in_the_registry(monkeypatch):
+    taken = {}
+
+    class Registry:
+        def register_module(self, name, force, module):
+            taken[name] = module, force
+
+    registry = types.ModuleType("mmtrack.registry")
+    registry.METRICS = Registry()
+    monkeypatch.setitem(sys.modules, "mmtrack", types.ModuleType("mmtrack"))
+    monkeypatch.setitem(sys.modules, "mmtrack.registry", registry)
+    compat.mmengine._register()
+    assert taken == {"ReIDMetrics": (compat.mmengine.ReIDMetrics, True)}
+
+
+def test_torchmetrics():
+    """The numbers of `reid_ref.evaluate` on the whole arrays, batch by batch."""
+    torchmetrics = pytest.importorskip("torchmetrics")
+    metric = compat.torchmetrics.ReIDMetric(normalize=False, convention="torchreid", ranks=(1, 3))
+    assert isinstance(metric, torchmetrics.Metric)
+    features, pids, camids, n = problems.features(3, False)
+    for start in range(0, len(pids), 16):
+        index = np.arange(start, min(start + 16, len(pids)))
+        metric.update(torch.from_numpy(features[index]), torch.from_numpy(pids[index]),
+                      torch.from_numpy(camids[index]), torch.from_numpy(index < n))
+    expected = reid_ref.evaluate(
+        features[:n], features[n:], reid_ref.Labels(pids[:n], camids[:n]),
+        reid_ref.Labels(pids[n:], camids[n:]), normalize=False, convention="torchreid")
+    for one in (metric, copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
+        found = one.compute()
+        assert {name: value.item() for name, value in found.items()} == {
+            "mAP": expected.mAP, "mINP": expected.mINP, "Rank-1": expected.cmc[0],
+            "Rank-3": expected.cmc[2]}
+        assert found["mAP"].dtype == torch.float64
+    assert compat.last_result().signature == expected.signature
+    metric.reset()
+    assert metric.features == []
+    with pytest.raises(reid_ref.InputError, match="convention: unknown 'nothing'"):
+        compat.torchmetrics.ReIDMetric(convention="nothing")

@@ -50,10 +50,12 @@ class Row:
 
 def rows(numbers: dict[str, Any], wanted: bool) -> list[Row]:
     """Make the rows; `wanted`: say what is wanted, which is meant for the full size."""
-    import rerank  # its rows are made of ours
+    import compat  # their rows are made of ours
+    import rerank
 
     made = {"distances": distance_rows, "features": feature_rows, "growth": growth_rows,
-            "start": start_rows, "conventions": convention_rows, "rerank": rerank.rows}
+            "start": start_rows, "conventions": convention_rows, "rerank": rerank.rows,
+            "compat": compat.rows}
     found = [row for name, measured in numbers.items() for row in made[name](measured)]
     return found if wanted else [replace(row, wanted="") for row in found]
 

@@ -11,6 +11,7 @@ import reid_ref
 from reid_ref import compat
 from tests.compat.recorded import (
     ORDER_OF_SUMMATION, answers, assert_recorded, problems, recorded)
+from tests.documents import BLOCK, ROOT
 
 torch = pytest.importorskip("torch")
 
@@ -199,3 +200,43 @@ def test_torchmetrics():
     assert metric.features == []
     with pytest.raises(reid_ref.InputError, match="convention: unknown 'nothing'"):
         compat.torchmetrics.ReIDMetric(convention="nothing")
+
+
+def one_camera_a_side(seed):
+    """Features and labels with all queries on one camera and the gallery on another."""
+    features, pids, _, n = problems.features(seed, False)
+    camids = np.where(np.arange(len(pids)) < n, 1, 2)
+    return torch.from_numpy(features), torch.from_numpy(pids), torch.from_numpy(camids), n
+
+
+def test_torchmetrics_own_retrieval_map():
+    """Where no camera is shared, its RetrievalMAP is the step AP, summed in float32."""
+    retrieval = pytest.importorskip("torchmetrics.retrieval")
+    for seed in range(50):
+        features, pids, camids, n = one_camera_a_side(seed)
+        metric = compat.torchmetrics.ReIDMetric(normalize=False, convention="torchreid")
+        metric.update(features, pids, camids, torch.arange(len(pids)) < n)
+        theirs = retrieval.RetrievalMAP(empty_target_action="skip")
+        distances = ((features[:n, None] - features[n:]) ** 2).sum(dim=2)
+        theirs.update(1 / (1 + distances.double()), pids[:n, None] == pids[n:],
+                      torch.arange(n)[:, None].expand(distances.shape))
+        assert metric.compute()["mAP"].item() == pytest.approx(theirs.compute().item(), abs=1e-6)
+
+
+def test_the_recipe_for_pytorch_metric_learning():
+    """The class that the page shows; where no camera is shared, its mAP is the library's own."""
+    pytest.importorskip("pytorch_metric_learning")
+    page = (ROOT / "docs/drop_in.md").read_text()
+    recipe, = [code for kind, code, _ in BLOCK.findall(page) if "ReIDCalculator" in code]
+    names = {"reid_ref": reid_ref}
+    exec(recipe.partition("\ncalculator = ")[0], names)
+    calculator = names["ReIDCalculator"](
+        include=("reid_mAP", "mean_average_precision"),
+        knn_func=names["CustomKNN"](names["CosineSimilarity"]()))
+    for seed, _ in problems.APART:
+        features, pids, camids, n = one_camera_a_side(seed)
+        there = torch.isin(pids[:n], pids[n:])
+        assert there.all()  # it leaves out queries without a match
+        calculator.cameras = camids[:n], camids[n:]
+        found = calculator.get_accuracy(features[:n], pids[:n], features[n:], pids[n:])
+        assert found["reid_mAP"] == pytest.approx(found["mean_average_precision"], abs=1e-6)

@@ -2,14 +2,14 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from reid_ref.compat.patch import PATCHES
+from tests.documents import ROOT
 from tests.installed import version_of
 
-HERE = Path(__file__).parent
+SCRIPT = ROOT / "fixtures/compat/train_torchreid.py"
 
 #: What a made toolbox defines, and how its script's evaluator gets at it: by name.
 THEIRS = "def {name}(*arguments, **options):\n    return 'theirs'\n"
@@ -90,8 +90,7 @@ def test_training_with_torchreids_engine(tmp_path):
     """The same digits, with its evaluator and with ours; only clocks may differ."""
     pytest.importorskip("torch")
     version_of("torchreid")
-    script = HERE / "train_torchreid.py"
-    plain, patched = (run(tmp_path, *start, script, tmp_path, patched=bool(start))
+    plain, patched = (run(tmp_path, *start, SCRIPT, tmp_path, patched=bool(start))
                       for start in ([], ["--patch", "torchreid"]))
     assert plain.returncode == patched.returncode == 0, plain.stderr + patched.stderr
     results = plain.stdout.partition("** Results **")[2]

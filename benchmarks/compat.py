@@ -35,7 +35,7 @@ EVAL_REID = "data/datasets/eval_reid.py"
 
 
 def drop_in(size: Size, folder: Path) -> Numbers:
-    """(g) A toolbox's evaluator and ours under its name, on the same arrays."""
+    """(h) A toolbox's evaluator and ours under its name, on the same arrays."""
     market = made.market(size.share)
     distances, gallery = peers.without_junk(made.distances(market, "middle"), market.gallery)
     pairs = {**from_wheel(folder), **from_clones(os.environ.get("REID_REF_CLONES", ""))}
@@ -135,7 +135,7 @@ def in_other_clothes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def rows(measured: Numbers) -> list[Row]:
     """Make the rows of the table."""
-    return [Row(f"(g) {name}", second(times["ours"]),
+    return [Row(f"(h) {name}", second(times["ours"]),
                 f"its own: {second(times['theirs'])}"
                 + ("" if name.endswith("Cython") else " (a tenth of the queries, scaled)"),
                 times["theirs"] / times["ours"], "x faster", "cython")

@@ -1,4 +1,4 @@
-"""The five works that are measured; each returns plain numbers for the JSON.
+"""The works that are measured; each returns plain numbers for the JSON.
 
 Times are in seconds, the best of several repetitions that take turns; memory in bytes. Every
 contestant's numbers are checked before its time counts: see `checks.py`.
@@ -17,6 +17,7 @@ import numpy as np
 
 import checks
 import compat
+import intervals
 import made
 import peers
 import rerank
@@ -223,7 +224,8 @@ def save_labels(market: made.Market, folder: Path) -> str:
 #: Name of a work to its function; the names are those of `--only`.
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
          "start": start, "conventions": all_conventions,
-         "rerank": rerank.reranking, "compat": compat.drop_in}
+         "rerank": rerank.reranking, "intervals": intervals.intervals,
+         "compat": compat.drop_in}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

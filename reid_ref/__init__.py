@@ -6,16 +6,25 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import compat, crosscheck, datasets, files, matlab, metric_learning
+    from reid_ref import (
+        compat, crosschecking, datasets, files, matlab, metric_learning, statistics)
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
+    from reid_ref.analysis.compare import Comparison, Comparisons, compare
+    from reid_ref.analysis.doctor import doctor
+    from reid_ref.analysis.findings import Finding
+    from reid_ref.analysis.groups import Groups, by_group
+    from reid_ref.analysis.runs import Runs, runs
+    from reid_ref.analysis.splits import splits
     from reid_ref.arrays import InputError
     from reid_ref.conventions import CONVENTIONS, Convention
+    from reid_ref.crosschecking import crosscheck
     from reid_ref.datasets.multi_query import pool_queries
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
-    from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs
+    from reid_ref.evaluation.camera_pairs import (
+        CameraPairs, camera_pairs, camera_pairs_features)
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_distances, evaluate_ranked_list)
     from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
@@ -26,13 +35,15 @@ if TYPE_CHECKING:
     from reid_ref.report import rows as formats
     from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
     from reid_ref.result import Counts, PerQuery, Result
+    from reid_ref.statistics import Interval
 
 __all__ = [
-    "CONVENTIONS", "CameraPairs", "Convention", "Counts", "Evaluator", "IndexLists",
-    "InputError", "Labels", "PerQuery", "Result", "ResultFile", "__version__", "camera_pairs",
-    "evaluate", "evaluate_distances", "evaluate_ranked_list", "evaluate_ranked_lists",
-    "evaluate_reranked", "explain", "export", "pool_queries", "read", "rerank", "rerank_blocks",
-    "validate",
+    "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
+    "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
+    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
+    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
+    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "pool_queries", "read",
+    "rerank", "rerank_blocks", "runs", "splits", "validate",
 ]
 
 #: The module of each public name.
@@ -41,21 +52,28 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "files.read", "__version__": "_version",
+    "Finding": "analysis.findings", "doctor": "analysis.doctor",
+    "Groups": "analysis.groups", "by_group": "analysis.groups",
     "camera_pairs": "evaluation.camera_pairs",
+    "camera_pairs_features": "evaluation.camera_pairs", "crosscheck": "crosschecking",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_ranked_lists": "evaluation.ranked_lists",
     "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
     "export": "analysis.calls", "read": "files.read", "validate": "analysis.calls",
+    "Comparison": "analysis.compare", "Comparisons": "analysis.compare",
+    "Interval": "statistics", "Runs": "analysis.runs", "compare": "analysis.compare",
+    "runs": "analysis.runs", "splits": "analysis.splits",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "compat": "compat", "crosscheck": "crosscheck", "datasets": "datasets",
+    "compat": "compat", "crosschecking": "crosschecking", "datasets": "datasets",
     "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
-    "oxford": "protocols.oxford", "published": "analysis.published", "trec": "files.trec",
+    "oxford": "protocols.oxford", "published": "analysis.published",
+    "statistics": "statistics", "trec": "files.trec",
 }
 
 

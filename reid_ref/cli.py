@@ -1,7 +1,7 @@
 """The command `reid-ref` as a process: its streams, its signals, its exit code.
 
 Wrong input ends in one line on stderr and exit code 2, Ctrl-C in one line and 130. Nothing is
-imported before `main` can answer Ctrl-C, and nothing heavy before the arguments are known.
+imported before `main` can handle Ctrl-C, and no large module before the arguments are known.
 """
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SIGNALS: list[int] = []
 
 
 class Terminated(KeyboardInterrupt):
-    """A signal asks the process to end: what cleans up after Ctrl-C cleans up after it."""
+    """A signal that asks the process to end is handled as Ctrl-C is."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
-    Without `argv` the arguments are the process's, whose signals and closed streams are then
-    seen to; with it nothing of the process is changed.
+    Without `argv` the arguments are the process's, and its signals and closed streams are handled;
+    with it nothing of the process is changed.
     """
     if argv is not None:
         return _run(argv)
@@ -44,11 +44,11 @@ def _run(argv: list[str] | None) -> int:
     except KeyboardInterrupt as stop:
         return _stopped(stop)
     except BrokenPipeError:
-        # The reader (head, say) has what it wanted; keep Python from complaining at exit.
+        # The reader, such as head, has closed the pipe: without this Python fails at exit.
         _drop_output()
         return 0
     except (OSError, MemoryError) as error:
-        # A full disk behind stdout, a name that is too long: whatever no check foresaw.
+        # What no check foresees: a full disk under stdout, a name that is too long.
         from reid_ref.commands.terminal import tell
 
         _drop_output()
@@ -60,8 +60,9 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.commands.parser import make_parser
-    from reid_ref.commands.terminal import flush, in_options, tell
+    from reid_ref.commands.terminal import WARNINGS, flush, in_options, tell
 
+    WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
             stream.reconfigure(errors="backslashreplace")
@@ -104,9 +105,9 @@ def _reason(error: OSError | MemoryError) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
                   file: TextIO | None = None, line: str | None = None) -> None:
-    from reid_ref.commands.terminal import in_options, tell
+    from reid_ref.commands.terminal import tell_warning
 
-    tell(f"warning: {in_options(str(message))}")
+    tell_warning(str(message))
 
 
 def _drop_output() -> None:
@@ -125,7 +126,7 @@ def _handle_signals(stop: Callable[[int, object], object]) -> None:
 
 
 def _end_at_once(number: int, _: object) -> None:
-    # While modules are imported an exception would not do: numpy makes an ImportError of it.
+    # No exception here: while numpy is imported, it would become an ImportError.
     try:
         os.write(2, f"reid-ref: {_ended_by(number)}\n".encode())
     finally:
@@ -138,10 +139,10 @@ def _raise(number: int, _: object) -> None:
 
 
 def _unless_stopped(args: Any) -> int:
-    """Run the command; whatever a signal's exception became on the way, it is that again."""
+    """Run the command; after a signal, raise `Terminated` whatever exception arrives here."""
     try:
         return int(args.run(args))
-    except BaseException:  # of a class body, RuntimeError; of an import in C, ImportError
+    except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
         if _SIGNALS:
             raise Terminated(_SIGNALS[0]) from None
         raise
@@ -166,7 +167,7 @@ def _ended_by(number: int) -> str:
 # ---------------------------------------------------------------- streams
 
 class _Unfailing(io.FileIO):
-    """What cannot be said on stderr changes neither the result nor the exit code."""
+    """A failed write to stderr changes neither the result nor the exit code."""
 
     def write(self, data: Any) -> int:
         try:
@@ -178,8 +179,8 @@ class _Unfailing(io.FileIO):
 def _prepare_streams() -> bool:
     """Make all three standard streams safe to use; return whether there is one to print to.
 
-    A file opened while one of them is closed would get its number, and what is printed or said
-    would land in that file.
+    A file opened while one of them is closed would get its number, and output would be written
+    into that file.
     """
     for number in range(3):
         try:

@@ -1,21 +1,21 @@
-"""Features to a matrix of distances, as other evaluators make it: the only inexact stage.
+"""Features to a distance matrix by a matrix product, as other evaluators compute it: not exact.
 
-`evaluate` ranks features by exact distances (`features.py`, `rows.py`); this is for the slow
-implementations and for other evaluators. The matrix product (BLAS) rounds: it depends on the
-library, the processor, the number of threads and of rows in the last bits, and no two evaluators
-agree on those. `TOLERANCE` names how far two correct answers may lie apart.
+`evaluate` ranks features by exact distances (`ranking/exact_distances.py`, `exact_rows.py`). This
+module serves the slow implementations and cross-checks. The matrix product (BLAS) rounds: its last
+bits depend on the library, the processor, and the number of threads and of rows. `TOLERANCE` is
+how far two correct results may differ.
 
 Rounding choices, each with its reason:
 
-* Features keep their precision (float16 is widened to float32, integers to float64): the
-  MATLAB drivers compute in the precision of the features too.
-* Squared Euclidean distances are ranked, not their roots: the root changes no order but maps
-  neighbouring squares to one number, which would make ties that the features do not have.
-  A tiny negative square of a perfect match stays the nearest, where the drivers' root makes
-  it imaginary (and numpy's makes it NaN, which sorts last).
+* Features keep their precision (float16 is widened to float32, integers to float64), as in the
+  MATLAB drivers.
+* Squared Euclidean distances are ranked, not their roots. The root is monotonic, but it rounds
+  neighbouring squares to one number, which makes ties that the features do not have. A small
+  negative square of a perfect match remains the nearest; in the drivers its root is imaginary
+  (in numpy NaN, which sorts last).
 * On normalised features the cosine distance is 1 - q.g, half of the squared Euclidean
   distance: the same ranking.
-* Norms divide the product, not the gallery's features, so that no second gallery is in memory.
+* Norms divide the product, not the gallery's features, to save a second copy of the gallery.
 """
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-#: Relative difference within which two float32 distances of unit vectors may disagree: a sum
-#: of d products errs by at most about d/2 units in the last place; 1e-5 covers d = 2048.
+#: Relative difference within which two float32 distances of unit vectors count as equal. The
+#: rounding error of a sum of d products grows about as sqrt(d): 3e-6 for d = 2048.
 TOLERANCE = 1e-5
 
 #: Bytes of one block of rows of a distance matrix when the caller names no size.
 BLOCK_BYTES = 256 * 2**20
 
-#: Name of a metric to what it is.
+#: The metrics, each with its description.
 METRICS = {
     "euclidean": "squared Euclidean distance",
     "cosine": "1 - cosine of the angle",
@@ -42,14 +42,14 @@ METRICS = {
 
 
 def unit_rows(features: Array) -> Array:
-    """Divide each row by its 2-norm; a row of zeros becomes NaN, as in the drivers."""
+    """Return each row divided by its 2-norm; a row of zeros becomes NaN, as in the drivers."""
     with np.errstate(invalid="ignore"):
-        unit: Array = features / _norms(features)[:, np.newaxis]
+        unit: Array = features / row_norms(features)[:, np.newaxis]
     return unit
 
 
 def working_precision(features: Array) -> Array:
-    """Return float32 and float64 as they are, float16 as float32, all else as float64."""
+    """Return float16 as float32, integers as float64; float32 and float64 unchanged."""
     if features.dtype in (np.float32, np.float64):
         return features
     return features.astype(np.float32 if features.dtype == np.float16 else np.float64)
@@ -85,7 +85,7 @@ def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
     distances: Array = (unit_rows(query) if normalized else query) @ gallery.T
     if normalized:
         with np.errstate(divide="ignore", invalid="ignore"):
-            distances *= 1 / _norms(gallery)
+            distances *= 1 / row_norms(gallery)
     if metric == "dot":
         return np.negative(distances, out=distances)
     if metric == "cosine":
@@ -99,8 +99,9 @@ def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
     return distances
 
 
-def _norms(features: Array) -> Array:
-    # Squares in double: those of float32 features overflow from 1e19 on, and vanish below 1e-23.
+def row_norms(features: Array) -> Array:
+    """Return the 2-norm of each row, in the precision of the features."""
+    # In double: the squares of float32 features overflow above 1e19 and underflow below 1e-23.
     squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     norms: Array = np.sqrt(squares).astype(features.dtype)
     return norms

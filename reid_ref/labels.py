@@ -1,4 +1,4 @@
-"""Who is on each image and which camera took it, and what must fit these labels.
+"""Labels of images (identity and camera), index lists, and the checks of what must fit them.
 
 Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of
 features, distances and lists against labels.
@@ -25,14 +25,12 @@ DISTRACTOR = 0
 
 @dataclass(frozen=True)
 class Labels:
-    """Who is on each image, and which camera took it.
-
-    Both arrays are copied, and cannot be written to.
+    """Identity and camera of each image. Both arrays are copied, and read-only.
 
     Parameters
     ----------
     identity : array_like, shape (n,), (n, 1) or (1, n)
-        Person of each image: any integer dtype, or floats that are whole numbers.
+        Identity of each image: any integer dtype, or floats that are whole numbers.
         0 is a distractor, -1 is junk (Market-1501).
     camera : array_like, same length
         Camera of each image.
@@ -65,6 +63,11 @@ class Labels:
         """Return the labels of some images: a slice, a mask or an array of indices."""
         return Labels(self.identity[images], self.camera[images])
 
+    def fingerprint(self) -> str:
+        """Return eight hexadecimal digits that tell these labels, in this order, from others."""
+        both = np.concatenate([self.identity, self.camera])
+        return f"{zlib.crc32(both.astype('<i8').tobytes()):08x}"
+
 
 @dataclass(frozen=True)
 class IndexLists:
@@ -92,30 +95,30 @@ class IndexLists:
     def __post_init__(self) -> None:
         for name in ("good", "junk"):
             lists = tuple(read_only(as_integers(
-                one if len(one) else np.zeros(0, np.int64), f"{name}[{k}]"))
-                for k, one in enumerate(getattr(self, name)))
-            for k, one in enumerate(lists):
-                if (one < 0).any() or len(np.unique(one)) != len(one):
+                images if len(images) else np.zeros(0, np.int64), f"{name}[{k}]"))
+                for k, images in enumerate(getattr(self, name)))
+            for k, images in enumerate(lists):
+                if (images < 0).any() or len(np.unique(images)) != len(images):
                     raise InputError(f"{name}[{k}]: expected gallery indices from 0, each once, "
-                                     f"got {one.tolist()}")
+                                     f"got {images.tolist()}")
             object.__setattr__(self, name, lists)
         if len(self.good) != len(self.junk):
             raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
                              f"images, got {len(self.junk)}")
 
-    def of_queries(self, part: slice) -> IndexLists:
-        """Return the lists of some consecutive queries."""
-        return IndexLists(self.good[part], self.junk[part])
+    def of_queries(self, block: slice) -> IndexLists:
+        """Return the lists of a block of consecutive queries."""
+        return IndexLists(self.good[block], self.junk[block])
 
     def fingerprint(self) -> str:
-        """Return eight hexadecimal digits that tell these lists from others."""
-        numbers = [array for side in (self.good, self.junk) for one in side
-                   for array in (np.array([len(one)]), one)]
+        """Return the CRC-32 of all lists: eight hexadecimal digits for the signature."""
+        numbers = [array for side in (self.good, self.junk) for images in side
+                   for array in (np.array([len(images)]), images)]
         return f"{zlib.crc32(np.concatenate(numbers).astype('<i8').tobytes()):08x}"
 
 
 def count_distractors(query: Labels, gallery: Labels) -> int:
-    """Count the gallery images labelled 0; where a query is labelled 0, it is a person (MSMT17).
+    """Count the gallery images labelled 0; none if a query has label 0, an identity then (MSMT17).
 
     Examples
     --------
@@ -132,12 +135,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def options_by_name(function: Function) -> Function:
-    """Make a call with more arguments by position than query and gallery one clear error.
+    """Refuse positional arguments after query and gallery, with one clear message.
 
-    Other evaluators take four arrays in the place of query and gallery. Python itself would only
-    count arguments; here `check_labels` says how to wrap them.
+    Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
+    to wrap them.
     """
-    kinds = [one.kind for one in inspect.signature(function).parameters.values()]
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
     @functools.wraps(function)
@@ -153,13 +156,7 @@ def options_by_name(function: Function) -> Function:
 
 
 def check_labels(query: Labels, gallery: Labels) -> None:
-    """Check that both sides hold images.
-
-    Raises
-    ------
-    InputError
-        Not `Labels`, or empty.
-    """
+    """Check that query and gallery are `Labels`, and not empty."""
     for name, labels in (("query", query), ("gallery", gallery)):
         if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
             raise InputError(
@@ -174,13 +171,7 @@ def check_labels(query: Labels, gallery: Labels) -> None:
 def check_features(
         query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
         ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return both feature arrays, checked: one row an image, equal dimension, finite.
-
-    Raises
-    ------
-    InputError
-        Names the argument, what was expected, what came and the way out.
-    """
+    """Return both feature arrays, checked: one row an image, equal dimension, finite."""
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     for name, array in zip(("query_features", "gallery_features"), checked):
         check_finite_rows(array, name)
@@ -190,13 +181,7 @@ def check_features(
 def check_feature_shapes(
         query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
         ) -> tuple[Any, Any]:
-    """Return both feature arrays, checked in shape and dtype; what is stored stays there.
-
-    Raises
-    ------
-    InputError
-        Names the argument, what was expected, what came and the way out.
-    """
+    """Return both feature arrays, checked in shape and dtype; a stored dataset is not read."""
     check_labels(query, gallery)
     checked = []
     for name, value, labels in (("query_features", query_features, query),
@@ -225,13 +210,7 @@ def check_feature_shapes(
 
 
 def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArray[Any]:
-    """Return the distances as an array, checked: queries in rows, gallery in columns.
-
-    Raises
-    ------
-    InputError
-        Names the argument, what was expected, what came and the way out.
-    """
+    """Return the distances as an array, checked: queries in rows, gallery in columns."""
     check_labels(query, gallery)
     array: npt.NDArray[Any] = stored_or_array(distances, "distances")
     check_numeric_matrix(array, "distances", "distances (n_query, n_gallery)")
@@ -247,13 +226,7 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
 
 def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
                 gallery: Labels) -> None:
-    """Check the index lists of the conventions `names`, which cannot do without.
-
-    Raises
-    ------
-    InputError
-        No lists, not one for each query, or an index that the gallery does not have.
-    """
+    """Check the index lists that the conventions `names` need: one of each a query, in range."""
     if not names:
         return
     if lists is None:
@@ -266,7 +239,7 @@ def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
         raise InputError(f"lists: expected {len(query)} lists, one for each query, "
                          f"got {len(lists.good)}")
     for name, side in (("good", lists.good), ("junk", lists.junk)):
-        for k, one in enumerate(side):
-            if len(one) and one.max() >= len(gallery):
+        for k, images in enumerate(side):
+            if len(images) and images.max() >= len(gallery):
                 raise InputError(f"lists: {name}[{k}]: expected indices below {len(gallery)}, the "
-                                 f"number of gallery images, got {one.max()}")
+                                 f"number of gallery images, got {images.max()}")

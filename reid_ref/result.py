@@ -1,22 +1,26 @@
 """What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
 from __future__ import annotations
 
-import math
 import numbers
-import textwrap
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics
+from reid_ref import metrics, statistics, words
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, InputError, Integers, read_only
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
 from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
+from reid_ref.statistics.draws import RESAMPLES, SEED
+from reid_ref.statistics.interval import LEVEL, Interval
+
+#: The ranks of the CMC curve that papers report.
+RANKS = (1, 5, 10, 20)
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 STATUSES = {
@@ -37,6 +41,22 @@ def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> str:
     return "|".join(f"{key}:{value}" for key, value in every.items())
 
 
+def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
+    """Return Rank-k by name, as far as the curve reaches."""
+    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if _from_1(k, "ranks") <= len(cmc)}
+
+
+def ranks_as_json(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float | None]:
+    """Return Rank-k by name; NaN, which JSON lacks, becomes None."""
+    return {name: words.number(value) for name, value in named_ranks(cmc, ranks).items()}
+
+
+def _from_1(value: Any, name: str) -> int:
+    if not isinstance(value, numbers.Integral) or value is True or value < 1:
+        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+    return int(value)
+
+
 @dataclass(frozen=True)
 class PerQuery:
     """What each of n queries got; every array has shape (n,), and cannot be written to.
@@ -53,6 +73,8 @@ class PerQuery:
         Good and ignored gallery images.
     status : str
         A key of `STATUSES`.
+    identity : int64
+        Who the query shows: queries of one identity are no independent samples.
 
     Examples
     --------
@@ -69,6 +91,7 @@ class PerQuery:
     n_good: Integers
     n_junk: Integers
     status: npt.NDArray[np.str_]
+    identity: Integers
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -226,18 +249,14 @@ class Result:
 
     def __str__(self) -> str:
         """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
-        ranks = [(f"Rank-{k}", self.rank(k)) for k in (1, 5, 10, 20) if k <= len(self.cmc)]
-        means = [("mAP", self.mAP), ("mINP", self.mINP)]
-        # NaN is no percentage: "-", as in tables.
-        first, second = (", ".join(
-            f"{name} " + ("-" if math.isnan(value) else f"{100 * value:.2f}")
-            for name, value in values) for values in (ranks, means))
-        signature = textwrap.wrap(
-            self.signature.replace("|", " | "), 79, initial_indent="signature: ",
-            subsequent_indent=" " * 11, break_on_hyphens=False, break_long_words=False)
-        return "\n".join([f"percent:   {first}", f"           {second}",
-                          f"queries:   {self.counted:,} of {self.counts.query:,} counted",
-                          *signature])
+        means = {"mAP": self.mAP, "mINP": self.mINP}
+        first, second = (
+            ", ".join(f"{name} {words.percent(value)}" for name, value in values.items())
+            for values in (named_ranks(self.cmc), means))
+        rows = [("percent:", first), ("", second),
+                ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
+                ("signature:", words.spaced(self.signature))]
+        return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
 
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
@@ -313,9 +332,7 @@ class Result:
         >>> result.at(2)
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
-        if not isinstance(k, numbers.Integral) or k is True or k < 1:
-            raise InputError(f"k: expected a whole number from 1, got {k!r}")
-        k = int(k)
+        k = _from_1(k, "k")
         there = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, there)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
@@ -325,9 +342,10 @@ class Result:
             "precision": metrics.precision_at(cut, k),
             "recall": metrics.recall_at(cut, k),
             "ap": self.convention.average_precision(self.convention.cut_off(within))}
-        means = [self.convention.mean(self.convention.counted(values, ranks.n_good))
-                 for values in found.values()]
-        return AtK(k, *means, per_query={
+        accuracy, precision, recall, mean_ap = (
+            self.convention.mean(self.convention.counted(values, ranks.n_good))
+            for values in found.values())
+        return AtK(k, accuracy, precision, recall, mean_ap, per_query={
             name: read_only(spread(values, there, np.nan)) for name, values in found.items()})
 
     def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
@@ -367,26 +385,95 @@ class Result:
             ranks, min(length, self.convention.top_k or length))
         return precision[0], recall[0]
 
-    def to_dict(self) -> dict[str, Any]:
+    def interval(self, metric: str, *, level: float = LEVEL, unit: Any = "identity",
+                 method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                 seed: int = SEED) -> Interval:
+        """Return the confidence interval of a number, given this gallery and this model.
+
+        Queries of one identity share their good images, so identities are what is resampled. A
+        query without a match counts as it does in the number itself.
+
+        Parameters
+        ----------
+        metric : str
+            "mAP", "mINP", "Rank-k", "P@k" or "R@k" (precision and recall at k), with a number
+            for k.
+        level : float
+            In percent, from 50 to below 100.
+        unit : str or array_like, shape (n_query,)
+            "identity", "query" (as if queries were independent), or one group a query: a number
+            or a text, for tracklets or videos.
+        method : str
+            "bootstrap-t", or "analytic": without random numbers.
+        resamples, seed : int
+            Of the bootstrap.
+
+        Returns
+        -------
+        Interval
+
+        Raises
+        ------
+        InputError
+            An argument is not one of these; the number is NaN; fewer than two units count; or
+            Rank-k is not made of ranks of images (conventions that draw images or count
+            identities).
+
+        Examples
+        --------
+        Thirty identities, of which ten have a wrong image first:
+
+        >>> import numpy as np, reid_ref
+        >>> labels = Labels(range(30), [1] * 30), Labels(range(30), [2] * 30)
+        >>> distances = 1 - np.eye(30)
+        >>> distances[:10, 20] = -1
+        >>> result = reid_ref.evaluate_distances(distances, *labels)
+        >>> found = result.interval("Rank-1")
+        >>> found.value == result.rank(1), found.units, round(found.se, 4)
+        (True, 30, 0.0875)
+        >>> round(found.low, 3), round(found.high, 3)
+        (0.456, 0.824)
+        """
+        mean, values, counted = query_values(self, metric)
+        name, groups = unit_of_queries(self, unit)
+        found = statistics.interval(values, groups, counted, level=level, method=method,
+                                    resamples=resamples, seed=seed)
+        return replace(found, value=mean, unit=name)
+
+    def to_dict(self, cmc: int | None = 50, ranks: Iterable[int] = RANKS) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
+
+        Parameters
+        ----------
+        cmc : int, optional
+            How many ranks of the CMC curve; None is all.
+        ranks : iterable of int
+            Rank-k by name, as far as the curve reaches.
 
         Returns
         -------
         dict
-            mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted, signature.
+            Rank-1 and so on, mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted,
+            signature.
+
+        Raises
+        ------
+        InputError
+            A rank that is not a whole number from 1.
 
         Examples
         --------
         >>> import json, reid_ref
         >>> result = reid_ref.evaluate_distances(
         ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
-        >>> json.dumps(result.to_dict())[:56]
-        '{"mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0], "counts": {'
+        >>> json.dumps(result.to_dict())[:57]
+        '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
         return {
-            "mAP": json_number(self.mAP),
-            "mINP": json_number(self.mINP),
-            "cmc": json_numbers(self.cmc),
+            **ranks_as_json(self.cmc, ranks),
+            "mAP": words.number(self.mAP),
+            "mINP": words.number(self.mINP),
+            "cmc": words.numbers(self.cmc[:None if cmc is None else _from_1(cmc, "cmc")]),
             "counts": asdict(self.counts),
             "counted": self.counted,
             "signature": self.signature,
@@ -425,11 +512,79 @@ class Result:
             columns, index=pandas.RangeIndex(self.counts.query, name="query"))
 
 
-def json_numbers(values: Doubles) -> list[float | None]:
-    """Return a list of doubles, None for NaN."""
-    return [json_number(value) for value in values.tolist()]
+class QueryValues(NamedTuple):
+    """What a number is the mean of.
+
+    Parameters
+    ----------
+    mean : float
+        The number, as the convention's own arithmetic has it.
+    values : float64, shape (n,)
+        One a query; 0 where it does not count.
+    counted : bool, shape (n,)
+        Which queries are in the mean, by the convention's rule for this metric.
+    """
+
+    mean: float
+    values: Doubles
+    counted: npt.NDArray[np.bool_]
 
 
-def json_number(value: float) -> float | None:
-    """Return `value`, or None for NaN."""
-    return None if math.isnan(value) else value
+def query_values(result: Result, metric: str) -> QueryValues:
+    """Return the values a query whose mean a metric is."""
+    found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]*)", str(metric))
+    if found is None:
+        raise InputError("metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 "
+                         f"for k, such as 'Rank-1', got {metric!r}")
+    kind, k = found[1] or found[2], int(found[3] or 1)
+    there = result.per_query.status != "not loaded"
+    n_good = result.per_query.n_good[there]
+    convention, every = result.convention, np.arange(len(n_good))
+    if kind == "Rank-":
+        mean, values = result.rank(k), _values_at_rank(result, k, there)
+        # CMC divides by all, or by those with a good image.
+        kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)
+        values = values[kept]
+    else:
+        mean, values = _values_of_mean(result, kind, k)
+        values = convention.counted(values[there], n_good)
+        kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)
+    if np.isnan(values).any():
+        raise InputError(
+            f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
+            "a value counts, so there is no interval; take a convention that counts such "
+            "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+    counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
+    places = np.flatnonzero(there)[kept]
+    counted[places], spread_values[places] = True, values
+    return QueryValues(mean, spread_values, counted)
+
+
+def _values_at_rank(result: Result, k: int, there: npt.NDArray[np.bool_]) -> Doubles:
+    of_query = result.convention.curve.of_query
+    if of_query is None:
+        raise InputError(
+            f"metric: Rank-{k} under convention {result.convention.name!r} counts "
+            f"{result.convention.curve.words}, of which the result keeps no values a query; "
+            "take mAP, or a convention whose CMC is that of the first match")
+    return of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)
+
+
+def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
+    if kind == "mAP":
+        return result.mAP, result.per_query.ap
+    if kind == "mINP":
+        return result.mINP, result.per_query.inp
+    at_k = result.at(k)
+    if kind == "P@":
+        return at_k.precision, at_k.per_query["precision"]
+    return at_k.recall, at_k.per_query["recall"]
+
+
+def unit_of_queries(result: Result, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+    """Return the name of a unit, and the unit of each query."""
+    if not isinstance(unit, str):
+        return "group", np.asarray(unit)
+    units = {"identity": result.per_query.identity, "query": np.arange(result.counts.query)}
+    check_choice(unit, "unit", units)
+    return unit, units[unit]

@@ -24,6 +24,7 @@ SOURCES = {
                        "zhunzhong07/person-re-ranking (278f2c7)",
     "real/mars": "liangzheng06/MARS-evaluation (3a91bbc)",
     "real/msmt17": "December-boy/MSMT17_Evaluation (8b130c6)",
+    "real/occluded_duke": "lightas/Occluded-DukeMTMC-Dataset (dcba185)",
     "real/oxford5k": "oddconcepts/oxford-benchmark (f73b8cb) and zero1778/CS419-Project (9eb4ad9)",
     "real/sketch_reid": "Gralach/SketchReidLightweightCNN (e5cf514)",
     "real/veri776": "liu-xb/RAM (fb92aab)",

@@ -90,6 +90,26 @@ def test_export_arrays(tmp_path):
                         tmp_path / "no")
 
 
-def test_crosscheck_is_one_call_in_its_room():
-    assert reid_ref.crosscheck.__name__ == "reid_ref.crosscheck"
-    assert callable(reid_ref.crosscheck.crosscheck)
+@pytest.mark.parametrize("options", [{}, {"metric": "dot", "normalize": False}])
+def test_crosscheck_is_the_command(options, capsys):
+    words = ["--metric", "dot", "--no-normalize"] if options else []
+    evaluator = "reid_ref.evaluation.functions:evaluate_distances"
+    status, printed = answer(capsys, "crosscheck", MARKET, "--evaluator", evaluator, "--json",
+                             *words)
+    found = reid_ref.crosscheck(reid_ref.read(MARKET), evaluator, **options)
+    assert (status, found.verdict, found.follows) == (0, "equal", "matlab")
+    assert (printed["follows"], printed["fed"]) == (found.follows, found.fed)
+    data = reid_ref.read(MARKET)
+    expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                 data.gallery, **options)
+    assert found.answer.mean_ap == printed["mAP"] == expected.mAP
+
+
+def test_crosscheck_arrays_and_a_function():
+    import reid_ref.crosschecking  # the room does not hide the function of nearly its name
+
+    found = reid_ref.crosscheck(HAND, lambda distances, query, gallery: ([0., 1.], 1 / 2))
+    assert (found.verdict, found.evaluator) == ("different", "<lambda>")
+    with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
+        reid_ref.crosscheck(HAND, len, metric="manhattan")
+    assert reid_ref.crosschecking.crosscheck is reid_ref.crosscheck

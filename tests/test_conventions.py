@@ -17,16 +17,15 @@ from reid_ref.files import read_result
 from tests.shared import shared
 
 NAMES = [
-    "matlab", "mars", "veri", "layumi", "torchreid", "torchreid-cython", "fast-reid",
-    "reid-strong-baseline", "reid-survey", "open-reid", "open-reid-sklearn-0.18",
+    "matlab", "mars", "veri", "layumi", "torchreid", "torchreid-cython",
+    "open-reid", "open-reid-sklearn-0.18",
     "open-reid-allshots", "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03",
     "open-reid-cuhk03-sklearn-0.18", "triplet-reid", "triplet-reid-sklearn-0.18",
     "triplet-reid-market-ap", "light-reid", "cuhk03-single-shot", "cuhk03-single-shot-draws",
     "sysu-mm01", "oxford", "trec-eval", "simpleir", "cityflow"]
 #: Toolboxes whose loader leaves out label -1, each with its bare function.
 LOADERS = [
-    "torchreid", "torchreid-cython", "fast-reid", "reid-strong-baseline", "reid-survey",
-    "open-reid", "open-reid-sklearn-0.18", "open-reid-allshots",
+    "torchreid", "torchreid-cython", "open-reid", "open-reid-sklearn-0.18", "open-reid-allshots",
     "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03", "open-reid-cuhk03-sklearn-0.18",
     "cuhk03-single-shot", "cuhk03-single-shot-draws"]
 NAMES += [f"{name}-function" for name in LOADERS]
@@ -141,23 +140,42 @@ def test_the_direction_of_some_differences():
     assert len(moved) == 5 and min(moved.values()) > 0, moved
 
 
-@pytest.mark.parametrize("alias, name", [
-    ("BoT", "reid-strong-baseline"), ("bag-of-tricks", "reid-strong-baseline"),
-    ("BAG_OF_TRICKS", "reid-strong-baseline"), ("transreid", "reid-strong-baseline"),
-    ("CLIP_ReID", "reid-strong-baseline"), ("SOLIDER", "reid-strong-baseline"),
-    ("AGW", "reid-survey"), ("openunreid", "torchreid"), ("MMT", "open-reid"),
-    ("spcl", "open-reid"), ("Cluster-Contrast", "open-reid"),
-    ("CamStyle", "open-reid-sklearn-0.18"), ("Torchreid", "torchreid"),
-    ("fast_reid", "fast-reid"), ("Torchreid_Function", "torchreid-function")])
-def test_names_that_people_know(alias, name):
-    assert tables.find_convention(alias) is CONVENTIONS[name]
+@pytest.mark.parametrize("asked, shown, name", [
+    ("BoT", "BoT", "torchreid"), ("bag-of-tricks", "bag-of-tricks", "torchreid"),
+    ("BAG_OF_TRICKS", "bag-of-tricks", "torchreid"), ("transreid", "TransReID", "torchreid"),
+    ("CLIP_ReID", "CLIP-ReID", "torchreid"), ("SOLIDER", "SOLIDER", "torchreid"),
+    ("AGW", "AGW", "torchreid"), ("reid_survey", "reid-survey", "torchreid"),
+    ("reid-strong-baseline", "reid-strong-baseline", "torchreid"),
+    ("openunreid", "OpenUnReID", "torchreid"), ("MMT", "MMT", "open-reid"),
+    ("spcl", "SpCL", "open-reid"), ("Cluster-Contrast", "cluster-contrast", "open-reid"),
+    ("CamStyle", "CamStyle", "open-reid-sklearn-0.18"), ("Torchreid", "torchreid", "torchreid"),
+    ("fast_reid", "fast-reid", "torchreid"),
+    ("fast-reid-cython", "fast-reid-cython", "torchreid-cython"),
+    ("Torchreid_Function", "torchreid-function", "torchreid-function"),
+    ("fast-reid-function", "fast-reid-function", "torchreid-function")])
+def test_names_that_people_know(asked, shown, name):
+    """A name in any spelling gives the record, under the name that was asked for."""
+    assert tables.known_as(asked) == shown
+    found = tables.find_convention(asked)
+    assert (found.name, found.base) == (shown, name)
+    assert found.replace(name=name) == CONVENTIONS[name]
+    assert CONVENTIONS[shown] == found
+
+
+@pytest.mark.parametrize("name", ["fast_reid", "nothing"])
+def test_a_record_is_kept_under_names_as_they_are_written(name):
+    with pytest.raises(KeyError, match=name):
+        CONVENTIONS[name]
 
 
 def test_every_alias_is_one_records_alone_and_shown_there():
     assert not set(map(str.lower, tables.ALIASES)) & set(CONVENTIONS)
-    assert len(set(map(str.lower, tables.ALIASES))) == len(tables.ALIASES)
+    assert len(set(map(str.lower, tables.NAMES))) == len(tables.NAMES)
     for alias, name in tables.ALIASES.items():
         assert any(alias in other for other in CONVENTIONS[name].also)
+    numbers = [tuple(getattr(record, key) for key in Convention.__dataclass_fields__
+                     if key not in NO_CHOICES) for record in CONVENTIONS.values()]
+    assert len(set(numbers)) == len(numbers)  # toolboxes with the same choices are one record
     for record in CONVENTIONS.values():
         for other in record.also:
             named, _, source = other.partition(" (")

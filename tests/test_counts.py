@@ -136,7 +136,7 @@ def test_errors_within_the_slack_reach_no_count(monkeypatch, seed, sort_from, sl
 
 @pytest.mark.parametrize("together", [0, 10, 1000])
 def test_the_unclear_is_looked_at_a_few_at_a_time(monkeypatch, together):
-    monkeypatch.setattr(counts, "_TOGETHER", together)
+    monkeypatch.setattr(counts, "_AT_ONCE", together)
     distances, goods, sets = problem(11, special=False)
     lookups = []
     part = noisy_part(distances, 100., np.zeros(distances.shape), (5, 60), lookups=lookups)

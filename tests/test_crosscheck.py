@@ -20,14 +20,20 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.commands import crosscheck as command
-from reid_ref.crosscheck import ADAPTERS, crosscheck
-from reid_ref.crosscheck.adapters import load_adapter
-from reid_ref.crosscheck.defects import DEFECTS
-from reid_ref.crosscheck.foreign import MAX_RANK
-from reid_ref.crosscheck.reasons import WORDS
+from reid_ref.crosschecking import ADAPTERS, crosscheck as crosscheck_data
+from reid_ref.crosschecking.adapters import load_adapter
+from reid_ref.crosschecking.defects import DEFECTS
+from reid_ref.crosschecking.foreign import MAX_RANK
+from reid_ref.crosschecking.reasons import WORDS
+from reid_ref.distances import distance_matrix
 from reid_ref.report.crosscheck import as_json, as_text
 from tests.cases import market_like
 from tests.installed import version_of
+
+
+def crosscheck(evaluator, distances, query, gallery, **options):
+    data = reid_ref.ResultFile("arrays", query, gallery, distances=distances)
+    return crosscheck_data(data, evaluator, **options)
 
 
 # ------------------------------------------------------------------ evaluators made here
@@ -190,7 +196,7 @@ def test_all_ap_and_all_inp_as_fast_reid_returns_them():
             convention="fast-reid-function")
         return one.cmc[:max_rank], list(one.per_query.ap), list(one.per_query.inp)
     found = crosscheck(evaluator, distances, query, gallery)
-    assert found.verdict == "equal" and "fast-reid-function" in (found.follows, *found.also)
+    assert found.verdict == "equal" and "torchreid-function" in (found.follows, *found.also)
     assert found.answer.mean_inp == pytest.approx(result.mean_inp, abs=1e-15)
     np.testing.assert_array_equal(found.answer.ap, result.per_query.ap)
 
@@ -816,6 +822,25 @@ def test_packages_follow_what_is_expected_of_them(adapter, seed, levels):
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+def test_packages_rank_features_as_evaluate_does(adapter):
+    """Features of which a product in single precision orders many images wrongly."""
+    rng = np.random.default_rng(8)
+    centre = rng.random(64)
+    features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
+                for n in (12, 160)]
+    query, gallery = (Labels(rng.integers(1, 5, n), rng.integers(1, 4, n)) for n in (12, 160))
+    found = crosscheck_data(reid_ref.ResultFile("arrays", query, gallery, *features), adapter)
+    assert found.verdict == "equal", as_text(found)
+    assert found.match.convention.base == found.expected
+    expected = reid_ref.evaluate(*features, query, gallery, convention=found.expected)
+    np.testing.assert_allclose(found.answer.ap, expected.per_query.ap, rtol=1e-6)
+    rounded = reid_ref.evaluate_distances(distance_matrix(*features, "euclidean", True), query,
+                                          gallery, convention=found.expected)
+    assert abs(rounded.per_query.ap - expected.per_query.ap).max() > 1e-3  # or it could not fail
+    assert found.fed.endswith("; the distances of the features are double, in their exact order")
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
 def test_packages_on_labels_as_they_come(adapter):
     """Queries labelled -1, identities absent, float32."""
     distances, query, gallery = market_like(3, n_gallery=160, dtype=np.float32)
@@ -903,11 +928,11 @@ def test_command_json(tmp_path):
     write(tmp_path, data())
     (tmp_path / "mine.py").write_text(MINE)
     answer = json.loads(run_command(tmp_path, "--evaluator", "mine:ap", "--json").stdout)
-    assert list(answer) == [
+    assert list(answer)[2:] == [
         "files", "layout", "evaluator", "version", "computes", "fed", "verdict", "follows",
-        "also", "expected", "closest", "mAP", "mINP", "ranks", "cmc", "ap", "reference",
-        "agreement", "queries", "first_difference", "remarks", "defects", "problems", "failure",
-        "printed", "warned"]
+        "also", "expected", "closest", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP",
+        "ranks", "cmc", "ap", "reference", "agreement", "queries", "first_difference", "remarks",
+        "defects", "problems", "failure", "printed", "warned"]
     assert answer["follows"] == "torchreid-function"
     assert len(answer["cmc"]) == len(answer["ranks"]) == 20
     assert answer["queries"]["equal"] == answer["queries"]["compared"] > 5

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError
-from reid_ref.crosscheck import crosscheck
 from reid_ref.report.crosscheck import as_json, as_text
 from tests import faulty
 from tests.installed import version_of
-from tests.test_crosscheck import data, run_command, write
+from tests.test_crosscheck import crosscheck, data, run_command, write
 
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
 SHORT = 3
@@ -299,8 +298,7 @@ def test_torch_whose_threads_run_here_does_not_block_a_fork():
     code = """
 import torch
 from tests import faulty
-from tests.test_crosscheck import data
-from reid_ref.crosscheck import crosscheck
+from tests.test_crosscheck import crosscheck, data
 torch.set_num_threads(2)
 large = torch.rand(2000, 2000)
 torch.sort(large, dim=1), large.exp().sum()
@@ -352,8 +350,8 @@ def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
 @pytest.mark.parametrize("evaluator", ["'tests.faulty:sound'", "faulty.sound"])
 def test_without_standard_streams(evaluator):
     """Descriptors 0 and 2 are free then, and pipes would get them."""
-    code = ("import os\nfrom tests import faulty\nfrom tests.test_crosscheck import data\n"
-            "from reid_ref.crosscheck import crosscheck\nos.close(0)\nos.close(2)\n"
+    code = ("import os\nfrom tests import faulty\n"
+            "from tests.test_crosscheck import crosscheck, data\nos.close(0)\nos.close(2)\n"
             f"print(crosscheck({evaluator}, *data()).follows)")
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert (done.returncode, done.stdout) == (0, "torchreid-function\n")

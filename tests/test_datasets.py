@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from reid_ref import InputError, Labels, cli, evaluate_distances
 from reid_ref.datasets import (
-    FINGERPRINTS, FORMS, labels_of_names, parse_names, pool_tracklets, read_cuhk03, read_indices,
-    read_labels, read_list, read_tracks, recognise, take)
+    FINGERPRINTS, FORMS, good_and_wrong, labels_of_names, parse_names, pool_tracklets, read_cuhk03,
+    read_indices, read_labels, read_list, read_tracks, recognise, take)
 from reid_ref.datasets.fingerprints import SetCounts, count
 from reid_ref.files.lists import read_index_lists
 from reid_ref.ranking.roles import query_roles
@@ -234,7 +234,7 @@ def test_label_vectors_and_result_files(tmp_path):
         query, gallery = read_labels(*given_paths)
         assert (query.identity.tolist(), query.camera.tolist()) == ([3, 5], [1, 2])
         assert (gallery.identity.tolist(), gallery.camera.tolist()) == ([3, -1, 5], [2, 2, 6])
-    with pytest.raises(InputError, match="got no gallery_identity .e.g. testID., no gallery_cam"):
+    with pytest.raises(InputError, match="got no gallery_identity .e.g. testID.mat., no gall"):
         read_labels(*paths[:2])
     with pytest.raises(InputError, match="queryID.*one array for query_identity, got two"):
         read_labels(*paths, save(tmp_path, "again", queryID=[[1]]))
@@ -393,7 +393,7 @@ def test_market1501_as_loaders_leave_it():
     start = "looks like Market-1501, but "
     no_junk = ("the gallery lacks the 3,819 labelled -1: your loader drops them (Rank-k and mAP "
                "of matlab do not change, re-ranking does)")
-    no_distractors = ("the gallery lacks the 2,798 distractors (label 0): the numbers come out "
+    no_distractors = ("the gallery lacks the 2,798 distractors (label 0): the numbers are "
                       "too high")
     assert len(seldom(gallery, gallery.identity != -1)) == 15913
     assert off(query, seldom(gallery, gallery.identity != -1)) == start + no_junk
@@ -599,6 +599,32 @@ def test_real_files_have_the_known_counts(name):
         FINGERPRINTS[name].counts, distractors=None)
     found = recognise(query, gallery)
     assert (found.fingerprint, found.off) == (FINGERPRINTS[name], ())
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_the_table_of_good_images_has_the_known_counts(name):
+    good, wrong = good_and_wrong(name)
+    counts = FINGERPRINTS[name].counts
+    assert (len(good), good.sum()) == (counts.query, counts.good)
+    assert (good == 0).sum() == counts.unmatched and (good + wrong <= counts.gallery).all()
+
+
+@pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri776", "msmt17",
+                                  "occluded-duke"])
+def test_the_table_of_good_images_is_that_of_the_real_files(name):
+    if name == "msmt17":
+        pytest.importorskip("h5py")
+        query, gallery = read_labels(*shared("real/msmt17").glob("*.mat"))
+    elif name == "occluded-duke":
+        query, gallery = read_labels(*shared("real/occluded_duke").glob("*.list"))
+    else:
+        query, gallery = read_real(name)
+    expected = []
+    for identity, camera in zip(query.identity, query.camera):
+        same = gallery.identity == identity
+        expected.append((np.count_nonzero(same & (gallery.camera != camera)),
+                         np.count_nonzero(~same)))
+    assert sorted(zip(*good_and_wrong(name))) == sorted(expected)
 
 
 def test_real_msmt17_counts_its_persons_from_0():

@@ -271,7 +271,7 @@ def test_a_shard_that_kills_worker_after_worker():
         always_die, dtype=float, meta=np.empty((0, 0)))
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
             processes(1) as client:
-        refuse(r"^gallery_features: a shard \(of up to 60 rows\) was lost .*pass smaller chunks",
+        refuse(r"^gallery_features: several workers .* shard \(of up to 60 rows\), .*chunks",
                query_features, shards, query, gallery, client=client)
 
 

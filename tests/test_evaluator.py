@@ -235,7 +235,7 @@ def test_images_that_share_an_index_share_labels():
         evaluator.update(np.eye(2), identity, [2, 2], is_query=False, index=[0, 1])
     with pytest.raises(InputError, match=(
             "index: two gallery images share index 0 but not their labels: identity 1 on camera "
-            "2, and identity 3 on camera 2; pass the place in the dataset, not in the batch")):
+            "2, and identity 3 on camera 2; pass the position in the dataset, not in the batch")):
         evaluator.compute()
 
 
@@ -583,7 +583,7 @@ def test_merge_takes_evaluators():
 ])
 def test_what_is_no_state(state):
     with pytest.raises(InputError, match=(
-            r"states\[1\]: expected what Evaluator.state\(\) returns, got a \w+ that is none")):
+            r"states\[1\]: expected what Evaluator.state\(\) returns, got another \w+ \(")):
         Evaluator.from_states([Evaluator().state(), state])
 
 

@@ -61,12 +61,41 @@ def test_markdown_names(name, written):
 
 def test_latex():
     text = formats.as_latex({"ours": RESULT, "short": SHORT})
-    head, signature, row, short_signature, short = text.split("\n")
-    assert head == r"% Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\"
+    needs, begin, top, head, mid, *rows, bottom, end = text.split("\n")
+    assert needs == r"% needs \usepackage{booktabs}" and begin == r"\begin{tabular}{lrrrrrr}"
+    assert head == r"Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\"
+    assert (top, mid, bottom, end) == (
+        r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
+    signature, row, short_signature, short = rows
     assert signature == f"% ours: {RESULT.signature}"
     assert row == "ours & " + " & ".join(PERCENTS) + r" \\"
     assert short_signature == f"% short: {SHORT.signature}"
     assert short.endswith(r" & -- & -- & -- & -- \\") and short.count("&") == 6
+
+
+def test_the_best_of_a_column_is_bold():
+    # Equal as printed is equal to a reader; NaN is never the best.
+    worse = dataclasses.replace(RESULT, mAP=RESULT.mAP - 1e-9, mINP=RESULT.mINP / 2)
+    hollow = dataclasses.replace(RESULT, mAP=math.nan, mINP=math.nan)
+    text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, ranks=[])
+    rows = [line for line in text.split("\n") if line[0] in "abc"]
+    best_map, best_inp = (rf"\textbf{{{value}}}" for value in PERCENTS[-2:])
+    assert rows == [rf"a & {best_map} & {best_inp} \\",
+                    rf"b & {best_map} & {50 * RESULT.mINP:.2f} \\", r"c & -- & -- \\"]
+
+
+def test_ranks_that_are_shown():
+    header, row = csv.reader(formats.as_csv(RESULT, ranks=(2, 80, 81)).split("\n"))
+    assert header == ["name", "Rank-2", "Rank-80", "Rank-81", "mAP", "mINP", "signature"]
+    assert row[1:4] == [repr(float(RESULT.cmc[1])), repr(float(RESULT.cmc[79])), ""]
+    assert formats.as_markdown(RESULT, ranks=iter([2])).startswith("| Method | Rank-2 | mAP |")
+
+
+@pytest.mark.parametrize("write", [formats.as_csv, formats.as_markdown, formats.as_latex])
+@pytest.mark.parametrize("ranks", [[0], [1, "5"], [True], [1.0]])
+def test_ranks_that_are_none(write, ranks):
+    with pytest.raises(InputError, match=f"ranks: .* whole numbers from 1, got {ranks[-1]!r}"):
+        write(RESULT, ranks=ranks)
 
 
 @pytest.mark.parametrize(("name", "written"), [
@@ -76,8 +105,8 @@ def test_latex():
     ("<|>", r"\textless{}\textbar{}\textgreater{}")])
 def test_latex_names(name, written):
     lines = formats.as_latex({name: RESULT}).split("\n")
-    assert len(lines) == 3 and lines[2].startswith(f"{written} & ")
-    assert lines[1].startswith("% ")
+    assert len(lines) == 9 and lines[6].startswith(f"{written} & ")
+    assert lines[5].startswith("% ")
 
 
 def test_a_single_result_is_one_row_named_method():
@@ -106,11 +135,15 @@ def test_results_that_make_no_row(write, results, message):
 
 
 def test_per_query_json():
-    rows = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY), allow_nan=False))
+    answer = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY, GALLERY),
+                                   allow_nan=False))
+    assert list(answer) == ["signature", "labels", "queries"]
+    assert answer["signature"] == RESULT.signature
+    rows = answer["queries"]
     per_query = RESULT.per_query
     assert len(rows) == len(QUERY) and [row["query"] for row in rows] == list(range(len(QUERY)))
-    assert list(rows[0]) == ["query", "identity", "camera", "status", "ap", "inp", "first_match",
-                             "n_good", "n_junk"]
+    assert list(rows[0]) == ["query", "identity", "camera", "status", "counted", "ap", "inp",
+                             "first_match", "n_good", "n_junk"]
     for name in ("ap", "inp"):
         values = [np.nan if row[name] is None else row[name] for row in rows]
         np.testing.assert_array_equal(values, getattr(per_query, name))
@@ -126,4 +159,34 @@ def test_per_query_json():
 def test_per_query_json_of_other_queries():
     with pytest.raises(InputError, match="query: expected the labels of the 12 queries evaluated, "
                                          "got 80"):
-        formats.per_query_json(RESULT, GALLERY)
+        formats.per_query_json(RESULT, GALLERY, GALLERY)
+    with pytest.raises(InputError, match="gallery: expected the labels of the 80 gallery images "
+                                         "evaluated, got 12"):
+        formats.per_query_json(RESULT, QUERY, QUERY)
+
+
+# Query 0 has a match, query 1 none, query 2 is labelled -1; of the means each convention takes.
+@pytest.mark.parametrize(("convention", "counted", "status"), [
+    ("matlab", [True, True, True], ["ok", "identity absent", "only junk"]),
+    ("mars", [True, True, True], ["ok", "identity absent", "only junk"]),
+    ("torchreid", [True, False, False], ["ok", "identity absent", "not loaded"]),
+    ("triplet-reid", [True, False, True], ["ok", "identity absent", "only junk"])])
+def test_which_queries_are_counted(convention, counted, status):
+    labels = Labels([7, 9, -1], [1, 1, 1]), Labels([7, 8, -1], [2, 2, 2])
+    with pytest.warns(UserWarning):
+        result = reid_ref.evaluate_distances([[.2, .1, .3]] * 3, *labels, convention=convention)
+    queries = formats.per_query_json(result, *labels)["queries"]
+    assert [one["counted"] for one in queries] == counted
+    assert [one["status"] for one in queries] == status
+    assert sum(counted) == result.counted
+    lines = formats.per_query_csv(result, labels[0]).splitlines()
+    assert lines[0] == ("query,identity,camera,status,counted,ap,inp,first_match,n_good,n_junk")
+    assert lines[2].startswith(f"1,9,1,identity absent,{counted[1]},,")
+
+
+def test_the_labels_of_two_files_are_told_apart():
+    same = Labels(np.array([7, -1], np.int16), [1, 2])
+    # CRC-32 of the eight-byte little-endian numbers 7, -1, 1, 2, by gzip.
+    assert Labels([7, -1], [1, 2]).fingerprint() == same.fingerprint() == "e1c68079"
+    others = [Labels([-1, 7], [1, 2]), Labels([7, -1], [2, 1]), Labels([7], [1])]
+    assert len({same.fingerprint(), *(one.fingerprint() for one in others)}) == 4

@@ -16,14 +16,14 @@ SIMILARITY2 = from_lists([[2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
     (SIMILARITY1, [0.39333333333333333, 0.30833333333333333], 0.35083333333333333),
     (SIMILARITY2, [0.30833333333333333, 0.45833333333333333], 0.38333333333333333),
 ])
-def test_trapezoid_of_the_fruit(ranks, ap, mean_ap):
+def test_trapezoid_of_truncated_lists(ranks, ap, mean_ap):
     answer = metrics.average_precision_trapezoid(ranks)
     np.testing.assert_allclose(answer, ap, rtol=1e-15)
     np.testing.assert_allclose(metrics.mean_in_order(answer), mean_ap, rtol=1e-15)
 
 
 @pytest.mark.parametrize("ranks", [SIMILARITY1, SIMILARITY2])
-def test_cmc_of_the_fruit(ranks):
+def test_cmc_of_truncated_lists(ranks):
     answer = metrics.cumulative_matching(ranks.first_match, 5, 2)
     np.testing.assert_array_equal(answer, [0.5, 1, 1, 1, 1])
 
@@ -93,8 +93,8 @@ def test_a_ranked_list_of_indices_against_the_hand_cases(name):
     np.testing.assert_array_equal(answer[1], cmc)
 
 
-def test_mistaken_trapezoid_of_seed_000():
-    # Precision at the hit before, not at the position before; the fruit at 1, 4, 5 of five.
+def test_mistaken_trapezoid_of_truncated_lists():
+    # Precision at the hit before, not at the position before; good images at 1, 4, 5 of five.
     ranks = from_lists([[1, 4, 5], [2, 3, 4]], n_good=5)
     np.testing.assert_allclose(
         metrics.average_precision_mistaken_trapezoid(ranks),

@@ -12,7 +12,9 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import InputError, cli
+from reid_ref.analysis.check_published import benchmark_of, check
 from reid_ref.analysis.published import Published, by_key, find, load
+from reid_ref.report.published import as_doubts
 from tests.shared import shared
 
 RANKS = ("rank1", "rank5", "rank10", "rank20")
@@ -231,7 +233,7 @@ def test_json(run):
     assert [row["rank1"] for row in rows] == ["86.6", "82.9", "80.6"]
     assert rows[0]["mAP"] == ""
     one = json.loads(run("mars/rnn-resnet50", "--json")[1])
-    assert one == vars(by_key("mars/rnn-resnet50"))
+    assert one == {"schema": 1, "warnings": [], **vars(by_key("mars/rnn-resnet50"))}
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -243,3 +245,57 @@ def test_wrong_use(run, arguments, message):
     status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert err.startswith("reid-ref: error: ") and err.count("\n") == 1 and message in err
+
+
+# Which are impossible.
+
+def test_check_names_exactly_the_rows_that_no_count_gives(run):
+    status, out, _ = run("--check", "--json")
+    answer = json.loads(out)
+    impossible, truncated = set(), set()
+    for row in load():
+        said = {prints_as(value, int(row.n_query)) for name, value in printed(row)
+                if name in RANKS and row.n_query}
+        if "misprint" in said:
+            impossible.add(row.key)
+        elif "truncation" in said:
+            truncated.add(row.key)
+    assert (len(impossible), len(truncated)) == (13, 3)
+    found = {name: {doubt["key"] for doubt in answer["doubts"] if doubt["verdict"] == name}
+             for name in ("impossible", "truncated")}
+    assert found == {"impossible": impossible, "truncated": truncated}
+    assert status == 1 and answer["rows"] == len(load()) > answer["checked"] > 400
+
+
+def test_check_of_one_row_and_of_a_dataset(run):
+    status, out, err = run("market1501/densenet121-news", "--check")
+    assert (status, err) == (1, "")
+    assert "Impossible: 1\n  market1501/densenet121-news\n      Rank-1 89.91 of 3,368" in out
+    status, out, _ = run("--check", "--dataset", "mars")
+    assert (status, out) == (0, "5 of 5 published figures checked: those whose number of queries "
+                                "is known\n")
+    status, out, _ = run("--check")
+    assert status == 1 and max(map(len, out.splitlines())) <= 80
+
+
+def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
+    row = by_key("market1501/bagtricks-resnet50")
+    assert check(row) is None
+    # With one hit in ten no ranking of these images has an mAP of 99, nor one of 1 with all hits.
+    for rank1, mean_ap in (("10.0", "99.0"), ("100.0", "1.0")):
+        doubt = check(replace(row, rank1=rank1, mAP=mean_ap))
+        assert doubt.verdict == "impossible" and doubt.ranks == {} and len(doubt.bounds) == 2
+        assert f"mAP {mean_ap}; step with that Rank-1: " in as_doubts([doubt], (row,))
+    # Where the images are not known, neither are bounds.
+    assert check(replace(row, rank1="10.0", mAP="99.0", dataset="another")) is None
+
+
+@pytest.mark.parametrize(("dataset", "split", "n_query", "key"), [
+    ("CUHK03-NP", "labeled", "1400", "cuhk03-np-labeled"),
+    ("CUHK03-NP", "detected, 1400 query / 5332 gallery", "1400", "cuhk03-np-detected"),
+    ("CUHK03-NP", "labeled/detected not stated in the table", "1400", None),
+    ("Market-1501", "open-reid default split 0", "16483", None),
+    ("MSMT17", "standard", "11659", "msmt17"), ("Market-1501", "", "", None)])
+def test_the_benchmark_of_a_row(dataset, split, n_query, key):
+    row = replace(load()[0], dataset=dataset, split=split, n_query=n_query)
+    assert benchmark_of(row) == key

@@ -40,5 +40,6 @@ def test_every_option_and_command_that_a_page_names_exists():
     options = "".join(
         subprocess.run([sys.executable, "-m", *command, "--help"],
                        capture_output=True, text=True, check=True).stdout
-        for command in [*(["reid_ref.cli", one] for one in used), ["reid_ref.compat"]])
+        for command in [["reid_ref.cli"], *(["reid_ref.cli", name] for name in used),
+                        ["reid_ref.compat"]])
     assert {name for name in named if name not in options} == set()

@@ -21,7 +21,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 MARKET = str(FIXTURES / "market_like.mat")
 COMMAND = [sys.executable, "-m", "reid_ref"]
 COMMANDS = ("evaluate", "camera-pairs", "conventions", "explain", "validate", "published",
-            "crosscheck", "export", "oxford", "dataset", "baseline")
+            "crosscheck", "export", "oxford", "dataset", "baseline", "completion")
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 
 

@@ -125,7 +125,7 @@ def test_features_of_any_size_can_be_normalised_in_single_precision(scale):
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' stands alone"),
+    ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' cannot be combined"),
     ({"top_k": "5"}, "top_k: expected a whole number from 1, got '5'"),
     ({"top_k": 2.5}, "top_k: expected a whole number from 1, got 2.5"),
     ({"cmc_length": None}, "cmc_length: expected a whole number from 1, got None"),

@@ -16,10 +16,12 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels, cli
 from reid_ref.analysis.figure import Figure, agreement, parse_figure
-from reid_ref.analysis.possible import RULES, good_and_kept, hit_counts, map_bounds
+from reid_ref.analysis.possible import (
+    RULES, good_and_kept, hit_counts, map_bounds, possible)
 from reid_ref.analysis.published import by_key
 from reid_ref.analysis.reproduce import validate
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
+from reid_ref.datasets import read_labels
 from reid_ref.files import ResultFile, read_result
 from tests.cases import market_like
 from tests.shared import shared
@@ -441,17 +443,17 @@ def test_json_has_stable_keys(run):
     status, out, _ = run(MARKET, "--published", "45.83/40.16", "--json")
     answer = json.loads(out)
     assert status == 0
-    assert list(answer) == ["files", "layout", "published", "reproduced", "candidates",
-                            "left_out", "possible"]
-    assert answer["published"] == {"rank1": "45.83", "mAP": "40.16", "key": None,
+    assert list(answer)[2:] == ["files", "layout", "published", "reproduced", "candidates",
+                                "left_out", "possible"]
+    assert answer["published"] == {"Rank-1": "45.83", "mAP": "40.16", "key": None,
                                    "evaluator": None, "label_minus_1": None, "note": None}
     first, = [one for one in answer["candidates"]
               if ("normalised", "matlab") in ways_of(one)]
-    assert list(first) == ["match", "difference", "rank1", "mAP", "ways"]
-    assert first["match"] == "rounded" and first["rank1"] == 22 / 48
+    assert list(first) == ["match", "difference", "Rank-1", "mAP", "ways"]
+    assert first["match"] == "rounded" and first["Rank-1"] == 22 / 48
     assert list(first["ways"][0]) == ["features", "convention", "signature"]
     assert all(way["signature"].startswith("convention:") for way in first["ways"])
-    assert list(answer["possible"]["rank1"][0]) == [
+    assert list(answer["possible"]["Rank-1"][0]) == [
         "n_query", "fewest", "most", "rounding", "nearest"]
     assert list(answer["possible"]["mAP"][0]) == [
         "ap", "rank1_queries", "map_queries", "fewest", "most", "low", "high", "holds"]
@@ -469,7 +471,7 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
     evaluator = by_key("market1501/densenet121-news").evaluator
     assert f"evaluator: {evaluator}; label -1: loaded; note: Rank-1" in words
     answer = json.loads(run(MARKET, "--paper", "vehicleid/bot-r50-ibn-small", "--json")[1])
-    assert answer["published"]["rank1"] == "86.6" and answer["published"]["mAP"] is None
+    assert answer["published"]["Rank-1"] == "86.6" and answer["published"]["mAP"] is None
     assert answer["published"]["key"] == "vehicleid/bot-r50-ibn-small"
 
 
@@ -524,7 +526,7 @@ def junk_first():
 def test_the_bare_function_is_tried_where_an_image_is_labelled_minus_1():
     found = validate(junk_first(), parse_figure("50/75"))
     reproduced = {way[1] for one in found.candidates if one.match == "rounded" for way in one.ways}
-    assert {"torchreid-function", "fast-reid-function", "simpleir"} <= reproduced
+    assert {"torchreid-function", "simpleir"} <= reproduced
     assert "torchreid" not in reproduced
     assert "torchreid" in {way[1] for one in validate(
         junk_first(), parse_figure("100/100")).candidates[:1] for way in one.ways}
@@ -554,3 +556,79 @@ def test_paper_uses_the_column(run):
         MARKET, "--paper", "market1501/ide-resnet50-euclidean-zhong", "--json")[1])
     assert answer["published"]["label_minus_1"] == "loaded"
     assert "torchreid-function" not in answer["left_out"]
+
+
+# Of a benchmark, without a file.
+
+def test_a_figure_on_market1501_without_a_file(run):
+    # 3179/3368 = 94.388 and 3180/3368 = 94.418 percent: 94.40 is neither.
+    status, out, err = run("--dataset", "market1501", "--published", "94.40/86.10")
+    assert (status, err) == (1, "")
+    assert "no file; 3,368 queries and 19,732 gallery images of Market-1501" in out
+    assert "3,179 (94.3884) and 3,180 (94.4181)" in " ".join(out.split())
+    assert "convention" not in out and max(map(len, out.splitlines())) <= 80
+    status, out, _ = run("--dataset", "market1501", "--published", "94.39/86.10")
+    assert status == 0 and "possible: 3,179 of 3,368 queries" in out
+    assert out.count(" over 3,368 queries: possible") == 2
+
+
+@pytest.mark.parametrize(("published", "possible"), [
+    ("94.42/86.10", True), ("94.40/", False), ("/86.1", True),
+    # A miss has at best AP 1/2 with one good image, more with more: 99 is out of reach with 10.
+    ("10.0/99.0", False), ("99.9/2.0", False),
+    # 3179/3368 = 94.3883...: cut off it is 94.38.
+    ("94.38/86.10", True)])
+def test_what_is_possible_on_a_benchmark(published, possible):
+    assert reid_ref.validate(dataset="market1501", published=published).possible == possible
+
+
+def test_bounds_of_a_benchmark_are_those_of_its_labels():
+    folder = shared("real/market1501")
+    query, gallery = read_labels(*sorted(folder.glob("market1501_*.csv")))
+    for text in ("94.39/86.1", "/86.1", "89.91/30"):
+        found = reid_ref.validate(dataset="market1501", published=text)
+        assert possible(parse_figure(text), query, gallery) == (
+            found.hit_counts, found.bounds, found.no_bounds)
+
+
+def test_json_of_a_benchmark_has_the_keys_of_a_file(run):
+    status, out, _ = run("--dataset", "mars", "--paper", "mars/pooling-resnet50", "--json")
+    answer = json.loads(out)
+    assert list(answer) == ["schema", "warnings", "files", "layout", "published", "reproduced",
+                            "candidates", "left_out", "possible"]
+    assert (answer["files"], answer["candidates"], answer["reproduced"]) == ([], [], False)
+    assert "MARS" in answer["layout"]
+    assert {bounds["map_queries"] for bounds in answer["possible"]["mAP"]} == {1980}
+    assert status == 0
+
+
+def test_a_paper_on_another_benchmark_warns(run):
+    _, _, err = run("--dataset", "mars", "--paper", "market1501/bagtricks-resnet50")
+    assert "is over 3,368 queries of Market-1501, MARS has 1,980: it is not the same" in err
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((), "FILE, --dataset: expected one of them, got none; name a result file, or write --dat"),
+    ((MARKET, "--dataset", "mars"), "FILE, --dataset: expected one of them, got both"),
+    (("--dataset", "markt1501"), "--dataset: unknown 'markt1501'; known: .* 'market1501'?"),
+    (("--dataset", "mars", "--convention", "matlab"),
+     "--convention, --set: expected a result file"),
+    (("--dataset", "mars", "--set", "ap=step"), "--convention, --set: expected a result file"),
+    (("--dataset", "mars", "--published", "81,1/2"), "write the decimal point as a point"),
+])
+def test_wrong_use_of_a_benchmark(run, arguments, message):
+    status, out, err = run("--published", "81.1/67.6", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert re.search(message, err), err
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({}, "^data, dataset: expected one of them, got none"),
+    ({"data": read_result(MARKET), "dataset": "mars"}, "^data, dataset: .*, got both"),
+    ({"dataset": "x"}, "^dataset: unknown 'x'; known: market1501"),
+    ({"dataset": "mars", "convention": "matlab"}, "^convention: expected data to evaluate"),
+    ({"dataset": "mars", "published": ""}, "^published figure: expected RANK1/mAP"),
+])
+def test_wrong_use_of_a_benchmark_in_python(options, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.validate(**{"published": "81.1/67.6", **options})

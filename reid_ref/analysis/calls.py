@@ -3,26 +3,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
 
 from reid_ref.analysis import explain as steps, reproduce
+from reid_ref.analysis.blocks import distance_blocks
 from reid_ref.analysis.figure import parse_figure
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import Convention
-from reid_ref.distances import METRICS, distance_matrix
-from reid_ref.evaluation.engine import Progress, features_made_of, row_blocks
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import (
+    Progress, evaluate_each, evaluate_each_of_features, row_blocks)
 from reid_ref.files import ResultFile
 from reid_ref.files.trec import write_trec
 from reid_ref.files.writing import whole_files
-from reid_ref.labels import IndexLists, check_distances, check_feature_shapes
-from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.labels import IndexLists, check_distances
+from reid_ref.result import Result
 
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",
             target: str | Convention = "torchreid", *, metric: str = "euclidean",
-            normalize: bool = True, lists: IndexLists | None = None) -> steps.Explanation:
+            normalize: bool = True, lists: IndexLists | None = None,
+            max_memory: int | str | None = None,
+            progress: Progress | None = None) -> steps.Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
 
     Parameters
@@ -32,8 +34,9 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
         ``ResultFile("arrays", query, gallery, distances=distances)``.
     origin, target : str or Convention
         As the option `convention` of `reid_ref.evaluate`.
-    metric, normalize, lists
-        As for `reid_ref.evaluate`; the first two are for features.
+    metric, normalize, lists, max_memory, progress
+        As for `reid_ref.evaluate`; the first two are for features, which are ranked by exact
+        distances.
 
     Returns
     -------
@@ -57,28 +60,36 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     """
     check_choice(metric, "metric", METRICS)
-    if data.distances is not None:
-        return steps.explain(data.distances, data.query, data.gallery, origin, target,
-                             lists=lists)
-    features = tuple(map(read_rows, check_feature_shapes(
-        data.query_features, data.gallery_features, data.query, data.gallery)))
-    return steps.explain(
-        distance_matrix(features[0], features[1], metric, normalize), data.query,
-        data.gallery, origin, target, lists=lists,
-        made_of=features_made_of(features[0], features[1], metric, normalize))
+
+    def evaluate(conventions: list[Convention]) -> list[Result]:
+        labels = data.query, data.gallery
+        if data.distances is None:
+            return evaluate_each_of_features(
+                data.query_features, data.gallery_features, *labels, conventions, metric,
+                normalize, lists=lists, max_memory=max_memory, progress=progress)
+        distances = check_distances(data.distances, *labels)
+        return evaluate_each(
+            row_blocks(distances, bytes_of(max_memory)), *labels, conventions,
+            {"distances": str(distances.dtype)}, lists, progress)
+
+    return steps.walk(evaluate, origin, target)
 
 
-def validate(data: ResultFile, published: str, *,
+def validate(data: ResultFile | None = None, published: str = "", *,
+             dataset: str | None = None,
              convention: str | Convention | Iterable[str | Convention] | None = None,
              progress: Progress | None = None) -> reproduce.Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
     Parameters
     ----------
-    data : ResultFile
+    data : ResultFile, optional
         As for `reid_ref.explain`.
     published : str
         Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
+    dataset : str, optional
+        In the place of `data`, a key of `reid_ref.datasets.FINGERPRINTS`: the counts of that
+        benchmark say what is possible, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.
     progress : callable, optional
@@ -87,7 +98,8 @@ def validate(data: ResultFile, published: str, *,
     Returns
     -------
     Validation
-        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all.
+        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all:
+        `possible`, `hit_counts`, `bounds`.
 
     Raises
     ------
@@ -103,7 +115,21 @@ def validate(data: ResultFile, published: str, *,
     >>> found = reid_ref.validate(data, "100/83.3", convention=["matlab", "torchreid"])
     >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
     (True, ['torchreid'])
+
+    Of 3,368 queries, none of the numbers of hits prints as 89.91:
+
+    >>> reid_ref.validate(dataset="market1501", published="89.91/").possible
+    False
     """
+    if (data is None) == (dataset is None):
+        raise InputError("data, dataset: expected one of them, got "
+                         + ("none" if data is None else "both")
+                         + '; pass what reid_ref.read returns, or dataset="market1501"')
+    if data is None:
+        if convention is not None:
+            raise InputError("convention: expected data to evaluate, got dataset alone; leave it "
+                             "out, or pass data")
+        return reproduce.validate_dataset(str(dataset), parse_figure(published))
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
     return reproduce.validate(data, parse_figure(published), chosen, progress=progress)
 
@@ -142,17 +168,10 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     ...     reid_ref.export(data, os.path.join(folder, "result"))
     3
     """
-    check_choice(metric, "metric", METRICS)
-    memory, start = bytes_of(max_memory), os.fspath(prefix)
+    start = os.fspath(prefix)
     if not os.path.basename(start):
         raise InputError(f"prefix: expected the beginning of two file names, got {start!r}; "
                          "e.g. result")
-    blocks: Any
-    if data.distances is not None:
-        blocks = row_blocks(check_distances(data.distances, data.query, data.gallery), memory)
-    else:
-        features = check_feature_shapes(data.query_features, data.gallery_features, data.query,
-                                        data.gallery)
-        blocks = feature_rows(*features, metric, normalize, memory)
+    blocks = distance_blocks(data, metric, normalize, max_memory)
     with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
         return write_trec(blocks, data.query, data.gallery, qrels, run, progress)

@@ -5,9 +5,10 @@ of two results that stand next to each other.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
-from reid_ref.evaluation.engine import evaluate_each, row_blocks
-from reid_ref.labels import (
-    DISTRACTOR, JUNK, IndexLists, Labels, check_distances, count_distractors)
+from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, count_distractors
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
 
@@ -38,7 +37,7 @@ class Step:
         In words.
     result : Result
         The numbers after this step.
-    touched : int
+    affected : int
         Queries whose AP or first match this step changed, or that it dropped or took in.
     """
 
@@ -46,7 +45,7 @@ class Step:
     value: str
     meaning: str
     result: Result
-    touched: int
+    affected: int
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Explanation:
         InputError
             A step makes mAP NaN, which has no differences.
         """
-        values = [self.start.mean_ap, *(step.result.mean_ap for step in self.steps)]
+        values = [self.start.mAP, *(step.result.mAP for step in self.steps)]
         if np.isnan(values).any():
             raise InputError("mAP: a step makes it NaN, so the effects cannot be added up")
         exact = [Fraction(value) for value in values]
@@ -97,56 +96,21 @@ class Explanation:
         return [int(k) for k in order if change[k] > 0]
 
 
-def explain(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
-            origin: str | Convention = "matlab", target: str | Convention = "torchreid", *,
-            lists: IndexLists | None = None,
-            made_of: dict[str, str] | None = None) -> Explanation:
+def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Convention,
+         target: str | Convention) -> Explanation:
     """Walk from one convention to another, one choice at a time.
 
-    Parameters
-    ----------
-    distances : array_like, shape (n_query, n_gallery)
-        Smaller is nearer.
-    query, gallery : Labels
-    origin, target : str or Convention
-    lists : IndexLists, optional
-        For conventions that list the good and junk images.
-    made_of : dict of str to str, optional
-        What signatures say of the distances. Default: their dtype.
-
-    Returns
-    -------
-    Explanation
-
-    Raises
-    ------
-    InputError
-        As `evaluate_distances`.
-
-    Examples
-    --------
-    >>> query, gallery = Labels([7], [1]), Labels([7, -1, 8, 7], [2, 2, 2, 3])
-    >>> way = explain(np.array([[.2, .1, .3, .4]]), query, gallery)
-    >>> [(step.choice, step.value, round(step.result.mean_ap, 4)) for step in way.steps[:2]]
-    [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
-    >>> float(sum(way.map_effects())) == way.end.mean_ap - way.start.mean_ap
-    True
+    `evaluate` returns one result a convention, in order.
     """
     origin, target = find_convention(origin), find_convention(target)
     chain = list(_chain(origin, target))
-    conventions = [origin, *(one for _, _, _, one in chain)]
+    conventions = [origin, *(convention for _, _, _, convention in chain)]
     if chain:
         conventions[-1] = target  # the last step has all of its choices, and now its name
-    distances = check_distances(distances, query, gallery)
-    results = evaluate_each(
-        row_blocks(distances), query, gallery, conventions,
-        made_of or {"distances": str(distances.dtype)}, lists)
-    steps: list[Step] = []
-    before = start = results[0]
-    for (choice, value, meaning, _), after in zip(chain, results[1:]):
-        steps.append(Step(choice, value, meaning, after, _touched(before, after)))
-        before = after
-    return Explanation(origin, target, start, tuple(steps))
+    results = evaluate(conventions)
+    steps = [Step(choice, value, meaning, after, _affected(before, after))
+             for (choice, value, meaning, _), (before, after) in zip(chain, pairwise(results))]
+    return Explanation(origin, target, results[0], tuple(steps))
 
 
 def _chain(origin: Convention,
@@ -161,7 +125,7 @@ def _chain(origin: Convention,
         yield "loads", target.loads, f"loaded are {LOADS[target.loads].words}", now
     for rule in now.ignored:
         if rule not in target.ignored:
-            now = now.replace(ignored=tuple(one for one in now.ignored if one != rule))
+            now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))
             yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule].words}", now
     for rule in target.ignored:
         if rule not in now.ignored:
@@ -192,12 +156,12 @@ def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) ->
     raise InputError(f"{now.name} to {target.name}: no order of single changes leads there")
 
 
-def _touched(before: Result, after: Result) -> int:
-    one, other = before.per_query, after.per_query
-    same_ap = (one.ap == other.ap) | (np.isnan(one.ap) & np.isnan(other.ap))
-    changed = ~same_ap | (one.first_match != other.first_match)
+def _affected(before: Result, after: Result) -> int:
+    old, new = before.per_query, after.per_query
+    same_ap = (old.ap == new.ap) | (np.isnan(old.ap) & np.isnan(new.ap))
+    changed = ~same_ap | (old.first_match != new.first_match)
     if before.counted != after.counted:
-        changed |= one.n_good == 0
+        changed |= old.n_good == 0
     return int(np.count_nonzero(changed))
 
 
@@ -228,10 +192,10 @@ class ListedImage:
     role: str
 
 
-def list_of_query(k: int, distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
                   way: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
     """Return the ranked list of query k under both ends of the way; see `ranked_list`."""
-    return ranked_list(distances[k], query[k:k + 1], gallery, [way.origin, way.target],
+    return ranked_list(row, query[k:k + 1], gallery, [way.origin, way.target],
                        lists=lists and lists.of_queries(slice(k, k + 1)),
                        distractors=count_distractors(query, gallery) > 0)
 
@@ -269,7 +233,8 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     order = np.argsort(row, kind="stable")
     place_of = np.argsort(order)
-    roles = [query_roles(query, gallery, one.not_ranked, lists)(0) for one in conventions]
+    roles = [query_roles(query, gallery, convention.not_ranked, lists)(0)
+             for convention in conventions]
     ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
     loaded = conventions[0].loaded(gallery.identity)
 

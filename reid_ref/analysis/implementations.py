@@ -107,7 +107,7 @@ def run_fast(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
              convention: Convention) -> ScriptAnswer:
     """Run the fast path, for its answer to stand beside those of the scripts."""
     result = evaluate_distances(distances, query, gallery, convention=convention)
-    return ScriptAnswer(result.mean_ap, result.cmc)
+    return ScriptAnswer(result.mAP, result.cmc)
 
 
 def run_scripts(which: str, distances: npt.NDArray[Any], query: Labels, gallery: Labels,
@@ -134,7 +134,7 @@ def largest_difference(answers: dict[str, ScriptAnswer]) -> float:
     >>> largest_difference({"fast": nothing, "port": ScriptAnswer(np.nan, np.array([1.]))})
     inf
     """
-    rows = np.array([[one.mean_ap, *one.cmc] for one in answers.values()])
+    rows = np.array([[answer.mean_ap, *answer.cmc] for answer in answers.values()])
     nan = np.isnan(rows)
     span = np.ptp(np.where(nan, 0.0, rows), axis=0)
     span[nan.any(axis=0)] = np.inf
@@ -264,7 +264,7 @@ def _types(distances: npt.NDArray[Any], labels: Iterable[Integers]) -> tuple[Any
     if dist_type.kind in "fc" and dist_type.char not in "fdFD":
         raise InputError(f"distances: expected at most double precision, got {kind}; Octave has "
                          "no wider numbers, convert them with .astype(float)")
-    exact = all(np.array_equal(np.clip(one, -2**53, 2**53), one) for one in labels)
+    exact = all(np.array_equal(np.clip(vector, -2**53, 2**53), vector) for vector in labels)
     return dist_type, np.dtype(np.float64 if exact else np.int64)
 
 

@@ -19,30 +19,29 @@ worst by giving them to the k that gain least, worst over worst. Both are reache
 distance matrix: the bounds are tight. Rules that count equal distances as one group
 (scikit-learn's) can leave them where there are ties.
 
-Contents: `hit_counts`, `map_bounds`, `good_and_kept`, and `possible`, all of it for a figure.
+Contents: `hit_counts`, `map_bounds`, `good_and_kept`; `possible` and `possible_of_counts`, all of
+it for a figure; `is_possible`, the verdict.
 
 Source: derived here; `tests/test_validate.py` compares with every ranking of small sets.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
 
 import numpy as np
 
 from reid_ref.analysis.figure import Figure, unit_of
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
 
-if TYPE_CHECKING:
-    pass
-
-
+#: Why there are no bounds of mAP where no ranking has the printed Rank-1.
+NO_RANKING = ("no ranking of these labels has that Rank-1, if good is the query's identity on "
+              "another camera")
 #: AP rule to the AP of each query.
 RULES = {"trapezoid": average_precision_trapezoid, "step": average_precision_step}
 
@@ -101,25 +100,46 @@ def possible(figure: Figure, query: Labels, gallery: Labels,
              ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
     """Return the hits that print as its Rank-1, the bounds of mAP, and why there are none."""
     n_good, n_kept = good_and_kept(query, gallery)
-    n_all, n_matched = len(query), int(np.count_nonzero(n_good))
-    over = [n_all] if n_matched in (0, n_all) else [n_all, n_matched]
-    counts = () if figure.rank1 is None else tuple(hit_counts(figure.rank1, n) for n in over)
     if (query.identity == JUNK).any():
-        return counts, (), "some queries are labelled -1, which evaluators treat differently"
+        return (_hits(figure, n_good), (),
+                "some queries are labelled -1, which evaluators treat differently")
+    return possible_of_counts(figure, n_good, n_kept)
+
+
+def _hits(figure: Figure, n_good: Integers) -> tuple[HitCounts, ...]:
+    """Return the hits over all queries, and over those with a good image where they are fewer."""
+    if figure.rank1 is None:
+        return ()
+    over = dict.fromkeys((len(n_good), int(np.count_nonzero(n_good)) or len(n_good)))
+    return tuple(hit_counts(figure.rank1, n) for n in over)
+
+
+def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
+                       ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+    """Return the same from each query's numbers of good and of kept images."""
+    n_all = len(n_good)
+    n_matched = int(np.count_nonzero(n_good)) or n_all
+    counts = _hits(figure, n_good)
     bounds = []
     # Rank-1 over all queries goes with mAP over all, or over those with a good image.
-    pairs = [(n_all, n_all), (n_all, over[-1]), (over[-1], over[-1])]
+    pairs = [(n_all, n_all), (n_all, n_matched), (n_matched, n_matched)]
     for n_rank1, n_map in dict.fromkeys(pairs if counts else pairs[::2]):
-        hits = next(((one.fewest, one.most) for one in counts if one.n_query == n_rank1),
+        hits = next(((hit.fewest, hit.most) for hit in counts if hit.n_query == n_rank1),
                     (0, n_all))
         for rule in RULES:
             found = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
             if found is not None:
                 bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *found,
                                         _within(figure.mean_ap, *found)))
-    reason = ("" if bounds else "no ranking of these labels has that Rank-1, if good is the "
-              "query's identity on another camera")
-    return counts, tuple(bounds), reason
+    return counts, tuple(bounds), "" if bounds else NO_RANKING
+
+
+def is_possible(counts: tuple[HitCounts, ...], bounds: tuple[MapBounds, ...],
+                no_bounds: str) -> bool:
+    """Tell whether some ranking prints the figure, rounded or cut off, as far as is known."""
+    return (no_bounds != NO_RANKING
+            and (not counts or any(hits.rounding != "no" for hits in counts))
+            and (not bounds or any(bound.holds is not False for bound in bounds)))
 
 
 def _within(printed: Decimal | None, low: float, high: float) -> bool | None:
@@ -225,18 +245,22 @@ def map_bounds(n_good: Integers, n_kept: Integers, hits: tuple[int, int], rule: 
     fewest, most = max(hits[0], must), min(hits[1], can)
     if fewest > most or divisor == 0:
         return None
-    n, w = n_good[free], n_wrong[free]
-
-    def ap(ranks: Callable[[int, int], Iterable[int]]) -> Any:
-        # Queries with the same counts have the same extremes.
-        pairs, back = np.unique(np.stack([n, w]), axis=1, return_inverse=True)
-        return RULES[rule](from_lists([list(ranks(*pair)) for pair in pairs.T.tolist()]))[
-            back.reshape(-1)]
-
-    worst_hit = ap(lambda n, w: [1, *range(w + 2, w + n + 1)])
-    worst_miss = ap(lambda n, w: range(w + 1, w + n + 1))
-    best_miss = ap(lambda n, w: range(2, n + 2))
+    # Queries with the same counts have the same extremes.
+    pairs, back = np.unique(np.stack([n_good[free], n_wrong[free]]), axis=1, return_inverse=True)
+    worst_hit, worst_miss, best_miss = (
+        ap[back.reshape(-1)] for ap in _extremes(tuple(map(tuple, pairs.T.tolist())), rule))
     least_gain = np.sort(worst_hit - worst_miss)[:fewest - must]
     most_gain = np.sort(1 - best_miss)[::-1][:most - must]
     return (float((must + worst_miss.sum() + least_gain.sum()) / divisor),
             float((must + best_miss.sum() + most_gain.sum()) / divisor))
+
+
+@lru_cache(maxsize=16)
+def _extremes(pairs: tuple[tuple[int, int], ...], rule: str) -> tuple[Doubles, Doubles, Doubles]:
+    """Return the worst AP of a hit, the worst and the best of a miss, for each (good, wrong)."""
+    ranks = ([[1, *range(w + 2, w + n + 1)] for n, w in pairs],
+             [range(w + 1, w + n + 1) for n, w in pairs],
+             [range(2, n + 2) for n, _ in pairs])
+    worst_hit, worst_miss, best_miss = (
+        RULES[rule](from_lists([list(places) for places in lists])) for lists in ranks)
+    return worst_hit, worst_miss, best_miss

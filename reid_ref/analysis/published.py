@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
-from reid_ref.analysis.possible import hit_counts
+from reid_ref.analysis.possible import HitCounts, hit_counts
 from reid_ref.arrays import InputError, check_choice
 
 
@@ -72,13 +72,17 @@ class Published:
     source_commit: str
     note: str
 
+    def hit_counts(self) -> dict[str, HitCounts]:
+        """Return which hits over its N queries print as each Rank-k; empty where N is unknown."""
+        printed = {"Rank-1": self.rank1, "Rank-5": self.rank5, "Rank-10": self.rank10,
+                   "Rank-20": self.rank20}
+        return {name: hit_counts(Decimal(text), int(self.n_query))
+                for name, text in printed.items() if text and self.n_query}
+
     @property
     def is_suspect(self) -> bool:
         """A printed Rank-k is no k/N over its N queries, rounded: see `note`."""
-        printed = (self.rank1, self.rank5, self.rank10, self.rank20)
-        return bool(self.n_query) and any(
-            hit_counts(Decimal(text), int(self.n_query)).rounding != "rounded"
-            for text in printed if text)
+        return any(hits.rounding != "rounded" for hits in self.hit_counts().values())
 
 
 @cache

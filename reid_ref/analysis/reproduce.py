@@ -9,7 +9,7 @@ and on binary noise. Of features the ranking is judged in three ways: normalised
 Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
 features is the first again.
 
-Contents: `validate`, `paper_figure`.
+Contents: `validate`, `validate_dataset`, `paper_figure`.
 """
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from decimal import Decimal
 import numpy as np
 
 from reid_ref.analysis.figure import Figure, agreement
-from reid_ref.analysis.possible import HitCounts, MapBounds, possible
+from reid_ref.analysis.possible import (
+    HitCounts, MapBounds, is_possible, possible, possible_of_counts)
 from reid_ref.analysis.published import Published
 from reid_ref.arrays import each_warning_once, warn
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
+from reid_ref.datasets import good_and_wrong
 from reid_ref.evaluation.engine import results_of_distances, results_of_features
 from reid_ref.files import ResultFile
 from reid_ref.labels import JUNK
@@ -62,13 +64,13 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Validation:
-    """All that is known about a printed figure and a result file.
+    """All that is known about a printed figure and a result file, or a benchmark.
 
     Parameters
     ----------
     figure : Figure
     candidates : tuple of Candidate
-        Those that reproduce it first, then by difference.
+        Those that reproduce it first, then by difference; empty where there is no file.
     left_out : dict of str to str
         Conventions that were not tried, with the reason.
     hit_counts : tuple of HitCounts
@@ -91,6 +93,11 @@ class Validation:
         """Some convention gives the printed digits, rounded."""
         return any(candidate.match == "rounded" for candidate in self.candidates)
 
+    @property
+    def possible(self) -> bool:
+        """Some ranking of these labels prints the figure, rounded or cut off."""
+        return is_possible(self.hit_counts, self.bounds, self.no_bounds)
+
 
 def paper_figure(row: Published) -> Figure:
     """Return the figure of a row of the built-in table.
@@ -104,11 +111,20 @@ def paper_figure(row: Published) -> Figure:
     return Figure(*(Decimal(text) if text else None for text in (row.rank1, row.mAP)))
 
 
-def warn_other_queries(row: Published, data: ResultFile) -> None:
+def warn_other_queries(row: Published, what: str, n_query: int) -> None:
     """Warn where a row of the built-in table is over another number of queries."""
-    if row.n_query and int(row.n_query) != len(data.query):
-        warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, this file "
-             f"has {len(data.query):,}: it is not the same test set")
+    if row.n_query and int(row.n_query) != n_query:
+        warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, {what} "
+             f"has {n_query:,}: it is not the same test set")
+
+
+def validate_dataset(dataset: str, figure: Figure) -> Validation:
+    """Say whether any ranking of a benchmark's images has the printed figure.
+
+    `dataset` is a key of `reid_ref.datasets.FINGERPRINTS`.
+    """
+    good, wrong = good_and_wrong(dataset)
+    return Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
 
 
 def validate(data: ResultFile, figure: Figure,
@@ -170,12 +186,12 @@ def validate(data: ResultFile, figure: Figure,
     with each_warning_once():
         for ranking, results in _results(data, find_conventions(conventions), progress):
             for name, result in results.items():
-                same = repr(float(result.cmc[0])), repr(float(result.mean_ap))
+                same = repr(float(result.cmc[0])), repr(float(result.mAP))
                 numbers.setdefault(same, []).append((ranking, name, result.signature))
     candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
                   for (rank1, mean_ap), ways in numbers.items()]
     order = ("rounded", "truncated", "no")
-    candidates.sort(key=lambda one: (order.index(one.match), one.difference))
+    candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
     return Validation(figure, tuple(candidates), left_out,
                       *possible(figure, query, gallery))
 
@@ -194,8 +210,8 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
     if label_minus_1 == "not loaded":
         left_out.update({
             name: "ranks images labelled -1, which the code behind this figure does not load"
-            for name, one in CONVENTIONS.items()
-            if name not in left_out and "label -1" not in one.not_ranked})
+            for name, convention in CONVENTIONS.items()
+            if name not in left_out and "label -1" not in convention.not_ranked})
     return left_out
 
 

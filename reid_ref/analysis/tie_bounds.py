@@ -21,9 +21,10 @@ from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
-    Progress, features_made_of, rank_blocks, rank_features, rank_key, row_blocks, warn_unmatched)
+    Progress, check_needed_lists, features_provenance, rank_blocks, rank_features, rank_key,
+    row_blocks, warn_unmatched)
 from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_lists
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 
 #: Rules of which the expectation is known.
@@ -39,7 +40,7 @@ class TieBounds:
     best, worst, expected : tuple of float and float64 array, shape (length,)
         mAP and the CMC curve with the good images first in their groups, last, and on average.
     tied : int
-        Queries with a good image at the very distance of a wrong one.
+        Queries with a good and a wrong image at equal distance.
     signature : str
         Everything that could change the numbers, the version last; empty for bare ranks.
     """
@@ -80,19 +81,19 @@ def tie_bounds_features(query_features: Any, gallery_features: Any, query: Label
     ranks = rank_features(query_features, gallery_features, query, gallery,
                           [convention.not_ranked], metric, normalize, lists=lists,
                           progress=progress)
-    return _with_signature(ranks[convention.not_ranked], query, gallery, convention,
-                           features_made_of(query_features, gallery_features, metric, normalize))
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
+    return _with_signature(ranks[convention.not_ranked], query, gallery, convention, provenance)
 
 
 def _check(convention: Convention, lists: IndexLists | None, query: Labels,
            gallery: Labels) -> None:
     check_rule(convention)
-    check_lists(lists, [convention.name] if convention.needs_lists else [], query, gallery)
+    check_needed_lists([convention], lists, query, gallery)
 
 
 def _with_signature(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-                    made_of: dict[str, str]) -> TieBounds:
-    result = summarize(ranks, query, gallery, convention, made_of,
+                    provenance: dict[str, str]) -> TieBounds:
+    result = summarize(ranks, query, gallery, convention, provenance,
                        Curves([convention], query, gallery))
     warn_unmatched(result, query, gallery)
     bounds = tie_bounds(of_queries(ranks, convention.loaded(query.identity)), convention,
@@ -136,18 +137,18 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
     worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - np.repeat(hits, hits) + place),
                      convention, length)
-    # As a group is met, what is good before it is known: only places within groups are random.
+    # How many good images come before a group is known: only places within groups are random.
     nearer, tied = groups.nearer, groups.tied
     total = np.bincount(groups.query, weights=[
-        _expected_sum(*one, rule=convention.ap) for one in zip(nearer, tied, before, hits)],
+        _expected_sum(*group, rule=convention.ap) for group in zip(nearer, tied, before, hits)],
         minlength=len(ranks.found)).astype(np.float64)
     ap = np.full(len(ranks.found), np.nan)
     np.divide(total, ranks.n_good, out=ap, where=ranks.n_good > 0)
     ap[(ranks.n_good == 0) & (ranks.n_kept == 0)] = 0.0
     first = before == 0
     curve = np.zeros(length)
-    for one in zip(nearer[first], tied[first], hits[first]):
-        curve += _expected_match(*one, length=length)
+    for group in zip(nearer[first], tied[first], hits[first]):
+        curve += _expected_match(*group, length=length)
     junk_matches = ranks.first_match[ranks.found == 0]
     curve += metrics.cumulative_matching(junk_matches, length, 1)
     expected = (_mean(ap, ranks, convention),

@@ -1,7 +1,7 @@
-"""What is handed in, as arrays: one error, conversions, checks, rows that stay in files, memory.
+"""Input as arrays: one error, conversions, checks, arrays in files, memory limits.
 
-A wrong input gets one clear sentence that names the argument, says what was expected, what came,
-and the way out. Checks run once, at the door; the rooms behind trust what they are given.
+A message names the argument and says what was expected, what came, and the way out. Checks run
+once, where a public function is entered; inner functions do not check again.
 """
 from reid_ref.arrays.checks import (
     check_distinct, check_finite_rows, check_known_shape, check_numeric_matrix,

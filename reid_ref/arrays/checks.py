@@ -1,4 +1,4 @@
-"""Checks of arrays by themselves: shapes, dtypes, NaN, whole numbers that come twice."""
+"""Checks of single arrays: shape, dtype, NaN, repeated numbers."""
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from reid_ref.arrays.errors import InputError
 
 
 def check_distinct(value: Any, name: str) -> Integers:
-    """Return `value` as whole numbers, each there once; it may be empty."""
+    """Return `value` as whole numbers without repetition; it may be empty."""
     numbers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
     values, counts = np.unique(numbers, return_counts=True)
     if len(values) < len(numbers):
@@ -26,35 +26,26 @@ def check_same_length(n_identity: int, n_camera: int,
                       n_images: Collection[int] = ()) -> None:
     """Check that every image has one identity and one camera.
 
-    Parameters
-    ----------
-    n_identity, n_camera : int
-    names : tuple of str
-        Theirs, for the message.
-    n_images : collection of int
-        How many images there may be, where features or distances tell it.
-
-    Raises
-    ------
-    InputError
-        Names the one that does not fit the number of images, or both.
+    `names` are the two arguments'. The message names the wrong one where `n_images`, the numbers
+    of images in features or distances, tells which it is; else both.
     """
     if n_identity == n_camera:
         return
-    for name, one, other in ((names[0], n_identity, n_camera), (names[1], n_camera, n_identity)):
-        if one not in n_images and other in n_images:
-            raise InputError(f"{name}: expected {other} entries, one for each image, got {one}")
+    for name, length, other in ((names[0], n_identity, n_camera),
+                                (names[1], n_camera, n_identity)):
+        if length not in n_images and other in n_images:
+            raise InputError(f"{name}: expected {other} entries, one for each image, got {length}")
     raise InputError(f"{', '.join(names)}: expected one of each for every image, got "
                      f"{n_identity} and {n_camera}")
 
 
 def is_stored(value: Any) -> bool:
-    """Tell a dataset on disk, of h5py or zarr, or a dask array: read by its rows."""
+    """Return whether a value is a dataset of h5py or zarr, or a dask array: read in blocks."""
     return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
 
 
 def check_known_shape(value: Any, name: str) -> None:
-    """Refuse an array of Dask that does not know how many rows it has."""
+    """Refuse a dask array of unknown shape."""
     if any(size != size for size in value.shape or ()):
         raise InputError(f"{name}: expected chunks of known sizes, got shape {value.shape}; call "
                          f"{name}.compute_chunk_sizes() first")
@@ -68,7 +59,7 @@ def stored_or_array(value: Any, name: str) -> Any:
 
 
 def check_real_distances(distances: npt.NDArray[Any]) -> None:
-    """Refuse complex distances, which only the port orders as MATLAB does."""
+    """Refuse complex distances; only the port of the scripts orders them as MATLAB does."""
     if distances.dtype.kind == "c":
         raise InputError(
             f"distances: expected real numbers, got dtype {distances.dtype}; complex distances "
@@ -84,7 +75,7 @@ def check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
 
 
 def check_finite_rows(array: npt.NDArray[Any], name: str, first_row: int = 0) -> None:
-    """Refuse NaN and Inf, naming the first row that has one."""
+    """Refuse NaN and Inf; the message names the first such row."""
     if array.dtype.kind != "f":
         return
     step = 4096

@@ -1,4 +1,4 @@
-"""Whatever has numbers, as numpy arrays: lists, tensors, columns of labels."""
+"""Lists, tensors and columns of labels as numpy arrays."""
 from __future__ import annotations
 
 from typing import Any
@@ -16,17 +16,16 @@ Doubles = npt.NDArray[np.float64]
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     """Return `value` as a numpy array, sharing its memory where numpy can.
 
-    Taken: arrays, nested lists, whatever has ``__array__`` (torch tensors) or only
-    ``__dlpack__``, and lists of these. What is in the memory of an accelerator is copied to main
-    memory by its own ``cpu()`` (torch) or ``get()`` (CuPy). A tensor that requires grad is
-    detached; bfloat16 and float8, which numpy lacks, are widened to float32, which changes no
-    value. No library is imported for this: what these tensors can do is asked of them.
+    Accepted: arrays, nested lists, objects with ``__array__`` (torch tensors) or ``__dlpack__``,
+    and lists of these. A tensor on an accelerator is copied to main memory by its own ``cpu()``
+    (torch) or ``get()`` (CuPy). A tensor that requires grad is detached; bfloat16 and float8,
+    which numpy lacks, are widened to float32, which changes no value. No library is imported.
 
     Raises
     ------
     InputError
-        Masked entries, rows of different length, memory of an accelerator that cannot be copied
-        (the device is named), or whatever else numpy cannot read.
+        Masked entries, rows of different length, a device whose memory cannot be copied (it is
+        named), or anything else that numpy cannot read.
     """
     masked = _count_masked(value)
     if masked:
@@ -34,7 +33,7 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
             f"{name}: expected an array without masked entries, got {masked:,} of them; leave "
             "out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
-        value = [as_array(one, f"{name}[{k}]") for k, one in enumerate(value)]
+        value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]
     try:
         array = _read_array(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
@@ -54,19 +53,18 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     return array.astype(np.float32) if _numpy_lacks(array.dtype) else array
 
 
-#: DLPack's numbers of devices whose memory numpy reads: CPU, and the host's share of CUDA
-#: and ROCm memory.
+#: DLPack's device types whose memory numpy can read: CPU, CUDA host, ROCm host, CUDA managed.
 _MAIN_MEMORY = {1, 3, 11, 13}
 
 
 def _count_masked(value: Any) -> int:
-    """Count the masked entries of a masked array, or of those in a list: numpy drops the mask."""
+    """Count the masked entries of a masked array or a list of them; numpy would drop the mask."""
     if isinstance(value, np.ma.MaskedArray):
         return int(np.count_nonzero(value.mask))
     if not isinstance(value, (list, tuple)) or not len(value):
         return 0
     if not any(isinstance(value[k], (list, tuple, np.ma.MaskedArray)) for k in (0, -1)):
-        return 0     # numbers: a long list of them is not looked through
+        return 0  # a list of numbers, which may be long, has no masks to search for
     return sum(map(_count_masked, value))
 
 
@@ -89,17 +87,17 @@ def _accelerator(value: Any) -> str:
 
 
 def _in_main_memory(value: Any) -> Any:
-    """Return a tensor on an accelerator as its copy in main memory; all else as it is."""
+    """Return the copy in main memory of a tensor on an accelerator; anything else unchanged."""
     if not _accelerator(value):
         return value
     if hasattr(value, "cpu"):
-        # Detached first, or the copy would join the graph.
+        # Detached first, or the copy would become part of the graph.
         return (value.detach() if hasattr(value, "detach") else value).cpu()
     return value.get() if hasattr(value, "get") else value
 
 
 def _read_array(value: Any) -> npt.NDArray[Any]:
-    """Return what numpy makes of `value`; the errors are those of whoever made it."""
+    """Return `value` as numpy reads it; errors are those of numpy or of the tensor's library."""
     value = _in_main_memory(value)
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         if _accelerator(value):
@@ -132,8 +130,8 @@ def as_integers(value: Any, name: str) -> Integers:
     Raises
     ------
     InputError
-        Not a vector, not numbers, a number that is not integral (its place is named), or a float
-        so large that its dtype lacks whole numbers beside it: other labels may have become it.
+        Not a vector, not numbers, a number that is not integral (its index is named), or a float
+        beyond which its dtype no longer represents every integer, so that labels may have merged.
     """
     array = as_vector(value, name)
     if array.dtype.kind == "f":
@@ -161,7 +159,7 @@ def as_integers(value: Any, name: str) -> Integers:
 
 
 def _check_exact(array: npt.NDArray[Any], name: str) -> None:
-    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where they lack whole numbers."""
+    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where some integers are missing."""
     digits = min(np.finfo(array.dtype).nmant, 52) + 1
     size = np.abs(array.astype(np.float64))
     bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
@@ -173,7 +171,7 @@ def _check_exact(array: npt.NDArray[Any], name: str) -> None:
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a copy that cannot be written to, nor made so: it is a view of a locked array."""
+    """Return a read-only copy; as a view of a read-only array it cannot be made writeable."""
     copy: npt.NDArray[Any] = np.array(array)
     copy.flags.writeable = False
     return copy[:]

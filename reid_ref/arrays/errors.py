@@ -1,4 +1,4 @@
-"""What is wrong with what came: one error, and warnings."""
+"""The error of wrong input, and warnings."""
 from __future__ import annotations
 
 import contextlib
@@ -14,7 +14,7 @@ class InputError(ValueError):
 
 
 def warn(message: str) -> None:
-    """Warn of legal but hollow input, pointing at the first caller outside this package."""
+    """Warn of valid but suspect input, at the line of the first caller outside this package."""
     package = os.path.dirname(os.path.dirname(__file__)) + os.sep
     level, frame = 1, sys._getframe(0)
     while frame.f_back and frame.f_code.co_filename.startswith(package):
@@ -24,16 +24,16 @@ def warn(message: str) -> None:
 
 @contextlib.contextmanager
 def each_warning_once() -> Iterator[None]:
-    """Several evaluations of one file need not say the same thing several times."""
+    """Show each different warning once, where several evaluations of one file repeat it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for text in dict.fromkeys(str(one.message) for one in caught):
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
         warn(text)
 
 
 def check_choice(value: str, name: str, known: Iterable[str]) -> None:
-    """Refuse a name that is not known, listing the known ones and the nearest."""
+    """Refuse an unknown name; the message lists the known ones and the most similar."""
     names = list(known)
     if not isinstance(value, (str, int, float, type(None))):
         raise InputError(f"{name}: expected one of {', '.join(names)}, "

@@ -1,4 +1,4 @@
-"""How much memory to work in."""
+"""Limits of memory: sizes as text, and what is free."""
 from __future__ import annotations
 
 import re
@@ -6,7 +6,7 @@ import resource
 
 from reid_ref.arrays import InputError
 
-#: Bytes to work in where that much is free.
+#: Bytes of working memory by default, if that much is free.
 DEFAULT = 256 * 2**20
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -14,11 +14,6 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
     """Return a size in bytes: a number, or text with K, M, G or T; None is the default.
-
-    Raises
-    ------
-    InputError
-        Not a size, or none.
 
     Examples
     --------
@@ -37,13 +32,7 @@ def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
 
 
 def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
-    """Refuse to read what cannot be held.
-
-    Raises
-    ------
-    InputError
-        It takes more bytes than can be had.
-    """
+    """Refuse to read more bytes than are free."""
     free = free_bytes()
     if n_bytes > free:
         raise InputError(
@@ -52,7 +41,7 @@ def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
 
 
 def free_bytes() -> int:
-    """Return the bytes that can be had without swapping, within the limit of this process."""
+    """Return the memory available without swapping, within the limit of this process, in bytes."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     free = _available()
     if limit == resource.RLIM_INFINITY:
@@ -61,7 +50,7 @@ def free_bytes() -> int:
 
 
 def _available() -> int:
-    """Return what the system can give; a lot where it does not say."""
+    """Return the available memory of the system, in bytes; 1 GiB where it is unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             found = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
@@ -71,7 +60,7 @@ def _available() -> int:
 
 
 def _held() -> int:
-    """Return the address space of this process; nothing where the system does not say."""
+    """Return the address space of this process, in bytes; 0 where it is unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * resource.getpagesize()

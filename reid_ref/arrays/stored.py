@@ -1,7 +1,7 @@
-"""Arrays that stay in a file until their rows are asked for: `numpy.memmap`, `h5py.Dataset`.
+"""Arrays that are read block by block: `numpy.memmap`, `h5py.Dataset` and dask arrays.
 
-Both have `shape`, `dtype`, `ndim` and a length, and give an array for a slice of rows. So have
-Dask's arrays, whose rows are computed when they are asked for, in blocks of declared shapes.
+All have `shape`, `dtype` and `ndim`, and return an array for a slice of rows. Rows of a dask array
+are computed on demand, in blocks of declared shapes.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reid_ref.arrays import InputError, as_array, is_stored
 
 
 def is_lazy(array: Any) -> bool:
-    """Return whether an array's rows are still in a file.
+    """Return whether the rows of an array are not in memory.
 
     Examples
     --------
@@ -26,31 +26,31 @@ def is_lazy(array: Any) -> bool:
 
 
 def is_dask(value: Any) -> bool:
-    """Return whether this is an array of Dask."""
+    """Return whether a value is a dask array."""
     return type(value).__module__.startswith("dask.array")
 
 
 def read_rows(array: Any, start: int = 0, stop: int | None = None,
               name: str = "array") -> npt.NDArray[Any]:
-    """Return rows of an array, lazy or not, from `start` up to `stop`, or up to the last.
+    """Return the rows `start` to `stop` (not included; by default the last) of an array.
 
     Parameters
     ----------
     array : ndarray, memmap, h5py.Dataset or dask array, shape (n, ...)
     start, stop : int
     name : str
-        The argument's, for messages about a dask array.
+        For messages about a dask array.
 
     Returns
     -------
     ndarray, shape (stop - start, ...)
-        In memory if it comes from an h5py.Dataset or a dask array; else a view.
+        A view of an array or a memmap; in memory otherwise.
 
     Raises
     ------
     InputError
-        HDF5 notices only here that data are damaged; file and key are named. A block of a dask
-        array has another shape than declared.
+        Damaged data of an HDF5 file, which appear only when they are read (file and key are
+        named), or a block of a dask array of another shape than declared.
 
     Examples
     --------
@@ -70,27 +70,14 @@ def read_rows(array: Any, start: int = 0, stop: int | None = None,
 
 
 def as_rows(value: Any, name: str) -> npt.NDArray[Any]:
-    """Return an array in memory: what is stored is read, whole, as `read_rows` reads it."""
+    """Return an array in memory; a stored one is read whole, by `read_rows`."""
     return read_rows(value, name=name) if is_stored(value) else as_array(value, name)
 
 
 def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArray[Any]:
-    """Join the computed blocks of some rows of a dask array, checked.
+    """Join the computed blocks of `rows` of a dask array, the first columns first.
 
-    Parameters
-    ----------
-    blocks : sequence of arrays
-        From the first column on.
-    rows : slice
-        Where they stand in the dask array.
-    widths : sequence of int
-        Columns of each, as declared.
-    name : str
-
-    Raises
-    ------
-    InputError
-        A block that has not the shape that its array declared.
+    `widths` are the declared numbers of columns; a block of another shape is refused.
     """
     arrays = [as_array(block, name) for block in blocks]
     for array, width in zip(arrays, widths):
@@ -105,9 +92,9 @@ def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArr
 
 def computed_rows(array: Any, start: int, stop: int, name: str,
                   scheduler: Any = None) -> npt.NDArray[Any]:
-    """Return rows of a dask array; the blocks that hold them are computed whole.
+    """Return rows of a dask array; each block that holds some of them is computed whole.
 
-    `scheduler`: as `dask.compute` takes it; by default the current one.
+    `scheduler` is that of `dask.compute`; by default the current one.
     """
     import dask
 

@@ -17,19 +17,17 @@ def add(commands: Any) -> None:
         "camera-pairs", help="mAP and Rank-1 for each pair of cameras",
         description="Print mAP and Rank-1 for each camera of the query and each camera on which "
                     "its identity is looked for, and the mean over different cameras.",
-        epilog="FILE is any that reid-ref evaluate reads. JSON keys: files, layout, rule, "
-               "cameras; mAP, rank1 (rows: the query's camera; null: no score); mAP_queries, "
-               "rank1_queries (queries in each mean); mean_mAP, mean_rank1 (over different "
-               "cameras); signature.")
+        epilog="FILE is any that reid-ref evaluate reads.")
     command.set_defaults(run=run)
     common.add_files(command)
+    common.add_options(command, "--metric", "--no-normalize", "--max-memory",
+                       formats=("table", "json", "csv", "markdown"))
     command.add_argument("--rule", default="plain", metavar="NAME",
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
                               "in the gallery")
     command.add_argument("--plot", metavar="FILE",
                          help="draw both matrices as a heat map: .png, .pdf or .svg")
-    command.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,8 +46,10 @@ def run(args: argparse.Namespace) -> int:
     pairs = _pairs(args, data)
     if args.plot is not None:
         heat_map(pairs, args.plot)
-    if args.json:
+    if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **report.as_json(pairs)})
+    elif args.format != "table":
+        show({"csv": report.as_csv, "markdown": report.as_markdown}[args.format](pairs))
     else:
         show(report.as_table(pairs, source(args.files, data.layout)))
     return 0
@@ -60,6 +60,7 @@ def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
 
     labels = data.query, data.gallery
     if data.distances is not None:
-        return camera_pairs(data.distances, *labels, rule=args.rule)
+        return camera_pairs(data.distances, *labels, rule=args.rule, max_memory=args.max_memory)
     return camera_pairs_features(data.query_features, data.gallery_features, *labels,
-                                 metric=args.metric, normalize=args.normalize, rule=args.rule)
+                                 metric=args.metric, normalize=args.normalize, rule=args.rule,
+                                 max_memory=args.max_memory)

@@ -8,30 +8,83 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.terminal import show
+from reid_ref.commands.terminal import WARNINGS, show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
+    from reid_ref.datasets import Recognised
     from reid_ref.files import ResultFile
     from reid_ref.labels import IndexLists
 
+#: The version of every JSON object; it rises when a key is renamed or means another thing.
+SCHEMA = 1
+
+
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+#: Options of the commands that rank: where a command takes one, it means the same.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--convention": {
+        "action": "append", "metavar": "NAME[,NAME]",
+        "help": "conventions that `reid-ref conventions` lists, or all: every one that applies; "
+                "several make one table (default: matlab; validate tries all that are quick)"},
+    "--set": {
+        "action": "append", "metavar": "KEY=VALUE", "default": [], "dest": "choices",
+        "help": "another choice in each convention, e.g. ap=step,top_k=100; keys are those of "
+                "`reid-ref conventions NAME --json`, and a wrong value lists the known ones"},
+    "--metric": {
+        "metavar": "NAME",
+        "help": "how near two features are: euclidean (default), cosine or dot"},
+    "--no-normalize": {
+        "dest": "normalize", "action": "store_false",
+        "help": "do not divide features by their 2-norm"},
+    "--index-lists": {
+        "nargs": 2, "metavar": ("GOOD", "JUNK"),
+        "help": "good and junk gallery images of each query, for veri and oxford: text, one line "
+                "a query, numbers from 1"},
+    "--max-memory": {
+        "metavar": "SIZE",
+        "help": "memory to work in besides the file's arrays, e.g. 512M; the numbers do not "
+                "depend on it"},
+    "--name": {
+        "action": "append", "metavar": "NAME[,NAME]", "dest": "names",
+        "help": "names of the rows, one a result (default: the name of its file, or of its "
+                "folder where the files are named alike)"},
+    "--ranks": {
+        "metavar": "K[,K]",
+        "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
+}
+_FORMAT_WORDS = {
+    "table": "table (default)", "json": "json, in full precision", "csv": "csv, as precise",
+    "markdown": "markdown", "latex": "latex: a whole tabular for booktabs"}
+
 
 def add_files(command: argparse.ArgumentParser) -> None:
-    """Take result files, and how near two features are."""
+    """Take result files."""
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="result file or files, or a folder of .npy files")
-    command.add_argument("--metric", metavar="NAME",
-                         help="how near two features are: euclidean (default), cosine or dot")
-    command.add_argument("--no-normalize", dest="normalize", action="store_false",
-                         help="do not divide features by their 2-norm")
+
+
+def add_options(command: argparse.ArgumentParser, *names: str,
+                formats: tuple[str, ...] = ()) -> None:
+    """Take the options of these names, and --format and --json where there are formats."""
+    for name in names:
+        command.add_argument(name, **_OPTIONS[name])
+    if formats:
+        command.add_argument("--format", choices=formats, default="table",
+                             help="; ".join(_FORMAT_WORDS[name] for name in formats))
+        command.add_argument("--json", dest="format", action="store_const", const="json",
+                             help="the same as --format json")
 
 
 def read_files(args: argparse.Namespace) -> ResultFile:
-    """Read what `add_files` took; how to measure is refused where there is nothing to."""
+    """Read what `add_files` took; --metric is refused where there are no features."""
     from reid_ref.arrays import InputError, check_choice
+    from reid_ref.arrays.memory import bytes_of
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
 
+    if getattr(args, "max_memory", None) is not None:
+        args.max_memory = bytes_of(args.max_memory, "--max-memory")
     asked = args.metric is not None or not args.normalize
     args.metric = args.metric or "euclidean"
     check_choice(args.metric, "--metric", METRICS)
@@ -56,36 +109,34 @@ def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
 
 def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
     """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
-    from reid_ref.arrays.memory import bytes_of
-    from reid_ref.evaluation.engine import row_blocks
-    from reid_ref.ranking.exact_rows import feature_rows
+    from reid_ref.analysis.blocks import distance_blocks
 
-    if data.distances is not None:
-        return row_blocks(data.distances)
-    return feature_rows(data.query_features, data.gallery_features, args.metric, args.normalize,
-                        bytes_of(None))
+    return distance_blocks(data, args.metric, args.normalize, args.max_memory)
 
 
-def made_of(args: argparse.Namespace, data: ResultFile) -> dict[str, str]:
-    """Return what the signature says of the distances."""
-    from reid_ref.evaluation.engine import features_made_of
+def recognised(data: ResultFile) -> Recognised | None:
+    """Return the benchmark that the labels are of; warn of what differs from it."""
+    from reid_ref.arrays import warn
+    from reid_ref.datasets.fingerprints import recognise
 
-    if data.distances is not None:
-        return {"distances": str(data.distances.dtype)}
-    return features_made_of(data.query_features, data.gallery_features, args.metric,
-                            args.normalize)
+    known = recognise(data.query, data.gallery)
+    # That a loader drops label -1 changes no number of matlab, and is the custom of many.
+    if known and any("your loader drops them" not in one for one in known.off):
+        warn(known.sentence)
+    return known
 
 
 def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:
     """Return the names after every --convention, each once; None for `all`."""
     from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS, known_as
+    from reid_ref.conventions import CONVENTIONS, NAMES, known_as
 
     given = [default] if args.convention is None else args.convention
     asked = list(dict.fromkeys(known_as(name.strip())
                                for names in given for name in names.split(",")))
     for name in asked:
-        check_choice(name, "--convention", [*CONVENTIONS, "all"])
+        if name not in NAMES:
+            check_choice(name, "--convention", [*CONVENTIONS, "all"])
     if "all" not in asked:
         return asked
     if len(asked) > 1:
@@ -94,15 +145,36 @@ def convention_names(args: argparse.Namespace, default: str) -> list[str] | None
     return None
 
 
-def add_lists(command: argparse.ArgumentParser) -> None:
-    """Take the good and junk images of every query."""
-    command.add_argument("--index-lists", nargs=2, metavar=("GOOD", "JUNK"),
-                         help="good and junk gallery images of each query, for veri and oxford: "
-                              "text, one line a query, numbers from 1")
+def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
+                 **choices: Any) -> list[Convention]:
+    """Return the conventions with the choices after --set, and with `choices`."""
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import changed, choices_of_text
+
+    for key, value in choices_of_text(args.choices, "--set").items():
+        if key in choices:
+            raise InputError(f"--{key}, --set {key}: expected one of them, got both")
+        choices[key] = value
+    return [changed(convention, choices, "--set") for convention in conventions]
+
+
+def ranks(args: argparse.Namespace, default: tuple[int, ...] = (1, 5, 10, 20)) -> tuple[int, ...]:
+    """Return the k after --ranks, as they were given."""
+    from reid_ref.arrays import InputError
+
+    if args.ranks is None:
+        return default
+    words = [word.strip() for word in args.ranks.split(",")]
+    asked = [int(word) for word in words
+             if word.isascii() and word.isdecimal() and len(word) < 19]
+    if len(asked) < len(words) or min(asked) < 1 or len(set(asked)) < len(asked):
+        raise InputError("--ranks: expected different whole numbers from 1, e.g. 1,5,10, got "
+                         f"{args.ranks!r}")
+    return tuple(asked)
 
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:
-    """Read what `add_lists` took, if one of the conventions wants it."""
+    """Read the lists after --index-lists, if one of the conventions takes them."""
     from reid_ref.arrays import InputError
     from reid_ref.files.lists import read_index_lists
 
@@ -112,6 +184,21 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
         raise InputError("--index-lists: expected a convention that takes lists, veri or oxford; "
                          "leave it out, or name one of them")
     return read_index_lists(*args.index_lists)
+
+
+def cmc_length(args: argparse.Namespace) -> int | None:
+    """Return how many ranks of the CMC curve JSON has; None is all."""
+    from reid_ref.arrays import InputError
+
+    if args.cmc is None:
+        return 50
+    if args.format != "json":
+        raise InputError("--cmc: only JSON has the curve; add --json, or leave --cmc out")
+    if args.cmc == "all":
+        return None
+    if not args.cmc.isdecimal() or int(args.cmc) < 1:
+        raise InputError(f"--cmc: expected all or a whole number from 1, got {args.cmc!r}")
+    return int(args.cmc)
 
 
 def progress_bar(total: int) -> Any:
@@ -124,5 +211,6 @@ def progress_bar(total: int) -> Any:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print one JSON object; NaN must have become None before."""
+    """Print one JSON object: its version, what was warned of, `value`, where NaN is None."""
+    value = {"schema": SCHEMA, "warnings": WARNINGS, **value}
     show(json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))

@@ -19,21 +19,19 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import check_choice
-    from reid_ref.conventions import CONVENTIONS, known_as
+    from reid_ref.conventions import CONVENTIONS, find_convention
     from reid_ref.report.conventions import as_json, as_list, as_page
 
     if args.name is not None:
-        name = known_as(args.name)
-        check_choice(name, "NAME", CONVENTIONS)
-        one = CONVENTIONS[name]
+        one = CONVENTIONS[find_convention(args.name, "NAME").base]
         if args.json:
             common.print_json(as_json(one))
         else:
             show(as_page(one))
         return 0
     if args.json:
-        common.print_json({name: as_json(one) for name, one in CONVENTIONS.items()})
+        common.print_json({"conventions": {
+            name: as_json(one) for name, one in CONVENTIONS.items()}})
     else:
         show(as_list(CONVENTIONS))
     return 0

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common, ranked_lists
+from reid_ref.commands import beside, common, details, ranked_lists, several
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -16,37 +16,32 @@ if TYPE_CHECKING:
     from reid_ref.result import Result
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
-FORMATS = ("table", "json", "csv", "markdown", "latex")
 
 
 def add(commands: Any) -> None:
     command = commands.add_parser(
-        "evaluate", help="Rank-k, mAP and mINP of a result file",
-        description="Print Rank-1/5/10/20, mAP and mINP of a result file.",
+        "evaluate", help="Rank-k, mAP and mINP of result files",
+        description="Print Rank-k, mAP and mINP of a result file, or of several.",
         epilog="Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
                "driver's separate feature and label .mat files; or a distance matrix with "
-               "labels in .mat, .npz or text. Several files in any order.")
+               "labels in .mat, .npz or text, in any order. Files that each hold everything "
+               "are evaluated one after the other, a row each.")
     command.set_defaults(run=run)
     common.add_files(command)
-    command.add_argument("--convention", action="append", metavar="NAME[,NAME]",
-                         help="matlab (default), another that `reid-ref conventions` lists, or "
-                              "all: every one that applies; several make one table")
+    common.add_options(command, "--convention", "--set")
     command.add_argument("--ties", metavar="ORDER",
                          help="order of equal distances: gallery-order, reversed, grouped, numpy, "
                               "numpy-reversed; or bounds: best, worst and expected numbers")
-    common.add_lists(command)
-    command.add_argument("--format", choices=FORMATS, default="table",
-                         help="table (default); json, in full precision; csv, markdown, latex: "
-                              "a row for a paper's table, with the signature")
-    command.add_argument("--json", dest="format", action="store_const", const="json",
-                         help="the same as --format json")
+    common.add_options(
+        command, "--metric", "--no-normalize", "--index-lists", "--max-memory", "--ranks",
+        "--name", formats=common.FORMATS)
+    command.add_argument("--cmc", metavar="RANKS",
+                         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     command.add_argument("--per-query", metavar="FILE",
                          help="write one line a query to FILE, named .csv or .json")
+    details.add(command)
     ranked_lists.add(command)
     beside.add(command)
-    command.add_argument("--max-memory", metavar="SIZE",
-                         help="memory to work in besides the file's arrays, e.g. 512M; the "
-                              "numbers do not depend on it")
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
                          help="fast; port (Python, line by line); octave (the scripts, run "
                               "live); all: the three side by side, exit code 1 if they differ")
@@ -56,11 +51,17 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    args.cmc = common.cmc_length(args)
     asked, left_out = _asked(args)
+    common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
+    details.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
     is_ranked = ranked_lists.check(args)
+    if not is_ranked and several.asked_for(args):
+        lists = common.read_lists(args, asked)
+        return several.run(args, asked, left_out, lambda own, data: _fast(own, data, asked, lists))
     data = ranked_lists.read(args) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     results = _fast(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
-    _print(args, data, results, left_out)
+    _print(args, data, results, left_out, details.find(args, data, results, lists))
     return 0
 
 
@@ -101,11 +102,11 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     if names is None:
         left_out = {name: why for name, why in NOT_IN_ALL.items()
                     if not (args.index_lists and CONVENTIONS[name].needs_lists)}
-        return [one for name, one in CONVENTIONS.items() if name not in left_out], left_out
+        return common.with_choices(args, [
+            one for name, one in CONVENTIONS.items() if name not in left_out]), left_out
     asked = [CONVENTIONS[name] for name in names]
-    if args.ties not in (None, "bounds", asked[0].ties):
-        asked = [asked[0].replace(ties=args.ties)]
-    return asked, {}
+    ties = {} if args.ties in (None, "bounds") else {"ties": args.ties}
+    return common.with_choices(args, asked, **ties), {}
 
 
 def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
@@ -127,28 +128,27 @@ def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
-           left_out: dict[str, str]) -> None:
-    from reid_ref.arrays import warn
-    from reid_ref.datasets.fingerprints import recognise
+           left_out: dict[str, str], found: dict[str, Any]) -> None:
     from reid_ref.report import rows, tables
     from reid_ref.report.names import source
 
-    known = recognise(data.query, data.gallery)
-    # That a loader drops label -1 changes no number of matlab, and is the custom of many.
-    if known and any("your loader drops them" not in one for one in known.off):
-        warn(known.sentence)
-    several, first = len(results) > 1, next(iter(results.values()))
+    known = common.recognised(data)
+    first = next(iter(results.values()))
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known)})
+                           **tables.results_as_json(results, left_out, known, args.cmc), **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
-              "latex": rows.as_latex}[args.format](results if several else first))
-    elif several:
-        show(tables.conventions_table(results, left_out, here, tables.sizes(data)))
+              "latex": rows.as_latex}[args.format](
+                  results if len(results) > 1 else first, ranks=common.ranks(args)))
+    elif len(results) > 1:
+        show(tables.conventions_table(results, left_out, here, tables.sizes(data),
+                                      common.ranks(args, (1, 5, 10))))
     else:
-        show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None))
+        show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None,
+                             common.ranks(args)))
+        details.show_tables(found)
 
 
 def _check_per_query(args: argparse.Namespace) -> None:
@@ -172,7 +172,8 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
     from reid_ref.report.rows import per_query_csv, per_query_json
 
     result, = results.values()
-    text = (json.dumps(per_query_json(result, data.query), indent=1) + "\n"
+    text = (json.dumps({"schema": common.SCHEMA,
+                        **per_query_json(result, data.query, data.gallery)}, indent=1) + "\n"
             if Path(args.per_query).suffix.lower() == ".json"
             else per_query_csv(result, data.query))
     with whole_files(args.per_query) as (file,):
@@ -200,9 +201,9 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                 args.metric, args.normalize, **options)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           "convention": convention.name, **as_json(bounds)})
+                           "convention": convention.name, **as_json(bounds, args.cmc)})
     else:
-        show(as_table(bounds, len(data.query)))
+        show(as_table(bounds, len(data.query), common.ranks(args)))
     return 0
 
 
@@ -224,7 +225,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Co
     difference = largest_difference(answers)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **as_json(answers, difference)})
+                           **as_json(answers, difference, args.cmc)})
     else:
-        show(as_table(answers, difference))
+        show(as_table(answers, difference, common.ranks(args)))
     return 0 if difference == 0 else 1

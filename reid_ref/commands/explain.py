@@ -12,43 +12,42 @@ def add(commands: Any) -> None:
     command = commands.add_parser(
         "explain", help="why two conventions give two numbers",
         description="Walk from one convention to another, one choice at a time: the effect of "
-                    "each on mAP and Rank-1, the queries that it touched, and those that moved "
-                    "most. The effects add up exactly.")
+                    "each on mAP and Rank-1, the queries affected, and those that moved most. "
+                    "The effects add up exactly.")
     command.set_defaults(run=run)
     common.add_files(command)
-    common.add_lists(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")
     command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
                          help="a convention (default: torchreid)")
+    common.add_options(command, "--set", "--metric", "--no-normalize", "--index-lists",
+                       formats=("table", "json"))
     command.add_argument("--query", type=int, metavar="N",
                          help="show query N (from 0): the ranked list around its good images, "
                               "with every image's role")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON with full-precision doubles")
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.analysis.explain import explain, list_of_query
-    from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS, known_as
+    from reid_ref.analysis.blocks import distances_of_query
+    from reid_ref.analysis.calls import explain
+    from reid_ref.analysis.explain import list_of_query
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import find_convention
     from reid_ref.report import explain as report
 
-    args.origin, args.target = known_as(args.origin), known_as(args.target)
-    for option, name in (("--from", args.origin), ("--to", args.target)):
-        check_choice(name, option, CONVENTIONS)
+    origin, target = common.with_choices(args, [
+        find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
     data = common.read_files(args)
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
-    lists = common.read_lists(
-        args, [CONVENTIONS[args.origin], CONVENTIONS[args.target]])
-    distances = common.distance_matrix(args, data)
-    way = explain(distances, data.query, data.gallery, args.origin, args.target, lists=lists,
-                  made_of=common.made_of(args, data))
-    listed = ([] if args.query is None else
-              list_of_query(args.query, distances, data.query, data.gallery, way, lists))
-    if args.json:
+    lists = common.read_lists(args, [origin, target])
+    measure = {"metric": args.metric, "normalize": args.normalize}
+    way = explain(data, origin, target, **measure, lists=lists)
+    listed = ([] if args.query is None else list_of_query(
+        args.query, distances_of_query(data, args.query, **measure), data.query, data.gallery,
+        way, lists))
+    if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, **report.as_json(way, data.query),
             **(report.list_as_json(args.query, listed) if args.query is not None else {})})

@@ -20,6 +20,7 @@ def add(commands: Any) -> None:
                "FILE is any that reid-ref evaluate reads.")
     command.set_defaults(run=run)
     common.add_files(command)
+    common.add_options(command, "--metric", "--no-normalize", "--max-memory")
     command.add_argument("--to", choices=("trec",), required=True, help="trec: trec_eval")
     command.add_argument("--output", required=True, metavar="PREFIX",
                          help="write PREFIX.qrels and PREFIX.run")

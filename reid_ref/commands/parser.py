@@ -6,13 +6,13 @@ import sys
 from typing import Any, NoReturn
 
 from reid_ref.commands import (
-    baseline, camera_pairs, conventions, crosscheck, dataset, evaluate, explain, export, oxford,
-    published, validate)
+    baseline, camera_pairs, completion, conventions, crosscheck, dataset, doctor, evaluate,
+    explain, export, oxford, published, validate)
 from reid_ref.commands.terminal import show
 from reid_ref.report.names import visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline)
+            oxford, dataset, baseline, doctor)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -22,9 +22,12 @@ def make_parser() -> argparse.ArgumentParser:
         description="The reference evaluator of person re-identification: Rank-k and mAP, "
                     "bit for bit with the MATLAB scripts.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("--cite", action=_Cite, nargs=0,
+                        help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add(commands)
+    completion.add(commands, parser)
     return parser
 
 
@@ -53,4 +56,12 @@ class _Version(argparse.Action):
         from reid_ref._version import __version__
 
         show(f"reid-ref {__version__}")
+        parser.exit()
+
+
+class _Cite(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from reid_ref.report.cite import bibtex
+
+        show(bibtex())
         parser.exit()

@@ -1,22 +1,23 @@
 """Conventions: what an evaluator counts, and how, as frozen records.
 
-A number of this field means nothing without its convention. A record says everything that
-could change the number, where it comes from, and in which direction it differs from `matlab`. A
-toolbox's name stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
+Numbers can be compared only under one convention. A record holds every choice that could change
+a number, its source, and its differences from `matlab` with their direction. A toolbox's name
+stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
 `choices` has what a choice means and does, `records` one entry a toolbox, and `differences` what
 follows from the two.
 """
+from reid_ref.conventions.changes import changed, choices_of_text
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, OWN_CAMERA, RECALL, TIES,
     UNMATCHED, as_text)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
 from reid_ref.conventions.names import (
-    ALIASES, CONVENTIONS, FUNCTIONS, NOT_IN_ALL, TOOLBOXES, find_convention, find_conventions,
-    known_as)
+    ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, find_convention,
+    find_conventions, known_as)
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
-    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NOT_IN_ALL", "NO_CHOICES", "OWN_CAMERA",
-    "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "find_convention", "find_conventions",
-    "known_as", "loaded_images",
+    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
+    "OWN_CAMERA", "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
+    "choices_of_text", "find_convention", "find_conventions", "known_as", "loaded_images",
 ]

@@ -1,7 +1,7 @@
-"""The choices of a convention: a table a field, and in it each value's words and behaviour.
+"""The choices of a convention: for each field a table of values, with their words and behaviour.
 
-What `differs` says is against `matlab`, whose values say nothing, and ends in a direction: the
-number is higher, lower, the same, differs in its last bits, or either way.
+`differs` is the difference from `matlab`, empty for the values that matlab has. It ends in a
+direction: the number is higher, lower, the same, differs in its last bits, or either way.
 
 Contents: `LOADS`, `IGNORED`, `AP`, `RECALL`, `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`,
 `CMC_LENGTH`, `ARITHMETIC`; `as_text`.
@@ -39,7 +39,7 @@ class Ignored(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """An AP rule; the same where equal distances are one group, and in single precision."""
+    """An AP rule; `grouped`: with equal distances as one group; `float32`: in single precision."""
 
     exact: Callable[[GoodRanks], Doubles]
     grouped: Callable[[GoodRanks], Doubles] | None = None
@@ -65,9 +65,9 @@ class Unmatched(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """`order`: ranks in gallery order to ranks in this one; not where `sorts` is set.
+    """`order`: ranks in gallery order to ranks in this order.
 
-    `sorts`: the order is that of a sort of whole rows. `grouped`: AP has no order.
+    `sorts`: the order comes from sorting whole rows instead. `grouped`: AP takes ties as a group.
     """
 
     words: str
@@ -96,13 +96,15 @@ class Curve(NamedTuple):
         (ranks, or what `of_rows` gave of all queries; length; n_query) to the curve.
     of_rows : callable, optional
         (distances, query, gallery, ignored, length, ties, lists, random) to values a query;
-        where ranks do not tell enough.
+        where ranks are not enough.
     counts : bool
         Whether it counts queries, one each.
     draws : bool
         Whether it depends on random numbers.
     also_ignored : tuple of str
         Keys of `IGNORED`.
+    of_query : callable, optional
+        (ranks, k) to the values whose mean is Rank-k, where ranks tell them.
     """
 
     words: str
@@ -113,6 +115,7 @@ class Curve(NamedTuple):
     draws: bool = False
     also_ignored: tuple[str, ...] = ()
     differs: str = ""
+    of_query: Callable[[GoodRanks, int], Doubles] | None = None
 
 
 class Length(NamedTuple):
@@ -181,7 +184,7 @@ def _single_shot_draws(*arguments: Any) -> Array:
 
 def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
     counts = np.bincount(values, minlength=length + 1)[1:]
-    # SYSU-MM01's script adds up shares, not counts.
+    # get_cmc_multi_cam.m of SYSU-MM01 adds up shares, not counts.
     curve: Doubles = np.cumsum(metrics.per_query_share(counts.astype(np.float64), n_query))
     return curve
 
@@ -292,12 +295,12 @@ UNMATCHED = {
         differs="A query without a good image is left out of mAP but a miss in CMC: mAP higher"),
 }
 
-#: In which order images at equal distance stand.
+#: The order of images at equal distance.
 TIES = {
     "gallery-order": Ties("in gallery order, as MATLAB's stable sort leaves them", _same),
     "reversed": Ties(
-        "in reversed gallery order (but for what a query labelled -1 meets)", reverse_ties,
-        differs="Equal distances stand in reversed gallery order: either way"),
+        "in reversed gallery order (but for junk matches of a query labelled -1)", reverse_ties,
+        differs="Equal distances are in reversed gallery order: either way"),
     "grouped": Ties(
         "AP: as one group, one point of the curve; the rest in gallery order", _same,
         grouped=True,
@@ -305,19 +308,20 @@ TIES = {
     "numpy": Ties(
         "as this machine's numpy.argsort(distances) leaves them: not defined elsewhere", _same,
         sorts=True,
-        differs="Equal distances stand as this machine's numpy.argsort leaves them: either way"),
+        differs="Equal distances are as this machine's numpy.argsort leaves them: either way"),
     "numpy-reversed": Ties(
         "as this machine's numpy.argsort(-distances)[::-1] leaves them", _same, sorts=True,
-        differs="Equal distances stand as this machine's numpy.argsort leaves their negatives, "
+        differs="Equal distances are as this machine's numpy.argsort leaves their negatives, "
                 "reversed: either way"),
 }
 
 #: What a good image that is ignored as well does: the images of a query labelled -1, where
 #: that label is ignored.
 JUNK_MATCH = {
-    "raises-cmc": JunkMatch("it raises the query's CMC curve, as compute_AP.m lets it", _same),
+    "raises-cmc": JunkMatch(
+        "a good image that is ignored raises the query's CMC curve, as in compute_AP.m", _same),
     "never": JunkMatch(
-        "nothing: the query has no match", forget_junk_matches,
+        "a good image that is ignored is no match", forget_junk_matches,
         "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
         "once, raise its CMC curve: CMC lower"),
 }
@@ -325,12 +329,13 @@ JUNK_MATCH = {
 #: What the CMC curve counts.
 CMC = {
     "first-match": Curve(
-        "queries whose first good image stands at rank k or before", "first",
-        _first_matches, counts=True),
+        "queries whose first good image has rank k or less", "first",
+        _first_matches, counts=True, of_query=metrics.accuracy_at),
     "all-shots": Curve(
         "every good image, by the wrong images before it, with weight 1/good", "shots",
         metrics.cumulative_matching_all_shots,
-        differs="CMC counts every good image, by the wrong ones before it: lower"),
+        differs="CMC counts every good image, by the wrong ones before it: lower",
+        of_query=metrics.all_shots_at),
     "identities": Curve(
         "queries whose identity is among the k nearest identities", "ids",
         _of_identity_ranks, _identity_ranks,

@@ -28,10 +28,9 @@ class Convention:
     source : str
         Repository, commit and file of the evaluator.
     also : tuple of str
-        Other names it is found by, with the code that is the same.
+        Its other names, with the source of each toolbox that has the same code.
     oddities : tuple of str
-        What the evaluator does otherwise than `matlab` that no choice says, with the direction
-        of the effect.
+        Differences from `matlab` that no choice says, with the direction of the effect.
     loads : str
         A key of `LOADS`: the images that the toolbox's loader passes on.
     loader : str
@@ -43,13 +42,13 @@ class Convention:
     recall : str
         A key of `RECALL`.
     top_k : int, optional
-        Only the first so many kept images are looked at.
+        Only the first `top_k` kept images count.
     unmatched, ties, junk_match, cmc, arithmetic : str
         Keys of `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`, `ARITHMETIC`.
     cmc_length : str or int
         A key of `CMC_LENGTH`, or a number of ranks (fewer if the gallery is smaller).
     base : str
-        The record that `replace` made this one of; its own name otherwise.
+        The name of the record that `replace` started from; its own name otherwise.
 
     Raises
     ------
@@ -103,7 +102,7 @@ class Convention:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What it does otherwise than `matlab`, numbered, with the direction of the effect."""
+        """The differences from `matlab`, numbered, with the direction of the effect."""
         return numbered(vars(self), self.oddities)
 
     @property
@@ -113,12 +112,12 @@ class Convention:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether whole rows of distances are needed: ranks of good images do not tell all."""
+        """Whether whole rows of distances are needed, beside the ranks of good images."""
         return self.curve.of_rows is not None or TIES[self.ties].sorts
 
     @property
     def not_ranked(self) -> tuple[str, ...]:
-        """Keys of `IGNORED`: what no ranked list holds, ignored or never loaded."""
+        """Keys of `IGNORED`: the images of no ranked list, ignored or not loaded."""
         if self.loads == "all images" or "label -1" in self.ignored:
             return self.ignored
         return ("label -1", *self.ignored)
@@ -145,7 +144,7 @@ class Convention:
         return JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))
 
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
-        """Return what is looked at, and the good images that recall divides by."""
+        """Return the ranks up to `top_k`, with the good images that recall divides by."""
         n_good = ranks.n_good
         if self.top_k is not None:
             ranks = truncate(ranks, self.top_k)
@@ -153,7 +152,7 @@ class Convention:
             ranks.found, n_good, self.top_k))
 
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
-        """Return what the mean of AP or INP takes, given each query's number of good images."""
+        """Return the values of AP or INP in the mean, given each query's number of good images."""
         return UNMATCHED[self.unmatched].counted(values, n_good)
 
     def mean(self, counted: Doubles) -> float:
@@ -163,6 +162,13 @@ class Convention:
     def n_in_cmc(self, n_good: Integers) -> int:
         """Return how many queries CMC divides by."""
         return len(n_good) if UNMATCHED[self.unmatched].in_cmc else int(np.count_nonzero(n_good))
+
+    def curve_of_ranks(self, ranks: GoodRanks, length: int) -> Doubles:
+        """Return the CMC curve of these ranks, where the curve needs no whole rows."""
+        n_query = self.n_in_cmc(ranks.n_good)
+        curve = self.curve.curve(ranks, length, n_query)
+        return (ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts
+                else curve)
 
     def curve_length(self, identity: Integers, n_kept: Integers | None = None) -> int:
         """Return where the CMC curve ends, of a loaded gallery with these identities."""
@@ -185,7 +191,7 @@ class Convention:
         return replace(self, **{"name": name, **changes})
 
 
-#: Fields that say nothing of the numbers.
+#: Fields that do not change the numbers.
 NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base")
 
 
@@ -194,35 +200,37 @@ def loaded_images(identity: Integers, loads: str) -> Mask:
     return LOADS[loads].keeps(identity)
 
 
-def _check_lists(one: Convention) -> None:
-    """Refuse what does not go together with lists."""
-    if not one.needs_lists:
+def _check_lists(convention: Convention) -> None:
+    """Refuse choices that cannot be combined with lists."""
+    if not convention.needs_lists:
         return
-    if len(one.ignored) > 1:
-        raise InputError("ignored: 'listed as junk' stands alone, since lists name every "
-                         f"ignored image; got {', '.join(one.ignored)}")
-    if one.curve.also_ignored:
-        raise InputError(f"cmc: {one.cmc!r} leaves out images by their "
+    if len(convention.ignored) > 1:
+        raise InputError("ignored: 'listed as junk' cannot be combined, since lists name every "
+                         f"ignored image; got {', '.join(convention.ignored)}")
+    if convention.curve.also_ignored:
+        raise InputError(f"cmc: {convention.cmc!r} leaves out images by their "
                          "camera, 'listed as junk' by lists alone; choose another of the two")
-    if one.loads != "all images":
-        raise InputError(f"loads: lists name every ignored image, got {one.loads!r}; leave "
+    if convention.loads != "all images":
+        raise InputError(f"loads: lists name every ignored image, got {convention.loads!r}; leave "
                          "it at 'all images'")
 
 
-def _check_ranked(one: Convention) -> None:
-    """Refuse what does not go together with a cut list, single precision or grouped ties."""
-    if one.top_k is not None:
-        _check_count(one.top_k, "top_k")
-        if one.curve.of_rows is not None:
-            raise InputError(f"top_k: cuts ranked lists of images, got CMC {one.cmc!r}, "
+def _check_ranked(convention: Convention) -> None:
+    """Refuse choices that cannot be combined with a cut list, float32 or grouped ties."""
+    if convention.top_k is not None:
+        _check_count(convention.top_k, "top_k")
+        if convention.curve.of_rows is not None:
+            raise InputError(f"top_k: cuts ranked lists of images, got CMC {convention.cmc!r}, "
                              "which counts identities")
-    if one.arithmetic == "float32":
-        check_choice(one.ap, "ap in float32", [ap for ap, rule in AP.items() if rule.float32])
-    if TIES[one.ties].grouped:
-        check_choice(one.ap, "ap of grouped ties", [ap for ap, rule in AP.items() if rule.grouped])
-        if one.top_k is not None:
+    if convention.arithmetic == "float32":
+        check_choice(convention.ap, "ap in float32",
+                     [ap for ap, rule in AP.items() if rule.float32])
+    if TIES[convention.ties].grouped:
+        check_choice(convention.ap, "ap of grouped ties",
+                     [ap for ap, rule in AP.items() if rule.grouped])
+        if convention.top_k is not None:
             raise InputError("top_k: a list that is cut off needs an order of ties, "
-                             f"got ties {one.ties!r}")
+                             f"got ties {convention.ties!r}")
 
 
 def _check_count(value: Any, name: str) -> None:

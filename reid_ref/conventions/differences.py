@@ -1,4 +1,4 @@
-"""What a convention does otherwise than `matlab`: derived from its fields, numbered."""
+"""The differences of a convention from `matlab`: derived from its fields, numbered."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unle
     "has none"
 _OWN_CAMERA_GOOD = "Images of the query's identity on its own camera are good: either way, " \
     "mostly higher"
-#: Rules that take care of the query's own camera, each in its way.
+#: Rules that ignore images of the query's own camera.
 _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
 
 
@@ -45,7 +45,7 @@ def _of_ap(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_roles(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Loaded and ignored images, and what a query without a good one counts as."""
+    """Loaded and ignored images, and queries without a good image."""
     ignored = fields["ignored"]
     if fields["loads"] != "all images":
         yield _NOT_LOADED
@@ -58,7 +58,7 @@ def _of_roles(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_lists(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Ties, matches and curves; a curve over identities ends with them."""
+    """Ties, matches and curves; the length of a curve over identities is their number."""
     yield from _told(fields, "ties", "junk_match", "cmc")
     length = fields["cmc_length"]
     if not isinstance(length, str):

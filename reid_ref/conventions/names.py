@@ -1,4 +1,4 @@
-"""The conventions by their names, and the names that people know them by."""
+"""The conventions by name, and the further names of each."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -7,15 +7,23 @@ from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions.convention import Convention
 from reid_ref.conventions.records import LEFT_OUT, TOOLBOX_RECORDS, conventions_of, functions_of
 
-CONVENTIONS: dict[str, Convention] = {
-    one.name: one for toolbox in TOOLBOX_RECORDS for one in conventions_of(toolbox)}
 
-#: The bare functions, by the name of their toolbox: what they make of arrays that hold images
-#: labelled -1, which its loader never passes on.
+class _Conventions(dict[str, Convention]):
+    """The records by name; a record that is asked for by a further name gets that name."""
+
+    def __missing__(self, name: str) -> Convention:
+        return self[NAMES[name]].replace(name=name)
+
+
+CONVENTIONS: dict[str, Convention] = _Conventions(
+    (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox))
+
+#: Convention to its bare function: the evaluator without the loader, which ranks images labelled
+#: -1 as well.
 FUNCTIONS = {name: function for toolbox in TOOLBOX_RECORDS
              for name, function in functions_of(toolbox).items()}
 
-#: The other way round: the toolbox of each bare function.
+#: Bare function to its convention.
 TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
 
 #: Conventions that `--convention all` leaves out, with the reason.
@@ -24,33 +32,41 @@ NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
     for name, function in FUNCTIONS.items()}}
 
 #: Further names, and the record that each stands for.
-ALIASES = {alias: one.name for toolbox in TOOLBOX_RECORDS for one in toolbox.evaluators
-           for also in one.also for alias in also.names}
+ALIASES = {alias: evaluator.name for toolbox in TOOLBOX_RECORDS
+           for evaluator in toolbox.evaluators for also in evaluator.also for alias in also.names}
+
+#: Every name, those of bare functions too, and the record that it stands for.
+NAMES = {
+    **{f"{alias}-function": FUNCTIONS[name] for alias, name in ALIASES.items()
+       if name in FUNCTIONS},
+    **ALIASES, **{name: name for name in CONVENTIONS}}
 
 
 def _plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-_BY_PLAIN_NAME = {_plain(name): record for name, record in (
-    *ALIASES.items(), *((name, name) for name in CONVENTIONS))}
+_BY_PLAIN_NAME = {_plain(name): name for name in NAMES}
 
 
 def known_as(name: str) -> str:
-    """Return the record's name where this is one of its names, in any case, with - or _.
+    """Return a name of a convention as it is written here, given in any case, with - or _.
 
     Any other name comes back as it is, so that what refuses it can say so.
 
     Examples
     --------
-    >>> known_as("transreid"), known_as("Bag_of_Tricks"), known_as("nothing")
-    ('reid-strong-baseline', 'reid-strong-baseline', 'nothing')
+    >>> known_as("transreid"), known_as("Fast_ReID"), known_as("nothing")
+    ('TransReID', 'fast-reid', 'nothing')
     """
     return _BY_PLAIN_NAME.get(_plain(name), name)
 
 
-def find_convention(convention: str | Convention) -> Convention:
+def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:
     """Return the record of that name, or the record itself.
+
+    The record has the name that was asked for, also where this is a further name of it.
+    `argument` names the argument in messages.
 
     Raises
     ------
@@ -59,15 +75,14 @@ def find_convention(convention: str | Convention) -> Convention:
 
     Examples
     --------
-    >>> find_convention("AGW").name
-    'reid-survey'
+    >>> find_convention("agw").name, find_convention("agw").base
+    ('AGW', 'torchreid')
     """
     if isinstance(convention, Convention):
         return convention
-    if isinstance(convention, str):
-        convention = known_as(convention)
-    check_choice(convention, "convention", CONVENTIONS)
-    return CONVENTIONS[convention]
+    if not isinstance(convention, str) or known_as(convention) not in NAMES:
+        check_choice(convention, argument, CONVENTIONS)
+    return CONVENTIONS[known_as(convention)]
 
 
 def find_conventions(conventions: str | Convention | Iterable[str | Convention],
@@ -81,13 +96,13 @@ def find_conventions(conventions: str | Convention | Iterable[str | Convention],
 
     Examples
     --------
-    >>> [one.name for one in find_conventions("matlab")]
+    >>> [convention.name for convention in find_conventions("matlab")]
     ['matlab']
     """
     if isinstance(conventions, (str, Convention)) or not isinstance(conventions, Iterable):
         conventions = [conventions]
-    found = [find_convention(one) for one in conventions]
-    names = [one.name for one in found]
+    found = [find_convention(convention) for convention in conventions]
+    names = [convention.name for convention in found]
     if not names:
         raise InputError("convention: expected at least one, got none")
     twice = [name for name in names if names.count(name) > 1]

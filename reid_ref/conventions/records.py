@@ -1,6 +1,7 @@
 """The toolboxes: one record each, with its evaluators, their files, and the lines of its loader.
 
-A new toolbox is one entry of `TOOLBOX_RECORDS`; names, bare functions and differences follow.
+A new toolbox is one entry of `TOOLBOX_RECORDS`: names, bare functions and differences are derived.
+A toolbox with the code of another is an `Also` of that one.
 
 Contents: `Also`, `Evaluator`, `Toolbox`; `TOOLBOX_RECORDS`, `LEFT_OUT`; `conventions_of`,
 `functions_of`.
@@ -47,7 +48,7 @@ class Evaluator:
     choices : mapping
         Where it is not `matlab`: fields of `Convention`.
     oddities : tuple of str
-        What it does otherwise that no choice says, with the direction.
+        Its differences that no choice says, with the direction.
     also : tuple of Also
     """
 
@@ -68,10 +69,10 @@ class Toolbox:
         Owner, name and commit.
     evaluators : tuple of Evaluator
     loader : str
-        File and line that leave out images labelled -1, which its evaluators rank as wrong
-        answers and never meet. Empty: every image is loaded.
+        File and line that leave out images labelled -1, which its evaluators alone would rank as
+        wrong answers. Empty: every image is loaded.
     loader_oddities : tuple of str
-        What the loader does otherwise that is not done here, with the direction.
+        Differences of the loader that are not reproduced here, with the direction.
     """
 
     repository: str
@@ -81,7 +82,7 @@ class Toolbox:
 
 
 _ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
-    "processor; here ties keep gallery order (ties='numpy' meets it exactly): either way"
+    "processor; here ties keep gallery order (ties='numpy' gives that order): either way"
 _DRAWS = "The evaluator draws 10 times, here is the expectation: either way"
 _INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not have; here d " \
     "itself: either way"
@@ -89,23 +90,50 @@ _INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not hav
 #: torchreid's rank.py, and its many copies.
 _EVAL_MARKET1501 = {
     "ignored": OWN_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
-_OPEN_REID = {
-    "ignored": OWN_CAMERA, "ap": "sklearn-0.19", "unmatched": "drop", "cmc_length": 100}
-_OPEN_REID_018 = {**_OPEN_REID, "ap": "sklearn-0.18"}
+_OPEN_REID = {"ignored": OWN_CAMERA, "unmatched": "drop", "cmc_length": 100}
 _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 
 
-def _same_as_bag_of_tricks(names: tuple[str, ...], repository: str) -> Also:
-    return Also(names, f"{repository}, utils/metrics.py, eval_func; loader "
-                       "datasets/market1501.py:71,77")
+def _copy(names: tuple[str, ...], repository: str, evaluator: str, loader: str) -> Also:
+    return Also(names, f"{repository}, {evaluator}; loader {loader}")
 
 
 def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
                        lines: str) -> Also:
-    return Also(names, f"{repository}, {package}/evaluation_metrics/ranking.py; loader "
-                       f"{package}/datasets/market1501.py:{lines}")
+    return _copy(names, repository, f"{package}/evaluation_metrics/ranking.py",
+                 f"{package}/datasets/market1501.py:{lines}")
 
+
+def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
+                     also: tuple[Also, ...] = (),
+                     also_018: tuple[Also, ...] = ()) -> tuple[Evaluator, Evaluator]:
+    """Return an evaluator with the AP of scikit-learn since 0.19, and with that of 0.18."""
+    return (Evaluator(name, f"{file}; scikit-learn >= 0.19", {**choices, "ap": "sklearn-0.19"},
+                      oddities, also),
+            Evaluator(f"{name}-sklearn-0.18", f"{file}; scikit-learn 0.18",
+                      {**choices, "ap": "sklearn-0.18"}, oddities, also_018))
+
+
+#: The toolboxes whose eval_func or eval_market1501 is that of torchreid.
+_LIKE_TORCHREID = (
+    _copy(("fast-reid",), "JDAI-CV/fast-reid c9bc3ce",
+          "fastreid/evaluation/rank.py, eval_market1501, with mINP",
+          "fastreid/data/datasets/market1501.py:79"),
+    _copy(("reid-strong-baseline", "BoT", "bag-of-tricks"),
+          "michuanhaohao/reid-strong-baseline 3da7e6f", "data/datasets/eval_reid.py",
+          "data/datasets/market1501.py:71,78"),
+    _copy(("reid-survey", "AGW"), "mangye16/ReID-Survey 38f5912",
+          "data/datasets/eval_reid.py, with mINP", "data/datasets/market1501.py:67,74"),
+    *(_copy(names, repository, "utils/metrics.py, eval_func", "datasets/market1501.py:71,77")
+      for names, repository in (
+          (("TransReID",), "damo-cv/TransReID dec5504"),
+          (("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b"),
+          (("SOLIDER", "SOLIDER-REID"), "tinyvision/SOLIDER-REID 8c08e1c"))),
+    _copy(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada", "openunreid/core/metrics/rank.py",
+          "openunreid/data/datasets/market1501.py:90,106"),
+    _copy(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620", "util/eval_metrics.py",
+          "util/data_manager.py:86,93"))
 
 TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
@@ -119,92 +147,55 @@ TOOLBOX_RECORDS = (
     Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
         Evaluator("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
-            "(ties='numpy-reversed' meets it exactly): either way",
+            "(ties='numpy-reversed' gives that order): either way",
             "CMC is stored in float32, seven digits: last bits")),)),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Evaluator(
                 "torchreid", "torchreid/metrics/rank.py, eval_market1501",
-                _EVAL_MARKET1501, (_ARGSORT,), (
-                    Also(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada, "
-                         "openunreid/core/metrics/rank.py; loader "
-                         "openunreid/data/datasets/market1501.py:90,106"),
-                    Also(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620, "
-                         "util/eval_metrics.py; loader util/data_manager.py:86,93"))),
+                _EVAL_MARKET1501, (_ARGSORT,), _LIKE_TORCHREID),
             Evaluator(
-                "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx; the same in "
-                "JDAI-CV/fast-reid c9bc3ce", {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
+                "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx",
+                {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
                     _ARGSORT,
                     "Its CMC buffer is not cleared, which is not reproduced here: a query that "
-                    "keeps fewer than 50 images inherits the tail of the one before: CMC either "
-                    "way"))),
+                    "keeps fewer than 50 images gets the end of the curve of the query before: "
+                    "CMC either way"),
+                (_copy(("fast-reid-cython",), "JDAI-CV/fast-reid c9bc3ce",
+                       "fastreid/evaluation/rank_cylib/rank_cy.pyx",
+                       "fastreid/data/datasets/market1501.py:79"),))),
         loader="torchreid/data/datasets/image/market1501.py:71,79"),
     Toolbox(
-        "JDAI-CV/fast-reid c9bc3ce", (
-            Evaluator("fast-reid", "fastreid/evaluation/rank.py, eval_market1501; mINP",
-                      _EVAL_MARKET1501, (_ARGSORT,)),),
-        loader="fastreid/data/datasets/market1501.py:79"),
-    Toolbox(
-        "michuanhaohao/reid-strong-baseline 3da7e6f", (
-            Evaluator(
-                "reid-strong-baseline", "data/datasets/eval_reid.py", _EVAL_MARKET1501,
-                (_ARGSORT,), (
-                    Also(("BoT", "bag-of-tricks")),
-                    _same_as_bag_of_tricks(("TransReID",), "damo-cv/TransReID dec5504"),
-                    _same_as_bag_of_tricks(("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b"),
-                    _same_as_bag_of_tricks(("SOLIDER", "SOLIDER-REID"),
-                                           "tinyvision/SOLIDER-REID 8c08e1c"))),),
-        loader="data/datasets/market1501.py:71,78"),
-    Toolbox(
-        "mangye16/ReID-Survey 38f5912", (
-            Evaluator("reid-survey", "data/datasets/eval_reid.py; mINP", _EVAL_MARKET1501,
-                      (_ARGSORT,), (Also(("AGW",)),)),),
-        loader="data/datasets/market1501.py:67,74"),
-    Toolbox(
         "Cysu/open-reid 3293ca7", (
-            Evaluator(
+            *_by_scikit_learn(
                 "open-reid", f"{_RANKING}, mean_ap and cmc with first_match_break (its "
-                "Market-1501 setting); scikit-learn >= 0.19", _OPEN_REID, (_ARGSORT,), (
+                "Market-1501 setting)", _OPEN_REID, (_ARGSORT,), (
                     _copy_of_open_reid(("MMT",), "yxgeee/MMT 057e1ea", "mmt", "68,75"),
                     _copy_of_open_reid(("SpCL",), "yxgeee/SpCL 01a486e", "spcl", "68,75"),
                     _copy_of_open_reid(
                         ("cluster-contrast", "cluster-contrast-reid"),
-                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72"))),
-            Evaluator(
-                "open-reid-sklearn-0.18", f"{_RANKING}, mean_ap and cmc with first_match_break "
-                "(its Market-1501 setting); scikit-learn 0.18", _OPEN_REID_018, (_ARGSORT,), (
-                    Also(("CamStyle",), f"zhunzhong07/CamStyle e3e6784, {_RANKING}, which brings "
-                         "the AP of scikit-learn 0.18; loader reid/datasets/market.py:30"),
-                    Also(("AlignedReID-Re-Production-Pytorch",),
-                         "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454, "
-                         "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1; "
-                         "loader script/dataset/transform_market1501.py:64"))),
-            Evaluator(
+                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72")), (
+                    _copy(("CamStyle",), "zhunzhong07/CamStyle e3e6784",
+                          f"{_RANKING}, which brings the AP of scikit-learn 0.18",
+                          "reid/datasets/market.py:30"),
+                    _copy(("AlignedReID-Re-Production-Pytorch",),
+                          "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454",
+                          "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1",
+                          "script/dataset/transform_market1501.py:64"))),
+            *_by_scikit_learn(
                 "open-reid-allshots", f"{_RANKING}, mean_ap and cmc without first_match_break "
-                "(its default); scikit-learn >= 0.19",
-                {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
-            Evaluator(
-                "open-reid-allshots-sklearn-0.18", f"{_RANKING}; scikit-learn 0.18",
-                {**_OPEN_REID_018, "cmc": "all-shots"}, (_ARGSORT,)),
-            Evaluator(
+                "(its default)", {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
+            *_by_scikit_learn(
                 "open-reid-cuhk03", f"{_RANKING}, cmc with separate_camera_set and "
-                "single_gallery_shot (its CUHK03 setting); scikit-learn >= 0.19",
-                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT)),
-            Evaluator(
-                "open-reid-cuhk03-sklearn-0.18", f"{_RANKING}, cmc with separate_camera_set and "
-                "single_gallery_shot; scikit-learn 0.18",
-                {**_OPEN_REID_018, "cmc": "single-gallery-shot-other-cameras"},
-                (_DRAWS, _ARGSORT))),
+                "single_gallery_shot (its CUHK03 setting)",
+                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT))),
         loader="reid/datasets/market1501.py:68",
         loader_oddities=(
             "open-reid's own loader takes every image of the test identities as query and as "
             "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
             "the file's own queries and gallery are ranked: either way",)),
     Toolbox("VisualComputingInstitute/triplet-reid a538696", (
-        Evaluator("triplet-reid", "evaluate.py; scikit-learn >= 0.19",
-                  {**_TRIPLET, "ap": "sklearn-0.19"}, (_INVERSE,)),
-        Evaluator("triplet-reid-sklearn-0.18", "evaluate.py; scikit-learn 0.18",
-                  {**_TRIPLET, "ap": "sklearn-0.18"}, (_INVERSE,)),
+        *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
         Evaluator("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
                   (_INVERSE,)))),
     Toolbox("wangguanan/light-reid 97c6b2d", (
@@ -259,33 +250,34 @@ LEFT_OUT = {
 
 
 def conventions_of(toolbox: Toolbox) -> list[Convention]:
-    """Return what users of a toolbox see, evaluators behind its loader, and the bare functions.
+    """Return the conventions of a toolbox: evaluators after its loader, and the bare functions.
 
-    A toolbox that loads every image has no bare functions of its own.
+    Where every image is loaded the two are the same, and there is one.
 
     Examples
     --------
     >>> mine = Toolbox("me/toolbox 1234567", (Evaluator("mine", "rank.py", {"ap": "step"}),),
     ...                loader="data.py:7")
-    >>> [(one.name, one.loads) for one in conventions_of(mine)]
+    >>> [(record.name, record.loads) for record in conventions_of(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
     found = []
-    for one in toolbox.evaluators:
+    for evaluator in toolbox.evaluators:
         fields: dict[str, Any] = dict(
-            one.choices, source=f"{toolbox.repository}, {one.file}",
-            also=tuple(map(str, one.also)))
+            evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
+            also=tuple(map(str, evaluator.also)))
         if toolbox.loader:
             found.append(Convention(
-                one.name, **fields, loads="without label -1",
+                evaluator.name, **fields, loads="without label -1",
                 loader=f"{toolbox.repository}, {toolbox.loader}",
-                oddities=(*one.oddities, *toolbox.loader_oddities)))
+                oddities=(*evaluator.oddities, *toolbox.loader_oddities)))
             del fields["also"]
-        name = f"{one.name}-function" if toolbox.loader else one.name
-        found.append(Convention(name, **fields, oddities=one.oddities))
+        name = f"{evaluator.name}-function" if toolbox.loader else evaluator.name
+        found.append(Convention(name, **fields, oddities=evaluator.oddities))
     return found
 
 
 def functions_of(toolbox: Toolbox) -> dict[str, str]:
-    """Return the bare functions of a toolbox, by the name of what stands behind its loader."""
-    return {one.name: f"{one.name}-function" for one in toolbox.evaluators if toolbox.loader}
+    """Return the names of the bare functions of a toolbox, by those of its conventions."""
+    return {evaluator.name: f"{evaluator.name}-function"
+            for evaluator in toolbox.evaluators if toolbox.loader}

@@ -1,7 +1,7 @@
 """The data sets of the field: file names, label files, tracklets, and which set it is.
 
-Aim: the query and gallery of a benchmark as `reid_ref.Labels`, straight from the files that the
-benchmark ships, and a word when they are not what the benchmark has.
+Aim: query and gallery of a benchmark as `reid_ref.Labels`, from the files that the benchmark
+ships, and what differs where their counts are not the benchmark's.
 
 Conventions: identity -1 is junk and 0 a distractor, as in Market-1501 and MARS (but in MSMT17
 identity 0 is a person). Indices and frames that the files count from 1 are counted from 0 here.
@@ -10,9 +10,10 @@ A name or file that does not fit is one `InputError`.
 Contents: `parse_names` and `labels_of_names` (names.py); the readers of label files
 (labels.py; named_labels.py, a table for each side); `pool_tracklets`, MARS's pooling
 (tracklets.py); `FINGERPRINTS`, the known counts of each set with their sources, and `recognise`
-(fingerprints.py).
+(fingerprints.py); `good_and_wrong`, the counts of each query (good_images.py).
 """
 from reid_ref.datasets.fingerprints import FINGERPRINTS, Fingerprint, Recognised, recognise
+from reid_ref.datasets.good_images import good_and_wrong
 from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_tracks, take)
 from reid_ref.datasets.named_labels import NamedLabels, read_side, read_sides
@@ -21,7 +22,7 @@ from reid_ref.datasets.tracklets import pool_tracklets
 
 __all__ = [
     "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "NamedLabels", "Partition",
-    "Recognised", "Tracks", "labels_of_names", "parse_names", "pool_tracklets", "read_cuhk03",
-    "read_indices", "read_labels", "read_list", "read_side", "read_sides", "read_tracks",
-    "recognise", "take",
+    "Recognised", "Tracks", "good_and_wrong", "labels_of_names", "parse_names",
+    "pool_tracklets", "read_cuhk03", "read_indices", "read_labels", "read_list", "read_side",
+    "read_sides", "read_tracks", "recognise", "take",
 ]

@@ -1,13 +1,13 @@
-"""Which benchmark is it? The known counts of each, and what is off.
+"""Which benchmark labels are from, by its known counts, and what differs from it.
 
-Aim: a loader that drops images, a minus sign lost in `-1`, MARS's queries left out of its
-gallery: each changes the numbers in silence, and each shows in the counts.
+Aim: a loader that drops images, a minus sign lost in `-1`, or MARS's queries left out of its
+gallery changes the numbers without an error. Each shows in the counts.
 
-Conventions: counts are of labels, not of features. Nothing is said of a set that no entry of
-`FINGERPRINTS` resembles. Identities and cameras may be renumbered: only how many there are counts.
+Conventions: counts are of labels, not of features. A set that no entry of `FINGERPRINTS` resembles
+has no answer. Identities and cameras may be renumbered: only their number counts.
 
-Source: with each entry. All counts were made from the label files that are named; the numbers of
-images are also those that the documents print.
+Source: with each entry. All counts are made from the label files that are named there; the numbers
+of images are also those that the documents print.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reid_ref.labels import Labels, check_labels, count_distractors
 
 @dataclass(frozen=True)
 class SetCounts:
-    """What is counted of a data set.
+    """The counts of a data set.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Recognised:
 
     @property
     def sentence(self) -> str:
-        """All of it in one line."""
+        """The name and the differences, in one line."""
         if self.off:
             return f"looks like {self.fingerprint.name}, but {'; '.join(self.off)}"
         return f"{self.fingerprint.name}: every count agrees"
@@ -141,7 +141,7 @@ _WORDS = {
 
 
 def recognise(query: Labels, gallery: Labels) -> Recognised | None:
-    """Tell which benchmark labels are from, and what is off.
+    """Tell which benchmark labels are from, and what differs from it.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def recognise(query: Labels, gallery: Labels) -> Recognised | None:
     Returns
     -------
     Recognised or None
-        None where they resemble none: then there is nothing to say.
+        None where they resemble no benchmark.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def recognise(query: Labels, gallery: Labels) -> Recognised | None:
                          abs(known.counts.gallery - counts.gallery), known))
     if not near:
         return None
-    known = min(near, key=lambda one: one[:2])[2]
+    known = min(near, key=lambda candidate: candidate[:2])[2]
     return Recognised(known, tuple(_what_is_off(known, counts, gallery)))
 
 
@@ -209,7 +209,7 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
 
 def table(counts: SetCounts,
           known: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
-    """Return each count in words, as it is, and as it should be (None where nothing is known)."""
+    """Return each count: its name, its value, and the value expected (None if none is known)."""
     expected = asdict(known.counts) if known else {}
     return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]
 
@@ -228,68 +228,70 @@ def _differing(known: SetCounts, counts: SetCounts) -> list[str]:
 
 
 def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
-    """Tell whether a number of images and one more count are those of a set, about its size.
+    """Tell whether a number of images and one more count are the set's, and the size is similar.
 
-    One number alone may be chance: 1,400 queries, or 200 identities.
+    A single count may agree by chance, such as 1,400 queries or 200 identities.
     """
-    one = known.counts
-    sizes = [counts.query == one.query, _explained(known, counts) is not None]
-    others = [counts.query_identities == one.query_identities,
-              counts.gallery_identities == one.gallery_identities, counts.good == one.good]
+    expected = known.counts
+    sizes = [counts.query == expected.query, _explained(known, counts) is not None]
+    others = [counts.query_identities == expected.query_identities,
+              counts.gallery_identities == expected.gallery_identities,
+              counts.good == expected.good]
     return (any(sizes) and sum(sizes + others) >= 2
-            and 0.6 * one.gallery <= counts.gallery <= 1.3 * one.gallery)
+            and 0.6 * expected.gallery <= counts.gallery <= 1.3 * expected.gallery)
 
 
 def _explained(known: Fingerprint, counts: SetCounts) -> tuple[str, ...] | None:
-    """Return what the gallery's size says is missing or too much; None if it says nothing."""
-    one = known.counts
-    parts = {"junk": one.junk if not counts.junk else 0,
-             "distractors": one.distractors if not counts.distractors else 0,
-             "query": one.query if known.queries_in_gallery else 0,
-             "query added": 0 if known.queries_in_gallery else -one.query}
+    """Return what is missing or too much, as the gallery's size shows; None if it does not."""
+    expected = known.counts
+    parts = {"junk": expected.junk if not counts.junk else 0,
+             "distractors": expected.distractors if not counts.distractors else 0,
+             "query": expected.query if known.queries_in_gallery else 0,
+             "query added": 0 if known.queries_in_gallery else -expected.query}
     parts = {name: size for name, size in parts.items() if size}
     for number in range(len(parts) + 1):
         for chosen in itertools.combinations(parts, number):
-            if one.gallery - sum(parts[name] for name in chosen) == counts.gallery:
+            if expected.gallery - sum(parts[name] for name in chosen) == counts.gallery:
                 return chosen
     return None
 
 
 def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list[str]:
-    one = known.counts
+    expected = known.counts
     changed = _explained(known, counts)
     off = []
-    if counts.query != one.query:
-        off.append(f"there are {counts.query:,} queries instead of {one.query:,}")
+    if counts.query != expected.query:
+        off.append(f"there are {counts.query:,} queries instead of {expected.query:,}")
     if changed is None:
-        off.append(f"the gallery has {counts.gallery:,} images instead of {one.gallery:,}")
+        off.append(f"the gallery has {counts.gallery:,} images instead of {expected.gallery:,}")
     words = {
-        "junk": f"lacks the {one.junk:,} labelled -1: your loader drops them (Rank-k and mAP of "
-                "matlab do not change, re-ranking does)",
-        "distractors": f"lacks the {one.distractors:,} distractors (label 0): the numbers "
-                       "come out too high",
-        "query": f"lacks the {one.query:,} queries, which {known.name} keeps in it: "
+        "junk": f"lacks the {expected.junk:,} labelled -1: your loader drops them (Rank-k and mAP "
+                "of matlab do not change, re-ranking does)",
+        "distractors": f"lacks the {expected.distractors:,} distractors (label 0): the numbers "
+                       "are too high",
+        "query": f"lacks the {expected.query:,} queries, which {known.name} keeps in it: "
                  f"{counts.unmatched:,} queries have no good image",
-        "query added": f"holds the {one.query:,} queries, too"}
+        "query added": f"holds the {expected.query:,} queries, too"}
     off += [f"the gallery {words[part]}" for part in changed or ()]
-    if "junk" not in (changed or ()) and counts.junk != one.junk:
-        off.append(_junk_off(one, counts, gallery))
-    if counts.cameras != one.cameras:
-        off.append(f"the number of cameras is {counts.cameras} instead of {one.cameras}")
+    if "junk" not in (changed or ()) and counts.junk != expected.junk:
+        off.append(_junk_off(expected, counts, gallery))
+    if counts.cameras != expected.cameras:
+        off.append(f"the number of cameras is {counts.cameras} instead of {expected.cameras}")
     if off:
         return off
-    # Only what no other count explains.
+    # Other counts follow from those above; they are told only where those agree.
     return [f"there are {getattr(counts, field):,} {_WORDS[field]} instead of "
-            f"{getattr(one, field):,}: some identities or cameras are not the set's"
-            for field in _differing(one, counts)]
+            f"{getattr(expected, field):,}: some identities or cameras are not the set's"
+            for field in _differing(expected, counts)]
 
 
-def _junk_off(one: SetCounts, counts: SetCounts, gallery: Labels) -> str:
-    """Say where the images labelled -1 went, as far as it shows."""
+def _junk_off(expected: SetCounts, counts: SetCounts, gallery: Labels) -> str:
+    """Return what differs in images labelled -1, with the label that they may have instead."""
     if counts.junk:
-        return f"{counts.junk:,} of the gallery are labelled -1 instead of {one.junk:,}"
+        return f"{counts.junk:,} of the gallery are labelled -1 instead of {expected.junk:,}"
     labels, numbers = np.unique(gallery.identity, return_counts=True)
     where = [f"; label {label} has {number:,}, which count as wrong answers"
              for label, number in zip(labels.tolist(), numbers.tolist())
-             if number >= one.junk and (label or number != one.distractors)]
-    return f"nothing in the gallery is labelled -1 instead of {one.junk:,}" + "".join(where[:1])
+             if number >= expected.junk and (label or number != expected.distractors)]
+    return (f"nothing in the gallery is labelled -1 instead of {expected.junk:,}"
+            + "".join(where[:1]))

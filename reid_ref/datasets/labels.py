@@ -2,7 +2,7 @@
 
 Contents: `read_list`, names in text or csv; `read_tracks` and `read_indices`, MARS;
 `read_cuhk03`, the configuration of CUHK03-NP; `read_labels`, any of these and the MATLAB label
-vectors, told apart by what is in them. VeRi-776's lists of good and junk images are read by
+vectors, recognised by content. VeRi-776's lists of good and junk images are read by
 `reid_ref.files.lists.read_index_lists`.
 """
 from __future__ import annotations
@@ -17,14 +17,13 @@ from pathlib import Path
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.files.formats import read_contents
-from reid_ref.files.layouts import role_of
+from reid_ref.files.layouts import LABELS, SEPARATE, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different, check_regular, read_lines
 from reid_ref.labels import Labels
 
-_FIELDS = {"query_identity": "queryID", "query_camera": "queryCam",
-           "gallery_identity": "testID", "gallery_camera": "testCam"}
-_CUHK03 = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
+#: The arrays of CUHK03-NP's configuration.
+CUHK03_KEYS = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
 
 
 @dataclass(frozen=True)
@@ -164,10 +163,19 @@ def read_indices(path: str | os.PathLike[str]) -> Integers:
             raise InputError(f"{path}: expected one array of places, got "
                              f"{', '.join(arrays) or 'none'}")
         value, = arrays.values()
-        return _from_one(value)
+        return _places(value)
 
 
-def _from_one(value: Stored, n_all: int | None = None) -> Integers:
+def query_indices(queries: Path, tracks: Path, n_tracks: int) -> Integers:
+    """Read the places of MARS's queries among the tracklets of a file."""
+    index = read_indices(queries)
+    if len(index) and index.max() >= n_tracks:
+        raise InputError(f"{queries}: expected places from 1 to {n_tracks}, the tracklets of "
+                         f"{tracks}, got {index.max() + 1}")
+    return index
+
+
+def _places(value: Stored, n_all: int | None = None) -> Integers:
     index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
         raise InputError(f"{where}: expected places from 1"
@@ -193,17 +201,17 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
     """
     path = Path(path)
     with _arrays(path) as arrays:
-        missing = [key for key in _CUHK03 if key not in arrays]
+        missing = [key for key in CUHK03_KEYS if key not in arrays]
         if missing:
             raise InputError(
-                f"{path}: expected {', '.join(_CUHK03)}, as in "
+                f"{path}: expected {', '.join(CUHK03_KEYS)}, as in "
                 f"cuhk03_new_protocol_config_labeled.mat; it lacks {', '.join(missing)}")
-        labels = StoredLabels(arrays[_CUHK03[0]], arrays[_CUHK03[1]]).load()
-        return Partition(labels, *(_from_one(arrays[key], len(labels)) for key in _CUHK03[2:]))
+        labels = StoredLabels(arrays[CUHK03_KEYS[0]], arrays[CUHK03_KEYS[1]]).load()
+        return Partition(labels, *(_places(arrays[key], len(labels)) for key in CUHK03_KEYS[2:]))
 
 
 def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
-    """Read the labels of query and gallery, whatever files they are in.
+    """Read the labels of query and gallery from the files of any benchmark.
 
     Parameters
     ----------
@@ -231,7 +239,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
         return _from_lists(listed)
     with ExitStack() as stack:
         files = {path: stack.enter_context(_arrays(path)) for path in listed}
-        if len(listed) == 1 and set(_CUHK03) <= files[listed[0]].keys():
+        if len(listed) == 1 and set(CUHK03_KEYS) <= files[listed[0]].keys():
             whole = read_cuhk03(listed[0])
             return take(whole.labels, whole.query), take(whole.labels, whole.gallery)
         tracks = [path for path, arrays in files.items() if any(map(_is_tracks, arrays.values()))]
@@ -249,11 +257,8 @@ def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
 
 
 def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
-    gallery, index = read_tracks(tracks).labels, read_indices(queries)
-    if len(index) and index.max() >= len(gallery):
-        raise InputError(f"{queries}: expected places from 1 to {len(gallery)}, the tracklets of "
-                         f"{tracks}, got {index.max() + 1}")
-    return take(gallery, index), gallery
+    gallery = read_tracks(tracks).labels
+    return take(gallery, query_indices(queries, tracks, len(gallery))), gallery
 
 
 def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, Labels]:
@@ -261,14 +266,15 @@ def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, L
     for path, arrays in files.items():
         for key, value in arrays.items():
             role = role_of(key)
-            if role not in _FIELDS and len(arrays) == 1:
+            if role not in LABELS and len(arrays) == 1:
                 role = role_of(path.stem)
-            if role in _FIELDS and role in found:
+            if role in LABELS and role in found:
                 raise InputError(f"{path}: {key}: expected one array for {role}, got two; "
                                  "leave one out")
-            if role in _FIELDS:
+            if role in LABELS:
                 found[role] = value
-    missing = [f"{field} (e.g. {name})" for field, name in _FIELDS.items() if field not in found]
+    missing = [f"{field} (e.g. {SEPARATE['features'].keys[field]})" for field in LABELS
+               if field not in found]
     if missing:
         raise InputError(
             f"{', '.join(map(str, files))}: expected the labels of query and gallery, got no "
@@ -281,7 +287,7 @@ def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, L
 
 @contextmanager
 def _arrays(path: Path) -> Iterator[Mapping[str, Stored]]:
-    """Give a file's arrays, which can be read as long as it is open."""
+    """Give a file's arrays, which can be read while it is open."""
     contents = read_contents(path)
     try:
         yield contents.values
@@ -295,7 +301,7 @@ def _is_tracks(value: Stored) -> bool:
 
 
 def _is_list(path: Path) -> bool:
-    """Tell whether a file's first line holds an image name."""
+    """Tell whether the first line of a file has an image name."""
     try:
         check_regular(path)
         with path.open(encoding="utf-8-sig") as file:

@@ -13,11 +13,11 @@ The originals, and what they do otherwise:
    and does not normalise again: it ranks by dot products, whose order no positive factor changes.
    So its numbers are those of ``pooling="mean"``, normalised or not.
 2. zzd_evaluation_res_fast.m normalises before and after, by mean (avg) and by max. Its lines
-   ``[ap_max(k), CMC_avg(k, :)]`` and ``[ap_avg(k), CMC_max(k, :)]`` exchange the curves: the
-   Rank-1 that it prints beside the mAP of one pooling is that of the other.
-3. A query without an image: layumi's mean of nothing is NaN, and the query gets the AP of
-   whatever order sorting NaN leaves (evaluate_gpu.py says nothing of it); the MATLAB driver
-   stops. Here it is an `InputError`.
+   ``[ap_max(k), CMC_avg(k, :)]`` and ``[ap_avg(k), CMC_max(k, :)]`` exchange the curves: beside
+   the mAP of one pooling it prints the Rank-1 of the other.
+3. A query without an image: layumi's mean of no rows is NaN, and AP is that of the order in which
+   sorting leaves NaN (evaluate_gpu.py gives no warning); the MATLAB driver stops. Here it is an
+   `InputError`.
 
 Contents: `read_multi_query`, `pool_queries`.
 
@@ -27,8 +27,7 @@ layumi/2016_person_re-ID, commit 3ef47fe, evaluation/zzd_evaluation_res_fast.m.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.stored import as_rows
 from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
+from reid_ref.files.regular import renamed
 from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
 
 Array = npt.NDArray[Any]
@@ -94,7 +94,7 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     array([[0.8944, 0.4472]])
     """
     check_choice(pooling, "pooling", POOLINGS)
-    with _renamed({"gallery": "images", "query_features": "features"}):
+    with renamed({"gallery": "images", "query_features": "features"}):
         check_labels(query, images)
         check_feature_shapes(features, features, images, images)
     features = as_rows(features, "features")
@@ -158,8 +158,8 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     """
     path = Path(path)
     contents = read_contents(path)
-    there = {name: contents.values[key] for name, key in KEYS.items() if key in contents.values}
-    values = {name: value.load() for name, value in there.items()}
+    values = {name: contents.values[key].load() for name, key in KEYS.items()
+              if key in contents.values}
     contents.close()
     missing = [key for name, key in KEYS.items() if name not in values]
     if missing:
@@ -171,8 +171,8 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     features = np.asarray(values["features"])
     check_same_length(len(identity), len(camera), (where["identity"], where["camera"]),
                       features.shape if contents.either_way else features.shape[:1])
-    with _renamed({**where, "gallery": where["identity"], "query": where["identity"],
-                   "query_features": where["features"]}):
+    with renamed({**where, "gallery": where["identity"], "query": where["identity"],
+                  "query_features": where["features"]}):
         images = Labels(identity, camera)
         if contents.either_way and features.shape[:1] != (len(images),):
             features = features.T
@@ -186,13 +186,3 @@ def _rows_by_label(images: Labels) -> dict[tuple[int, int], list[int]]:
     for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
         rows.setdefault(label, []).append(row)
     return rows
-
-
-@contextmanager
-def _renamed(names: dict[str, str]) -> Iterator[None]:
-    """Let a message that starts with an argument's name start with another."""
-    try:
-        yield
-    except InputError as error:
-        name, _, rest = str(error).partition(": ")
-        raise InputError(f"{names.get(name, name)}: {rest}") from None

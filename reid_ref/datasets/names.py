@@ -111,7 +111,7 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
             raise InputError("names: expected at least one file name, got none")
         form = form_of(listed[0])
         if form is None:
-            known = ", ".join(f"{one.example} ({one.title})" for one in FORMS.values())
+            known = ", ".join(f"{naming.example} ({naming.title})" for naming in FORMS.values())
             raise InputError(f"names[0]: expected a file name such as {known}; got {listed[0]!r}")
     check_choice(form, "form", FORMS)
     pattern = FORMS[form].pattern

@@ -16,15 +16,15 @@ from reid_ref.arrays.stored import is_lazy, read_rows
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     """Take the maximum of every feature over a tracklet's frames, then divide by the 2-norm.
 
-    In double precision, the squares added one after another, as the driver does: the same
-    doubles. Only a tracklet's frames are in memory at a time, so a memory-mapped array will do.
+    Squares are added one after another in double precision, so results are bit-identical to the
+    driver's. Only one tracklet's frames are in memory at a time; a memory-mapped array is enough.
 
     Parameters
     ----------
     frame_features : array_like, shape (n_frames, d)
         One row a frame.
     first, last : array_like of int, shape (n_tracks,)
-        A tracklet's first and last frame, both its own, counted from 0 as `read_tracks` does.
+        First and last frame of each tracklet, both included, counted from 0 as `read_tracks` does.
 
     Returns
     -------

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
-from reid_ref.datasets import pool_tracklets, read_cuhk03, read_indices, read_tracks, take
+from reid_ref.datasets import pool_tracklets, read_cuhk03, read_tracks, take
+from reid_ref.datasets.labels import CUHK03_KEYS, query_indices
 from reid_ref.distances import unit_rows
 from reid_ref.drivers.records import DRIVERS
 from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
@@ -25,7 +26,6 @@ from reid_ref.labels import Labels
 
 Array = npt.NDArray[Any]
 
-_CUHK03 = {"labels", "camId", "train_idx", "query_idx", "gallery_idx"}
 _MARS_FILES = {
     ("test", "features"): "ide_feat_test.mat", ("test", "tracks"): "tracks_test_info.mat",
     ("query", "tracks"): "query_IDX.mat",
@@ -53,7 +53,7 @@ class Images:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a driver works on; `train` is None where no file has training images."""
+    """The images of a driver; `train` is None where no file has training images."""
 
     query: Images
     gallery: Images
@@ -61,14 +61,14 @@ class Inputs:
 
 
 def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
-    """Read what a driver loads, and normalise it as the driver does.
+    """Read the files of a driver, and normalise features as the driver does.
 
     Parameters
     ----------
     driver : str
         A key of `DRIVERS`.
     *paths : str or path
-        The driver's own files, in any order, told apart by their names; or, but for MARS, a
+        The driver's own files, in any order, recognised by their names; or, but for MARS, a
         result file as `reid_ref.files.read_result` reads it. Files of training images have
         train in their names.
 
@@ -106,8 +106,8 @@ def _read_sides(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     training = [path for path in paths if _is_training(path)]
     data = read_result(*(path for path in paths if path not in training))
     if data.distances is not None:
-        raise InputError(f"{', '.join(map(str, paths))}: expected features, which the driver "
-                         f"measures itself, got distances ({data.layout})")
+        raise InputError(f"{', '.join(map(str, paths))}: expected features, since the "
+                         f"driver computes the distances, got distances ({data.layout})")
     query, gallery = (
         _normalized(read_rows(features), labels, dtype, f"{side} features")
         for features, labels, side in ((data.query_features, data.query, "query"),
@@ -151,7 +151,8 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
 def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     """Read the configuration and the features of all images, or a result file."""
     files = {path: read_contents(path) for path in paths if not path.is_dir()}
-    configurations = [path for path, one in files.items() if _CUHK03 <= one.values.keys()]
+    configurations = [path for path, contents in files.items()
+                      if contents.values.keys() >= set(CUHK03_KEYS)]
     if not configurations:
         for contents in files.values():
             contents.close()
@@ -178,8 +179,8 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     missing = [name for role, name in _MARS_FILES.items() if role not in found]
     if missing or len(found) < len(paths):
         raise InputError(
-            f"{', '.join(map(str, paths))}: expected {', '.join(_MARS_FILES.values())}, told "
-            "apart by train, test, query and tracks in their names; "
+            f"{', '.join(map(str, paths))}: expected {', '.join(_MARS_FILES.values())}, "
+            "recognised by train, test, query and tracks in their names; "
             + (f"got no {', no '.join(missing)}: every line of this driver learns from training "
                "tracklets" if missing else "got two files for one of them"))
     sides = []
@@ -194,10 +195,7 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             raise InputError(f"{tracks}, {features}: {error}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
-    index = read_indices(found["query", "tracks"])
-    if len(index) and index.max() >= len(gallery):
-        raise InputError(f"{found['query', 'tracks']}: expected places from 1 to {len(gallery)}, "
-                         f"the tracklets of {found['test', 'tracks']}, got {index.max() + 1}")
+    index = query_indices(found["query", "tracks"], found["test", "tracks"], len(gallery))
     query = Images(gallery.features[index], take(gallery.labels, index))
     return _checked(query, gallery, train)
 
@@ -222,9 +220,9 @@ def _check_cameras(labels: Labels, path: Path) -> None:
     outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
     if outside.size:
         raise InputError(
-            f"{path}: expected cameras 1 to {SCRIPT_CAMERAS}, which is what the driver has, got "
-            f"{labels.camera[outside[0]]} in tracklet {outside[0]}; renumber them, or see "
-            "reid-ref camera-pairs, which knows any")
+            f"{path}: expected cameras 1 to {SCRIPT_CAMERAS}, as the driver has, got "
+            f"{labels.camera[outside[0]]} in tracklet {outside[0]}; renumber them, or use "
+            "reid-ref camera-pairs, which takes any number")
 
 
 # ---------------------------------------------------------------- checks
@@ -237,9 +235,9 @@ def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> St
     """Return a matrix with one row an image; MATLAB's files have one column an image."""
     if len(value.shape) == 2:
         turned = [] if contents.format == NPY else [value.T]
-        for one in (*turned, value):
-            if one.shape[0] == n:
-                return one
+        for matrix in (*turned, value):
+            if matrix.shape[0] == n:
+                return matrix
         if not exactly:
             return (*turned, value)[0]
     raise InputError(f"{value.where}: expected features of {n} images, one column an image (in "
@@ -257,8 +255,8 @@ def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: st
 def _finite(features: Array, labels: Labels, where: str) -> Images:
     zero = np.flatnonzero(np.isnan(features).any(axis=1))
     if zero.size:
-        raise InputError(f"{where}: expected features that can be normalised, got zeros alone in "
-                         f"row {zero[0]} (of {len(features)}); look at how it was read, or leave "
+        raise InputError(f"{where}: expected features that can be normalised, got only zeros in "
+                         f"row {zero[0]} (of {len(features)}); check how it was read, or leave "
                          "it out")
     return Images(features, labels)
 
@@ -270,6 +268,6 @@ def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
         if not len(side):
             raise InputError(f"{name}: expected at least one image, got none")
     if len(set(dimensions.values())) > 1:
-        raise InputError("features: expected one dimension, that of one model, got "
+        raise InputError("features: expected one dimension, as one model gives, got "
                          + ", ".join(f"{d} ({name})" for name, d in dimensions.items()))
     return Inputs(query, gallery, train)

@@ -55,10 +55,10 @@ class Baseline:
     left_out : dict of str to str
         The other methods, and why.
     imaginary : int or None
-        Distances of the line Euclidean that are imaginary: rounding made their square negative.
-        None without that line, or where the driver takes no root (MARS).
+        Number of distances in the line Euclidean that are imaginary, because rounding made their
+        square negative. None without that line, or where the driver takes no root (MARS).
     exact : Line or None
-        The line Euclidean by exact distances, which have no such squares.
+        The line Euclidean with exact distances, whose squares are not negative.
     """
 
     lines: dict[str, Line]
@@ -69,7 +69,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Space:
-    """Features as a method measures them, and its metric: None takes roots of plain squares."""
+    """Features as a method compares them, and its metric M; None is the Euclidean distance."""
 
     query: Array
     gallery: Array
@@ -77,7 +77,7 @@ class Space:
 
 
 def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
-    """Return all that is random in a driver: an order of the training images, and pairs of them.
+    """Return the random choices of a driver: an order of the training images, and pairs of them.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
     >>> order, draws.shape
     (array([2, 0, 1, 3, 4]), (150000, 2))
     """
-    # RandomState's stream is one that numpy does not change.
+    # numpy does not change the stream of RandomState (NEP 19).
     random = np.random.RandomState(seed)
     order = random.permutation(n).astype(np.int64)
     return order, random.randint(n, size=(metric_learning.N_DRAWS, 2)).astype(np.int64)
@@ -198,7 +198,7 @@ def _exact(inputs: Inputs, driver: Driver) -> Line:
 # ---------------------------------------------------------------- learning
 
 def _learnt(driver: Driver, name: str, inputs: Inputs, order: Any, draws: Any) -> Space | str:
-    """Return a space, or why there is none."""
+    """Return a space, or the reason why there is none."""
     if name != "features" and inputs.train is None:
         return driver.without_training
     try:
@@ -220,7 +220,7 @@ def _xqda(inputs: Inputs, order: Any, draws: Any) -> Space:
 
 
 def _components(inputs: Inputs, order: Any, draws: Any, pca: str, learn: Any) -> Space:
-    """Measure in 200 components, with a metric that `learn` makes of pairs (None: of none)."""
+    """Return 200 components, with the metric that `learn` makes of pairs; None: M = I."""
     assert inputs.train is not None
     mean, components = metric_learning.pca(inputs.train.features, driver=pca)
     train, query, gallery = (
@@ -247,7 +247,7 @@ SPACES: Mapping[str, Callable[[Inputs, Any, Any], Space]] = {
 # ---------------------------------------------------------------- distances
 
 def _blocks(space: Space, method: Method, imaginary: list[int]) -> Iterator[Array]:
-    """Yield the distances of consecutive queries; add to `imaginary` how many of them are."""
+    """Yield the distances of consecutive queries; add the number of imaginary to `imaginary`."""
     if method.reranked:
         yield from rerank_blocks(space.query, space.gallery, normalize=False,
                                  mahalanobis=space.M)
@@ -265,7 +265,7 @@ def _blocks(space: Space, method: Method, imaginary: list[int]) -> Iterator[Arra
         if space.M is None:
             imaginary[0] += as_roots(block)
         yield block
-        del block  # or two of them are in memory while the next one is made
+        del block  # frees it before the next block is made
 
 
 def as_roots(squares: Array) -> int:

@@ -1,4 +1,4 @@
-"""The drivers as a table: what each computes, in which precision, in which order."""
+"""The drivers as a table: the lines of each in their order, its precision, its files."""
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""The one path from what the user has to a `Result`: rank, count, summarise."""
+"""Features or distances to a `Result`: rank, compute the metrics, average."""

@@ -1,8 +1,7 @@
-"""Batches in, one `Result` out: the last step of a validation loop.
+"""Evaluation of batches, as in a validation loop, in one process or in several.
 
-Aim: the numbers of `evaluate` for those who see their images batch by batch, in one process or
-in several. Features are kept as they come and put together once, so the numbers are those of
-`evaluate` on the whole arrays: the same doubles, however the images were cut into batches.
+Features are kept, and joined once, so the result is that of `evaluate` on the whole arrays, bit
+for bit, whatever the batches.
 
 Contents: `Evaluator`.
 """
@@ -27,14 +26,12 @@ from reid_ref.labels import IndexLists, Labels
 #: What `Evaluator.state` returns.
 State = dict[str, npt.NDArray[Any]]
 
-
-#: The two kinds of images.
 SIDES = ("query", "gallery")
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Images of one side, checked; nothing writes to its arrays."""
+    """Checked images of one side; its arrays are never written to."""
 
     features: npt.NDArray[Any]
     labels: Labels
@@ -44,9 +41,8 @@ class _Batch:
         return len(self.labels)
 
     def take(self, chosen: npt.NDArray[Any]) -> _Batch:
-        """Return a copy of some of the images."""
-        return _Batch(self.features[chosen],
-                      Labels(self.labels.identity[chosen], self.labels.camera[chosen]),
+        """Return a copy of the images under a mask, or at an array of indices."""
+        return _Batch(self.features[chosen], self.labels[chosen],
                       None if self.index is None else self.index[chosen])
 
 
@@ -67,17 +63,16 @@ class Evaluator:
 
     Notes
     -----
-    Without ``index``, images stand in the order in which they came: batch by batch, and after a
-    merge process by process, as given. The order of the gallery matters only for images at
-    equal distance.
+    Without ``index``, images keep the order of the batches, and after a merge that of the merged
+    evaluators. The order of the gallery matters only for images at equal distance.
 
-    A sampler that deals a dataset out to several processes (torch's ``DistributedSampler``)
-    repeats some images, so that all processes get equally many. They would count twice. Pass
-    ``index``, the place of each image in its dataset: repeated images are left out, and images
-    stand in the order of the dataset, whatever the number of processes.
+    A sampler that divides a dataset among several processes (torch's ``DistributedSampler``)
+    repeats some images, so that all processes get the same number; these would count twice. Pass
+    ``index``, the position of each image in its dataset: repeated images are left out, and images
+    are in the order of the dataset, whatever the number of processes.
 
-    In a loop over several processes, where every process made an evaluator with the same
-    settings (``torch.distributed`` as ``dist``)::
+    With several processes, each of which has an evaluator with the same settings
+    (``torch.distributed`` as ``dist``)::
 
         states = [None] * dist.get_world_size()
         dist.all_gather_object(states, evaluator.state())
@@ -122,15 +117,15 @@ class Evaluator:
         is_query : bool, or array_like of bool, shape (n,)
             Whether the images are queries (True) or gallery (False).
         index : array_like of int, shape (n,), optional
-            Place of each image in its dataset. Of the queries with the same index only the
-            first counts, silently, and so of the gallery; the two may be datasets of their own,
-            both numbered from 0. Pass it with every batch or with none.
+            Position of each image in its dataset. Of several queries with one index only the
+            first counts, without a warning; the same holds for the gallery. Queries and gallery
+            may be two datasets, both numbered from 0. Pass it with every batch or with none.
 
         Raises
         ------
         InputError
-            Lengths that differ, labels that are not whole numbers, a dimension other than that
-            of earlier batches, an index where earlier batches had none. Nothing is added then.
+            Lengths that differ, labels that are not whole numbers, another dimension than
+            earlier batches, an index where earlier batches had none. The batch is not added then.
         """
         batch = _checked_batch(features, identity, camera, index)
         mask = as_array(is_query, "is_query")
@@ -144,12 +139,12 @@ class Evaluator:
 
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
                 progress: Progress | None = None) -> Any:
-        """Evaluate all images so far; more may be added afterwards.
+        """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
         ----------
         lists : IndexLists, optional
-            As in `evaluate`, of images as they stand here: see the notes of the class.
+            As in `evaluate`, for the order of images that the notes of the class describe.
         max_memory : int or str, optional
         progress : callable, optional
             Both as in `evaluate`.
@@ -157,8 +152,7 @@ class Evaluator:
         Returns
         -------
         Result, or dict of str to Result
-            That of `evaluate` on the batches put together: a dict where the evaluator was made
-            with several conventions.
+            As `evaluate` on the joined batches: a dict if the evaluator has several conventions.
 
         Raises
         ------
@@ -175,27 +169,26 @@ class Evaluator:
                         max_memory=max_memory, progress=progress)
 
     def reset(self) -> None:
-        """Forget all images; the settings stay."""
+        """Remove all images; the settings are kept."""
         self._batches = {side: [] for side in SIDES}
 
     def merge(self, other: Evaluator) -> None:
-        """Add the images of another evaluator, after one's own.
+        """Add the images of another evaluator, after its own.
 
         Raises
         ------
         InputError
-            Different settings, or batches that do not go together. Nothing is added then.
+            Different settings, or batches that do not fit together. Nothing is added then.
         """
         if not isinstance(other, Evaluator):
             raise InputError(f"other: expected an Evaluator, got {type(other).__name__}; "
-                             "put states together with Evaluator.from_states([...])")
+                             "join states with Evaluator.from_states([...])")
         self._merge(other, "other: ")
 
     def state(self) -> State:
-        """Return all images and settings as plain arrays, to be sent or saved.
+        """Return all images and settings as plain arrays, to send or save.
 
-        They pickle, and ``numpy.savez(path, **evaluator.state())`` saves them with nothing
-        pickled in the file.
+        They can be pickled; ``numpy.savez(path, **evaluator.state())`` saves them without pickle.
 
         Returns
         -------
@@ -209,7 +202,7 @@ class Evaluator:
         for side, batches in self._batches.items():
             whole = _joined(batches)
             state[f"{side}_features"] = whole.features
-            # Copies, for those of Labels cannot be written to, of which torch warns.
+            # Copies, because torch warns of read-only arrays.
             state[f"{side}_identity"] = whole.labels.identity.copy()
             state[f"{side}_camera"] = whole.labels.camera.copy()
             if whole.index is not None:
@@ -223,8 +216,8 @@ class Evaluator:
         Parameters
         ----------
         states : iterable of mappings
-            What `state` returned, in this process or another, or what ``numpy.load`` reads of
-            it. The arrays are not copied. A process without images does no harm.
+            What `state` returned, in this process or another, or ``numpy.load`` of it. The arrays
+            are not copied. A state may be without images.
 
         Returns
         -------
@@ -234,24 +227,24 @@ class Evaluator:
         Raises
         ------
         InputError
-            No state, something else than a state, different settings, or batches that do not go
+            No state, something else than a state, different settings, or batches that do not fit
             together.
 
         Examples
         --------
-        >>> one, two = Evaluator(metric="cosine"), Evaluator(metric="cosine")
-        >>> one.update([[1., 0.]], [7], [1], is_query=True)
-        >>> two.update([[1., 1.], [2., .1]], [8, 7], [2, 2], is_query=False)
-        >>> Evaluator.from_states([one.state(), two.state()]).compute().mAP
+        >>> first, second = Evaluator(metric="cosine"), Evaluator(metric="cosine")
+        >>> first.update([[1., 0.]], [7], [1], is_query=True)
+        >>> second.update([[1., 1.], [2., .1]], [8, 7], [2, 2], is_query=False)
+        >>> Evaluator.from_states([first.state(), second.state()]).compute().mAP
         1.0
         """
         merged: Evaluator | None = None
         for k, state in enumerate(states):
-            one = cls._from_state(state, f"states[{k}]")
+            evaluator = cls._from_state(state, f"states[{k}]")
             if merged is None:
-                merged = one
+                merged = evaluator
             else:
-                merged._merge(one, f"states[{k}]: ")
+                merged._merge(evaluator, f"states[{k}]: ")
         if merged is None:
             raise InputError("states: expected at least one state, got none")
         return merged
@@ -260,18 +253,18 @@ class Evaluator:
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:
         try:
             settings = json.loads(str(state["settings"]))
-            one = cls(metric=settings["metric"], normalize=settings["normalize"],
-                      convention=_conventions(settings["convention"]))
-            one._add({side: [_checked_batch(
+            evaluator = cls(metric=settings["metric"], normalize=settings["normalize"],
+                            convention=_conventions(settings["convention"]))
+            evaluator._add({side: [_checked_batch(
                 state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
                 state[f"{side}_index"] if f"{side}_index" in state else None)]
                 for side in SIDES}, "")
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             raise InputError(
-                f"{name}: expected what Evaluator.state() returns, got a {type(state).__name__} "
-                f"that is none ({type(error).__name__}: {error}); save and send states whole, "
-                "between the same versions of reid-ref") from None
-        return one
+                f"{name}: expected what Evaluator.state() returns, got another "
+                f"{type(state).__name__} ({type(error).__name__}: {error}); save and send "
+                "complete states, between equal versions of reid-ref") from None
+        return evaluator
 
     def _merge(self, other: Evaluator, where: str) -> None:
         for name in ("metric", "normalize", "convention"):
@@ -285,26 +278,26 @@ class Evaluator:
         self._add(other._batches, where)
 
     def _add(self, batches: Mapping[str, list[_Batch]], where: str) -> None:
-        """Add batches that go together with those before, and leave out empty ones."""
-        added = {side: [one for one in batches[side] if len(one)] for side in SIDES}
+        """Add batches that fit those before; empty ones are left out."""
+        added = {side: [batch for batch in batches[side] if len(batch)] for side in SIDES}
         earlier = self._batches["query"] or self._batches["gallery"]
         new = added["query"] + added["gallery"]
-        for one in new:
+        for batch in new:
             first = (earlier or new)[0]
-            dimension, expected = one.features.shape[1], first.features.shape[1]
+            dimension, expected = batch.features.shape[1], first.features.shape[1]
             if dimension != expected:
                 raise InputError(
                     f"{where}features: expected {expected} dimensions, as in earlier batches, got "
                     f"{dimension}; all must come from the same model (reset() starts anew)")
-            if (one.index is None) != (first.index is None):
-                have = ("got none, where earlier batches had one" if one.index is None else
+            if (batch.index is None) != (first.index is None):
+                have = ("got none, where earlier batches had one" if batch.index is None else
                         "got one, where earlier batches had none")
                 raise InputError(f"{where}index: {have}; pass it with every batch or with none")
         for side in SIDES:
             self._batches[side] += added[side]
 
     def _side(self, side: str) -> tuple[npt.NDArray[Any], Labels]:
-        """Put together the images of a side: in the order of index, where there is one."""
+        """Return the joined features and labels of a side, in the order of index if any."""
         if not self._batches[side]:
             other, = set(SIDES) - {side}
             raise InputError(
@@ -318,14 +311,14 @@ class Evaluator:
 
 
 def _records(convention: Convention | tuple[Convention, ...]) -> Any:
-    """Return one convention as a dict, several as a list of dicts: what JSON can hold."""
+    """Return one convention as a dict, several as a list of dicts, for JSON."""
     return list(map(asdict, convention)) if isinstance(convention, tuple) else asdict(convention)
 
 
 def _conventions(records: Any) -> Convention | tuple[Convention, ...]:
     """Undo `_records`."""
     if isinstance(records, list):
-        return tuple(Convention(**_tuples(one)) for one in records)
+        return tuple(Convention(**_tuples(record)) for record in records)
     return Convention(**_tuples(records))
 
 
@@ -336,11 +329,11 @@ def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _names(convention: Convention | tuple[Convention, ...]) -> str:
     several = convention if isinstance(convention, tuple) else (convention,)
-    return ", ".join(one.name for one in several)
+    return ", ".join(record.name for record in several)
 
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
-    """Return the batch, checked by itself; its features may share memory with those given."""
+    """Return the batch, checked; its features may share memory with the argument."""
     array = as_array(features, "features")
     identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
     check_same_length(len(identity), len(camera), n_images=array.shape[:1])
@@ -352,28 +345,28 @@ def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Ba
             + ("; a single image is a row: features[None]" if n == 1 and array.ndim == 1 else ""))
     if array.dtype.kind not in "fiub":
         raise InputError(f"features: expected real numbers, got dtype {array.dtype}")
-    place = None if index is None else as_integers(index, "index")
-    if place is not None and len(place) != n:
+    numbers = None if index is None else as_integers(index, "index")
+    if numbers is not None and len(numbers) != n:
         raise InputError(
-            f"index: expected {n} entries, one for each identity, got {len(place)}")
-    return _Batch(array, labels, place)
+            f"index: expected {n} entries, one for each identity, got {len(numbers)}")
+    return _Batch(array, labels, numbers)
 
 
 def _joined(batches: list[_Batch]) -> _Batch:
-    """Put batches together, which all have an index or none."""
+    """Join batches, which all have an index or none."""
     if not batches:
         none = np.zeros(0, np.int64)
         return _Batch(np.zeros((0, 0)), Labels(none, none), None)
-    index = [one.index for one in batches if one.index is not None]
+    index = [batch.index for batch in batches if batch.index is not None]
     return _Batch(
-        np.concatenate([one.features for one in batches]),
-        Labels(np.concatenate([one.labels.identity for one in batches]),
-               np.concatenate([one.labels.camera for one in batches])),
+        np.concatenate([batch.features for batch in batches]),
+        Labels(np.concatenate([batch.labels.identity for batch in batches]),
+               np.concatenate([batch.labels.camera for batch in batches])),
         np.concatenate(index) if index else None)
 
 
 def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:
-    """Return the place of the first image of each index, in the order of index."""
+    """Return the position of the first image of each index, in the order of index."""
     _, first, number = np.unique(index, return_index=True, return_inverse=True)
     identity, camera, other = labels.identity, labels.camera, first[number]
     differ = np.flatnonzero((identity != identity[other]) | (camera != camera[other]))
@@ -382,5 +375,5 @@ def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:
         raise InputError(
             f"index: two {side} images share index {index[k]} but not their labels: identity "
             f"{identity[j]} on camera {camera[j]}, and identity {identity[k]} on camera "
-            f"{camera[k]}; pass the place in the dataset, not in the batch")
+            f"{camera[k]}; pass the position in the dataset, not in the batch")
     return first

@@ -1,37 +1,34 @@
-"""Scores of each pair of cameras: the query's, and that on which the identity is looked for.
+"""AP and Rank-1 for each pair of cameras: that of the query, and that of its good images.
 
 Aim: AP and Rank-1 of every query on every camera, their means for each pair of cameras, and the
-mean over pairs of different cameras. `evaluation` averages over all cameras at once, so one easy
-camera can hide a hard one.
+mean over pairs of different cameras. One mean over all cameras can hide a difficult camera.
 
-Conventions: distance, smaller is nearer; equal distances keep gallery order. To look for a query
-on one camera, the images of its identity on all other cameras are ignored. Two rules:
+Conventions: a smaller distance is nearer; equal distances keep gallery order. The score of a query
+on one camera ignores the images of its identity on all other cameras. Two rules:
 
 plain
-    Label -1 is ignored. Any number of cameras. NaN where a camera has no image of the identity,
-    and everything else is counted. On the query's own camera all images of its identity are to
-    be found; a query that is in the gallery finds itself there, so look beside the diagonal.
+    Label -1 is ignored; any number of cameras. A score is NaN where the camera has no image of
+    the identity; all other scores count. On the query's own camera all images of its identity are
+    good; a query that is also in the gallery finds itself, so the diagonal says little then.
 script
-    The doubles of compute_AP_multiCam.m, compute_r1_multiCam.m and draw_confusion_matrix.m, for
-    cameras 1 to 6. Different from `plain`, in this order:
+    Bit-identical to compute_AP_multiCam.m, compute_r1_multiCam.m and draw_confusion_matrix.m, for
+    cameras 1 to 6. Differences from `plain`:
 
-    1. Label -1 counts as a wrong image (scores fall where there are such images).
-    2. The nearest image is taken for the query itself, on the query's own camera: it is ignored,
-       and one image less is to be found. Where the query is not in the gallery, that is another
-       image, and the diagonal is wrong by it.
-    3. AP of 0 means nothing to find, and is left out of means; Rank-1 is -1 where only the query
-       itself is on its camera, -2 where another camera has nothing; both are left out. But a
-       camera of the query without any image of the identity has Rank-1 of 0, and counts.
-    4. One pair without a score makes the mean over pairs NaN, also one on the diagonal.
+    1. Label -1 counts as a wrong image: lower where there are such images.
+    2. On the query's own camera, the nearest image is taken to be the query itself: it is ignored,
+       and one good image less is expected. Where the query is not in the gallery, this is another
+       image, and the diagonal is wrong: either way.
+    3. An AP of 0 is left out of means. Rank-1 is -1 where the query is the only image of its
+       identity on its camera, and -2 where another camera has none; both are left out. But where
+       the query's camera has no image of the identity, Rank-1 is 0 and counts: either way.
+    4. One pair without a score, also on the diagonal, makes the mean over pairs NaN.
 
-    1 and 2 change scores, 3 and 4 which of them are averaged.
+Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features`; their result
+`CameraPairs`.
 
-Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features` and their answer
-`CameraPairs`; `heat_map`.
-
-Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` makes the means). `plain` is
-what layumi/2016_person_re-ID, evaluation, makes of the same two scripts, for any camera; but a
-query labelled -1, of which neither knows anything, has nothing to find here.
+Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the means). `plain` is
+the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
+neither toolbox considers, has no good image here.
 """
 from __future__ import annotations
 
@@ -47,26 +44,26 @@ from reid_ref.arrays import (
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import Progress, features_made_of, rank_features, row_blocks
+from reid_ref.evaluation.engine import Progress, features_provenance, rank_features, row_blocks
 from reid_ref.labels import (
     Labels, check_distances, check_feature_shapes, check_labels, options_by_name)
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
 from reid_ref.result import signature
 
-#: Rule to what it is.
+#: The rules, each with its description.
 RULES = {
-    "plain": "label -1 ignored, any cameras, every score counted",
-    "script": "the doubles of the multi-camera scripts, cameras 1 to 6",
+    "plain": "label -1 ignored, any number of cameras, every score counted",
+    "script": "bit-identical to the MATLAB multi-camera scripts, cameras 1 to 6",
 }
-#: Rule to what its ranks ignore, for every camera alike.
+#: What each rule ignores on every camera.
 IGNORED: dict[str, tuple[str, ...]] = {"plain": ("label -1",), "script": ()}
 SCRIPT_CAMERAS = 6
 
 
 @dataclass(frozen=True)
 class CameraPairs:
-    """Scores of n cameras; rows of matrices are the query's camera.
+    """Scores of n cameras; the rows of matrices are the queries' cameras.
 
     Parameters
     ----------
@@ -75,17 +72,17 @@ class CameraPairs:
     cameras : int64, shape (n,)
         Every camera of query or gallery, ascending; with "script" always 1 to 6.
     ap, rank1 : float64, shape (n_query, n)
-        Of every query on every camera, in [0, 1]. Nothing to find: NaN with "plain"; with
-        "script" 0 in `ap`, -1 or -2 in `rank1`.
+        Of every query on every camera, in [0, 1]. Without a good image: NaN with "plain"; with
+        "script" 0 in `ap`, and -1 or -2 in `rank1`.
     ap_matrix, rank1_matrix : float64, shape (n, n)
         Means over queries, NaN of none.
     ap_count, rank1_count : int64, shape (n, n)
         Queries in each mean.
     mean_ap, mean_rank1 : float
-        Mean over the pairs of different cameras: with "plain" over those that have a score, with
-        "script" (sum - trace) / 30, NaN as soon as one of the 36 has none.
+        Mean over the pairs of different cameras: with "plain" over those that have a score; with
+        "script" (sum - trace) / 30, NaN if one of the 36 pairs has none.
     signature : str
-        Everything that could change the numbers, the version last.
+        All that could change the numbers; the version last.
     """
 
     rule: str
@@ -106,7 +103,7 @@ class CameraPairs:
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def without_score(self) -> dict[str, int]:
-        """Return how many pairs of different cameras have no mAP, and no Rank-1."""
+        """Return the number of pairs of different cameras without mAP, and without Rank-1."""
         different = ~np.eye(len(self.cameras), dtype=bool)
         return {name: int(np.count_nonzero(np.isnan(matrix[different])))
                 for name, matrix in (("mAP", self.ap_matrix), ("Rank-1", self.rank1_matrix))}
@@ -116,7 +113,7 @@ class CameraPairs:
 def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
                  rule: str = "plain", max_memory: int | str | None = None,
                  progress: Progress | None = None) -> CameraPairs:
-    """Score every query on every camera, and every pair of cameras.
+    """Compute AP and Rank-1 of every query on every camera, and their mean for each pair.
 
     Parameters
     ----------
@@ -126,8 +123,8 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     query, gallery : Labels
         With "script", cameras 1 to 6.
     rule : {"plain", "script"}
-        "plain": label -1 is ignored, any cameras, every score counts. "script": the doubles of
-        the multi-camera MATLAB scripts, for six cameras, quirks included.
+        "plain": label -1 is ignored, any cameras, every score counts. "script": bit-identical to
+        the MATLAB multi-camera scripts, for cameras 1 to 6.
     max_memory : int or str, optional
     progress : callable, optional
         Both as in `reid_ref.evaluate_distances`.
@@ -148,7 +145,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
 
     Examples
     --------
-    The only image on camera 2 is nearest, that on camera 3 comes after a wrong one:
+    The image on camera 2 is nearest; the one on camera 3 comes after a wrong image:
 
     >>> query, gallery = Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
     >>> pairs = camera_pairs([[.1, .2, .3]], query, gallery)
@@ -166,23 +163,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
 
 def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *,
                         rule: str = "plain", progress: Progress | None = None) -> CameraPairs:
-    """Do the same with distances that come in blocks of queries, in order.
-
-    Parameters
-    ----------
-    blocks : iterable of array_like, shape (n_block, n_gallery)
-        As many rows in all as there are queries; one block is in memory at a time.
-    query, gallery, rule, progress
-        As for `camera_pairs`.
-
-    Returns
-    -------
-    CameraPairs
-
-    Raises
-    ------
-    InputError
-        As for `camera_pairs`.
+    """As `camera_pairs`, with distances in blocks of queries, in order.
 
     Examples
     --------
@@ -199,10 +180,9 @@ def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *
     done = 0
     for block in blocks:
         rows = slice(done, done + len(block))
-        part = Labels(query.identity[rows], query.camera[rows])
-        block = check_distances(block, part, gallery)
+        block = check_distances(block, query[rows], gallery)
         check_real_distances(block)
-        ranks.append(good_ranks(read_rows(block), part, gallery, IGNORED[rule]))
+        ranks.append(good_ranks(read_rows(block), query[rows], gallery, IGNORED[rule]))
         dtypes.add(block.dtype)
         done += len(block)
         if progress:
@@ -210,8 +190,8 @@ def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *
     if done != len(query):
         raise InputError(f"blocks: expected {len(query)} rows in all, one for each query, "
                          f"got {done}")
-    made_of = {"distances": "+".join(sorted(map(str, dtypes)))}
-    return _pairs(concatenate(ranks), query, gallery, cameras, rule, made_of)
+    provenance = {"distances": "+".join(sorted(map(str, dtypes)))}
+    return _pairs(concatenate(ranks), query, gallery, cameras, rule, provenance)
 
 
 @options_by_name
@@ -219,14 +199,21 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
                           gallery: Labels, *, metric: str = "euclidean", normalize: bool = True,
                           rule: str = "plain", max_memory: int | str | None = None,
                           progress: Progress | None = None) -> CameraPairs:
-    """Do the same with features, ranked by exact distances as `reid_ref.evaluate` ranks them.
+    """Compute the scores of `camera_pairs` from features, ranked as by `reid_ref.evaluate`.
 
     Parameters
     ----------
-    query_features, gallery_features, query, gallery, metric, normalize, max_memory, progress
-        As for `reid_ref.evaluate`.
-    rule
-        As for `camera_pairs`.
+    query_features, gallery_features : array_like, shape (n_query, d) and (n_gallery, d)
+        One row an image; finite real numbers of any dtype.
+    query, gallery : Labels
+        With "script", cameras 1 to 6.
+    metric : {"euclidean", "cosine", "dot"}
+    normalize : bool
+    max_memory : int or str, optional
+    progress : callable, optional
+        All four as in `reid_ref.evaluate`.
+    rule : {"plain", "script"}
+        As in `camera_pairs`.
 
     Returns
     -------
@@ -235,7 +222,7 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     Raises
     ------
     InputError
-        As for `reid_ref.evaluate` and `camera_pairs`.
+        As `reid_ref.evaluate` and `camera_pairs`.
 
     Examples
     --------
@@ -254,12 +241,12 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     cameras, ignored = _cameras(query, gallery, rule), IGNORED[rule]
     ranks = rank_features(query_features, gallery_features, query, gallery, [ignored], metric,
                           normalize, max_memory=max_memory, progress=progress)
-    made_of = features_made_of(query_features, gallery_features, metric, normalize)
-    return _pairs(ranks[ignored], query, gallery, cameras, rule, made_of)
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
+    return _pairs(ranks[ignored], query, gallery, cameras, rule, provenance)
 
 
 def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
-           rule: str, made_of: dict[str, str]) -> CameraPairs:
+           rule: str, provenance: dict[str, str]) -> CameraPairs:
     ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
     ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
                                (~np.isnan(ap), ~np.isnan(rank1)))
@@ -268,7 +255,7 @@ def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
     return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
                        _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
-                       signature({"rule": rule, **made_of}, query, gallery))
+                       signature({"rule": rule, **provenance}, query, gallery))
 
 
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
@@ -284,7 +271,7 @@ def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
             raise InputError(
                 f"{name}: expected cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera "
                 f"scripts have, got {labels.camera[outside[0]]} at index {outside[0]}; renumber "
-                "the cameras, or take the rule 'plain', which knows any")
+                "the cameras, or use the rule 'plain', which takes any")
     return np.arange(1, SCRIPT_CAMERAS + 1)
 
 
@@ -292,9 +279,9 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
             rule: str) -> tuple[Doubles, Doubles]:
     """Return AP and Rank-1 of all queries on all cameras.
 
-    Everything follows from one number of each image of the query's identity: how many wrong
-    images come before it. They do not depend on the camera looked at; its rank there is that
-    number and its own place among the images of that camera.
+    Both follow from the number of wrong images before each image of the query's identity, which
+    does not depend on the camera. The image's rank on its camera is that number plus its position
+    among the images of its identity on that camera.
     """
     shape = len(query), len(cameras)
     wrong = ranks.rank - ranks.nth
@@ -306,7 +293,7 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
         rank1 = np.where(n_good > 0, metrics.accuracy_at(pairs, 1), np.nan)
         return ap.reshape(shape), rank1.reshape(shape)
 
-    # On the query's own camera the nearest image is ignored: one of its identity or a wrong one.
+    # compute_AP_multiCam.m:22-26: on the query's own camera, the nearest image is ignored.
     own = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
     is_own = cell == own[ranks.query]
     is_nearest = ranks.rank == 1
@@ -323,14 +310,10 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
 
 
 def _ranks_in_cells(cell: Integers, wrong: Integers, n_good: Integers) -> GoodRanks:
-    """Return ranks with one cell (query and camera) in the place of a query.
+    """Return the ranks of each cell, a pair of query and camera, as if cells were queries.
 
-    Parameters
-    ----------
-    cell, wrong : int64, shape (n_image,)
-        Cell of each good image, and the wrong ones before it; ascending within a cell.
-    n_good : int64, shape (n_cell,)
-        Images to find; where a cell holds more, its walk ends before them.
+    `cell` is that of each good image, and `wrong` the number of wrong images before it. A cell may
+    hold more images than `n_good` expects; the script then stops before the last of them.
     """
     order = np.argsort(cell, kind="stable")
     cell, wrong = cell[order], wrong[order]
@@ -348,10 +331,10 @@ def _ranks_in_cells(cell: Integers, wrong: Integers, n_good: Integers) -> GoodRa
 
 
 def _means(scores: Doubles, counts: Any, row: Integers) -> tuple[Doubles, Integers]:
-    """Return the mean of the scores that count, and their number, by the query's camera."""
+    """Return the mean of the scores under the mask `counts`, and their number, for each pair."""
     n = scores.shape[1]
     cell = (row[:, np.newaxis] * n + np.arange(n))[counts]
-    # bincount adds one after another, in order of queries, as the script does.
+    # bincount adds in order of queries, as draw_confusion_matrix.m does.
     total = np.bincount(cell, weights=scores[counts], minlength=n * n)
     count = np.bincount(cell, minlength=n * n)
     with np.errstate(invalid="ignore"):

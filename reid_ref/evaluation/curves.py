@@ -1,4 +1,4 @@
-"""CMC curves of every kind, gathered block by block where ranks alone do not give them."""
+"""CMC curves; those that need more than ranks are collected block by block."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -14,24 +14,25 @@ from reid_ref.ranking.good_ranks import GoodRanks
 
 
 class Curves:
-    """What the curves of some conventions need beyond ranks, for blocks of queries in order.
+    """CMC curves of several conventions, over blocks of queries in order.
 
-    It has a state because blocks come one after another. Exact distances of features are never
-    rounded to single precision.
+    `of_features`: the distances are exact ones of features, and are not rounded to float32.
     """
 
     def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels,
                  of_features: bool = False) -> None:
         self._gallery, self._of_features = gallery, of_features
-        of_rows = {self._key(one): one for one in conventions if one.curve.of_rows}
-        self._loaded = {key: one.loaded(gallery.identity) for key, one in of_rows.items()}
+        of_rows = {self._key(convention): convention for convention in conventions
+                   if convention.curve.of_rows}
+        self._loaded = {key: convention.loaded(gallery.identity)
+                        for key, convention in of_rows.items()}
         self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in of_rows}
-        # Each has a seed of its own: what it draws depends on nothing else that is asked for.
+        # One generator each, so that draws do not depend on the other conventions.
         self._random = {key: np.random.RandomState(0) for key in of_rows}
 
     def add(self, distances: npt.NDArray[Any], query: Labels,
             lists: IndexLists | None = None) -> None:
-        """Take the next block: distances of shape (n_block, n_gallery), its labels and lists."""
+        """Add the next block: distances of shape (n_block, n_gallery), its labels and lists."""
         for key, parts in self._parts.items():
             cmc, ignored, length, ties, arithmetic, _ = key
             there = self._loaded[key]
@@ -47,13 +48,11 @@ class Curves:
 
         `ranks` are those of the queries that are loaded, which `there` marks among all.
         """
-        n_query = convention.n_in_cmc(ranks.n_good)
         kind = convention.curve
         if kind.of_rows:
             values = np.concatenate(self._parts[self._key(convention)])[there]
-            return kind.curve(values, self._length(convention), n_query)
-        curve = kind.curve(ranks, self._length(convention, ranks.n_kept), n_query)
-        return ARITHMETIC[convention.arithmetic].curve(curve, n_query) if kind.counts else curve
+            return kind.curve(values, self._length(convention), convention.n_in_cmc(ranks.n_good))
+        return convention.curve_of_ranks(ranks, self._length(convention, ranks.n_kept))
 
     def _key(self, convention: Convention) -> tuple[Any, ...]:
         return (convention.cmc, (*convention.ignored, *convention.curve.also_ignored),

@@ -1,9 +1,9 @@
-"""`evaluate` where the gallery does not fit one machine: in shards, on the workers of Dask.
+"""`evaluate` for a gallery larger than one machine: in shards, on Dask workers.
 
-Aim: the same `Result` as `reid_ref.evaluate` on the same arrays, the same doubles. Distances
-are exact pair by pair, and a rank is a count, so nothing depends on the shards: first each shard
-measures its good pairs, whose distances are the thresholds; then each counts, against all
-thresholds, and the counts are added. Shards stay where they are; numbers of good pairs travel.
+The result is bit-identical to `reid_ref.evaluate` on the same arrays. Distances are exact pair by
+pair, and a rank is a count, so the result does not depend on the shards: first each shard computes
+the distances of its good pairs; then each counts its images before every good pair, and the counts
+are added. Shards stay on their workers; only numbers of good pairs are sent.
 
 Needs ``pip install "reid-ref[distributed]"``. Contents: `evaluate`.
 """
@@ -31,9 +31,9 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
-    Progress, features_made_of, in_queries, one_or_all, summaries)
+    Progress, check_needed_lists, features_provenance, in_queries, one_or_all, summaries)
 from reid_ref.labels import (
-    IndexLists, Labels, check_feature_shapes, check_labels, check_lists, options_by_name)
+    IndexLists, Labels, check_feature_shapes, check_labels, options_by_name)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
@@ -41,10 +41,10 @@ from reid_ref.ranking.rank import Before, Source, count_part, rank
 from reid_ref.ranking.tiles import Array, Part
 from reid_ref.result import Result
 
-#: Bytes of a shard of what is no dask array: enough work to outweigh a task's overhead.
+#: Bytes of a shard of an array that has no chunks: large, since each task has an overhead.
 SHARD_BYTES = 64 * 2**20
 
-#: Shards whose counts are in memory at once where no cluster hands them over one by one.
+#: Shards whose counts are in memory at once, without a cluster that returns them one by one.
 _AT_ONCE = 32
 
 
@@ -77,30 +77,30 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         One row an image; finite real numbers of any dtype. Gathered once, then sent to the
         workers.
     gallery_features : dask array or array_like, shape (n_gallery, d)
-        A dask array's row chunks are the shards. Of a memory map, or a dataset of HDF5 or zarr,
-        workers read their rows themselves: its file must be there for all of them. An array in
+        The row chunks of a dask array are the shards. Workers read the rows of a memory map, or of
+        a dataset of HDF5 or zarr, themselves: all must have access to its file. An array in
         memory is sent to them.
     query, gallery : Labels
     metric, normalize, convention, lists
         As for `reid_ref.evaluate`. Conventions that need whole rows of distances are refused.
     max_memory : int or str, optional
-        Bytes that each thread of a worker works in, besides its shard and the query features;
-        by default as for `reid_ref.evaluate`, on the worker.
+        Working memory of each thread of a worker, in bytes, besides its shard and the query
+        features; by default as for `reid_ref.evaluate`, on the worker.
     progress : callable, optional
-        As for `reid_ref.evaluate`: called as shards are done, with their share of the queries.
+        As for `reid_ref.evaluate`: called after each shard, with its share of the queries.
     client : distributed.Client, optional
-        By default the current one; without any, this machine's threads.
+        By default the current one; if there is none, the threads of this machine.
 
     Returns
     -------
     Result, or dict of str to Result
-        As `reid_ref.evaluate` returns it, whatever the chunks, the workers, and their number.
+        As `reid_ref.evaluate`, whatever the chunks and the workers.
 
     Raises
     ------
     InputError
         As `reid_ref.evaluate`; also chunks of unknown size, a convention that needs whole rows,
-        a file that a worker does not find, a shard that kills worker after worker.
+        a file that a worker cannot read, a shard that ends several workers.
 
     Warns
     -----
@@ -109,8 +109,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Notes
     -----
-    Each shard is computed twice, once to measure and once to count: ``persist`` a gallery that
-    is costly to compute and fits the cluster's memory.
+    Each shard is computed twice, for distances and for counts. ``persist`` a gallery that takes
+    long to compute and fits into the cluster's memory.
 
     Examples
     --------
@@ -127,18 +127,18 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     conventions = find_conventions(convention)
-    for one in (one for one in conventions if one.needs_rows):
+    for unsuited in (one for one in conventions if one.needs_rows):
         raise InputError(
-            f"convention: {one.name!r} needs whole rows of distances (ties {one.ties!r}, CMC "
-            f"{one.cmc!r}), which no shard has; use reid_ref.evaluate, which reads a memory map "
-            "or a dataset of HDF5 part by part")
+            f"convention: {unsuited.name!r} needs whole rows of distances (ties "
+            f"{unsuited.ties!r}, CMC {unsuited.cmc!r}), which no shard has; use "
+            "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 block by block")
     bytes_of(max_memory)
     client = _client(client)
     of_query, of_gallery = check_feature_shapes(
-        _stand_in(query_features, "query_features"),
-        _stand_in(gallery_features, "gallery_features"), query, gallery)
-    check_lists(lists, [one.name for one in conventions if one.needs_lists], query, gallery)
-    made_of = features_made_of(of_query, of_gallery, metric, normalize)
+        _zeros_of_shape(query_features, "query_features"),
+        _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
+    check_needed_lists(conventions, lists, query, gallery)
+    provenance = features_provenance(of_query, of_gallery, metric, normalize)
     normalized = normalize or metric == "cosine"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
@@ -147,21 +147,21 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
     ranks = rank(source, query, gallery, {one.not_ranked for one in conventions}, lists)
-    results = summaries(conventions, lambda one: ranks[one.not_ranked], query, gallery, made_of,
-                        Curves([], query, gallery), lists)
+    results = summaries(conventions, lambda one: ranks[one.not_ranked], query, gallery,
+                        provenance, Curves([], query, gallery), lists)
     return one_or_all(dict(zip((one.name for one in conventions), results)), convention)
 
 
 @dataclass(frozen=True)
 class _Queries:
-    """What every shard is compared with, and how.
+    """The queries, which every shard is compared with, and the options.
 
     Parameters
     ----------
     features : array, shape (n_query, d)
     square : float64, shape (n_query,)
     metric, normalize, max_memory
-        As given to `evaluate`: what memory there is by default, a worker knows.
+        As given to `evaluate`; the default of the memory depends on the worker.
     """
 
     features: Array
@@ -191,7 +191,7 @@ array that hold it, each a Delayed
 
 def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client: Any,
                tell: Callable[[float], object] | None) -> Source:
-    """Make the source of distances that `rank` asks; see `ranking.in_parts`."""
+    """Return the distances of the shards as a source for `rank`; see `ranking.rank.in_parts`."""
     from dask import delayed
     shared = _on_workers(queries, client)
     edges = np.array([shard.images.start for shard in shards] + [shards[-1].images.stop])
@@ -234,14 +234,14 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
     return Source(measure, count)
 
 
-# ---- what runs on a worker --------------------------------------------------------------
+# Functions that run on a worker.
 
 
 def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
              query: Integers, image: Integers) -> tuple[int, Doubles | InputError, Integers]:
-    """Return the shard's number, the distances of its pairs, and which of its rows are zero.
+    """Return the shard's number, the distances of its pairs, and its rows that are all zero.
 
-    What is wrong is returned, not raised: it is no failure of the worker, which would log it.
+    Wrong input is returned, not raised, since the worker would log an exception as its failure.
     """
     try:
         part, square = _open(images, rows, widths, queries, np.float32)
@@ -253,21 +253,21 @@ def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], que
 
 def _count(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
            wanted: tuple[Goods, dict[str, Counting]]) -> dict[str, Before] | InputError:
-    """Return what the shard has before each good image, or what is wrong."""
+    """Return the counts of the shard before each good image, or the error of wrong input."""
     for precision in (np.float32, np.float64):
         try:
             part, _ = _open(images, rows, widths, queries, precision)
             return count_part(part, *wanted, len(queries.features))
-        except TooFarOff:  # single precision is; double is not
+        except TooFarOff:  # repeat in double precision
             continue
-        except InputError as error:  # a file may change between two readings
+        except InputError as error:  # possible here: a file may change after `_measure`
             return InputError(str(error))
     return InputError(WRONG_PRODUCTS)
 
 
 def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
           precision: Any) -> tuple[Part, Doubles]:
-    """Return the part of the gallery, and the squares of its rows."""
+    """Return the part of the gallery, and the squared norms of its rows."""
     try:
         if widths:
             gallery = joined_blocks(rows, images, widths, "gallery_features")
@@ -276,7 +276,7 @@ def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
     except OSError as error:
         raise InputError(
             f"gallery_features: expected a file that every worker can read, got {error} on "
-            f"{socket.gethostname()}; put it on storage that they share, under one path"
+            f"{socket.gethostname()}; put it on storage that all workers share, under one path"
             ) from None
     square = checked_squares(gallery, "gallery_features", images.start)
     return feature_part(queries.features, gallery, queries.square, square, images,
@@ -284,7 +284,7 @@ def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
                         precision), square
 
 
-# ---- shards -----------------------------------------------------------------------------
+# Shards.
 
 
 def _shards(gallery: Any, client: Any) -> list[_Shard]:
@@ -297,14 +297,14 @@ def _shards(gallery: Any, client: Any) -> list[_Shard]:
                 if first < last]
     step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
     read = _reader(gallery, client)
-    n_gallery = gallery.shape[0]  # zarr's arrays have no length
-    images = [slice(start, min(start + step, n_gallery)) for start in range(0, n_gallery, step)]
-    return [_Shard(one, partial(read, one.start, one.stop) if read else
-                   gallery[one.start:one.stop]) for one in images]
+    n_gallery = gallery.shape[0]  # zarr arrays have no len()
+    blocks = [slice(start, min(start + step, n_gallery)) for start in range(0, n_gallery, step)]
+    return [_Shard(block, partial(read, block.start, block.stop) if read else gallery[block])
+            for block in blocks]
 
 
 def _reader(array: Any, client: Any) -> Callable[[int, int], Array] | None:
-    """Return how a worker reads rows by itself; None is not at all, they must be sent."""
+    """Return the function by which a worker reads rows; None if they must be sent."""
     if client is None:
         return partial(read_rows, array)
     if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap) and array.filename:
@@ -327,19 +327,19 @@ def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
         return read_rows(file[name], start, stop)
 
 
-def _stand_in(value: Any, name: str) -> Any:
-    """Return what a lazy array is checked by: its shape and dtype, without its numbers."""
+def _zeros_of_shape(value: Any, name: str) -> Any:
+    """Return zeros of the shape and dtype of a stored array, for checks that do not read it."""
     if not is_stored(value):
         return value
     check_known_shape(value, name)
     return np.broadcast_to(np.zeros((), value.dtype), value.shape)
 
 
-# ---- the cluster ------------------------------------------------------------------------
+# The cluster.
 
 
 def _client(client: Any) -> Any:
-    """Return the client to use; None is this machine's threads."""
+    """Return the client to use; None for the threads of this machine."""
     try:
         import dask.array  # noqa: F401
         from distributed import Client, default_client
@@ -358,16 +358,16 @@ def _client(client: Any) -> Any:
 
 
 def _on_workers(value: Any, client: Any) -> Any:
-    """Send a value once, for many tasks.
+    """Send a value to the workers once, for many tasks.
 
-    It goes as a task's input, not as scattered data: of those, what only a killed worker had is
-    lost, while a task runs again.
+    It is the result of a task, which runs again if its worker is lost; scattered data would not be
+    restored.
     """
     if client is None:
         from dask import delayed
         return delayed(value, name=f"shared-{uuid.uuid4().hex}", traverse=False)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # once is right
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # sent only once
         return client.submit(_itself, value, pure=False)
 
 
@@ -376,7 +376,7 @@ def _itself(value: Any) -> Any:
 
 
 def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[Any]:
-    """Yield what the tasks return, as it arrives."""
+    """Yield the results of the tasks, in the order of arrival."""
     if client is None:
         from dask import compute
         for start in range(0, len(tasks), _AT_ONCE):
@@ -391,9 +391,9 @@ def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[An
     except KilledWorker:
         most = max(shard.images.stop - shard.images.start for shard in shards)
         raise InputError(
-            f"gallery_features: a shard (of up to {most} rows) was lost with worker after worker, "
-            "most likely for want of memory: each thread of a worker needs its shard, the query "
-            "features and max_memory; pass smaller chunks, gallery_features.rechunk(...)"
+            f"gallery_features: several workers ended on a shard (of up to {most} rows), probably "
+            "out of memory: each thread of a worker needs its shard, the query features and "
+            "max_memory; pass smaller chunks, gallery_features.rechunk(...)"
             ) from None
     finally:
         client.cancel(futures)

@@ -1,8 +1,7 @@
-"""The one path from distances or features to results: rank for all conventions, sum up each.
+"""Distances or features to results: rank once for all conventions, then summarise each.
 
-Features are ranked by exact distances; a matrix as it is. The few conventions that need whole rows
-(numpy's order of ties, curves over identities) get blocks of rows, from features in the exact
-order too.
+Features are ranked by exact distances. The few conventions that need whole rows (numpy's order of
+ties, curves over identities) get blocks of rows, which from features are in exact order too.
 """
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles
-from reid_ref.ranking.tiles import Part, matrix_part
+from reid_ref.ranking.tiles import matrix_part
 from reid_ref.result import Result
 
 
@@ -37,19 +36,19 @@ from reid_ref.result import Result
 Progress = Callable[[int], object]
 
 
-def features_made_of(query_features: Any, gallery_features: Any,
-                     metric: str, normalize: bool) -> dict[str, str]:
-    """Return what the signature says of distances that come from features."""
+def features_provenance(query_features: Any, gallery_features: Any,
+                        metric: str, normalize: bool) -> dict[str, str]:
+    """Return the provenance of distances from features, for the signature."""
     normalized = normalize or metric == "cosine"  # the cosine is that of unit features
     return {"metric": metric, "normalize": "yes" if normalized else "no",
             "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
 
 
 def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.NDArray[Any]]:
-    """Yield the rows of a distance matrix, as many at a time as fit the memory."""
+    """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes."""
     step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
     for start in range(0, distances.shape[0], step):
-        # Rows are read one by one: a transposed MATLAB matrix is copied a block at a time.
+        # Contiguous, because rows are read one by one: MATLAB's matrices are transposed.
         yield np.ascontiguousarray(read_rows(distances, start, start + step, "distances"))
 
 
@@ -59,83 +58,77 @@ def results_of_features(query_features: Any, gallery_features: Any, query: Label
                         lists: IndexLists | None = None, max_memory: int | str | None = None,
                         progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate features under several conventions, by their names; ranks are shared."""
+    results = evaluate_each_of_features(
+        query_features, gallery_features, query, gallery, conventions, metric, normalize,
+        lists=lists, max_memory=max_memory, progress=progress)
+    return dict(zip((one.name for one in conventions), results))
+
+
+def evaluate_each_of_features(query_features: Any, gallery_features: Any, query: Labels,
+                              gallery: Labels, conventions: list[Convention],
+                              metric: str = "euclidean", normalize: bool = True, *,
+                              lists: IndexLists | None = None,
+                              max_memory: int | str | None = None,
+                              progress: Progress | None = None) -> list[Result]:
+    """As `results_of_features`, one result a convention, whatever their names."""
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     memory = bytes_of(max_memory)
     query_features, gallery_features = check_feature_shapes(
         query_features, gallery_features, query, gallery)
-    _check_lists(conventions, lists, query, gallery)
-    if any(one.needs_rows for one in conventions):
+    check_needed_lists(conventions, lists, query, gallery)
+    if any(convention.needs_rows for convention in conventions):
         rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
         ranked, curves = rank_blocks(rows, query, gallery, conventions, lists, progress,
                                      of_features=True)
     else:
         ranks = rank_features(
             query_features, gallery_features, query, gallery,
-            {one.not_ranked for one in conventions}, metric, normalize, lists=lists,
-            max_memory=memory, progress=progress)
-        ranked = {rank_key(one, of_features=True): ranks[one.not_ranked] for one in conventions}
+            {convention.not_ranked for convention in conventions}, metric, normalize,
+            lists=lists, max_memory=memory, progress=progress)
+        ranked = {rank_key(convention, of_features=True): ranks[convention.not_ranked]
+                  for convention in conventions}
         curves = Curves([], query, gallery)
-    made_of = features_made_of(query_features, gallery_features, metric, normalize)
-    results = summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
-                        gallery, made_of, curves, lists)
-    return dict(zip((one.name for one in conventions), results))
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
+    return summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
+                     gallery, provenance, curves, lists)
 
 
 def results_of_distances(distances: Any, query: Labels, gallery: Labels,
                          conventions: list[Convention], *, lists: IndexLists | None = None,
                          max_memory: int | str | None = None,
                          progress: Progress | None = None) -> dict[str, Result]:
-    """Evaluate a distance matrix under several conventions, by their names; ranks are shared."""
+    """Evaluate a distance matrix under several conventions; a dict by their names."""
     check_labels(query, gallery)
     memory = bytes_of(max_memory)
     distances = check_distances(distances, query, gallery)
     check_real_distances(distances)
-    made_of = {"distances": str(distances.dtype)}
-    return evaluate_blocks(row_blocks(distances, memory), query, gallery, conventions, made_of,
+    provenance = {"distances": str(distances.dtype)}
+    return evaluate_blocks(row_blocks(distances, memory), query, gallery, conventions, provenance,
                            lists, progress)
 
 
 def evaluate_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
-                    conventions: Iterable[str | Convention], made_of: dict[str, str],
+                    conventions: Iterable[str | Convention], provenance: dict[str, str],
                     lists: IndexLists | None = None,
                     progress: Progress | None = None) -> dict[str, Result]:
-    """Evaluate blocks of distances, queries in order, under several conventions at once.
+    """Evaluate blocks of distances, queries in order, under several conventions; by their names.
 
-    Parameters
-    ----------
-    blocks : iterable of arrays, shape (n_block, n_gallery)
-    query, gallery : Labels
-    conventions : iterable of str or Convention
-    made_of : dict of str to str
-        What the signature says of the distances.
-    lists : IndexLists, optional
-        For conventions that list the good and junk images.
-    progress : callable, optional
-
-    Returns
-    -------
-    dict of str to Result
-        By the convention's name, in the order asked for.
-
-    Raises
-    ------
-    InputError
-        No convention, two of one name, lists that are missing, complex distances.
+    `provenance` is what the signature says of the distances.
     """
-    asked = find_conventions(conventions)
-    names = [one.name for one in asked]
-    results = evaluate_each(blocks, query, gallery, asked, made_of, lists, progress)
-    return dict(zip(names, results))
+    found = find_conventions(conventions)
+    results = evaluate_each(blocks, query, gallery, found, provenance, lists, progress)
+    return dict(zip((convention.name for convention in found), results))
 
 
 def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
-                  conventions: list[Convention], made_of: dict[str, str],
+                  conventions: list[Convention], provenance: dict[str, str],
                   lists: IndexLists | None = None,
                   progress: Progress | None = None) -> list[Result]:
-    """As `evaluate_blocks`, one result a convention, whatever their names."""
+    """Evaluate as `evaluate_blocks`, one result a convention; their names may repeat."""
     ranked, curves = rank_blocks(blocks, query, gallery, conventions, lists, progress)
-    return summaries(conventions, lambda one: ranked[rank_key(one)], query, gallery, made_of,
+    return summaries(conventions, lambda convention: ranked[rank_key(convention)], query, gallery,
+                     provenance,
                      curves, lists)
 
 
@@ -143,41 +136,28 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
                 conventions: list[Convention], lists: IndexLists | None = None,
                 progress: Progress | None = None, *,
                 of_features: bool = False) -> tuple[dict[RankKey, GoodRanks], Curves]:
-    """Rank all blocks: once for each set of choices that ranks depend on, not each convention.
+    """Return ranks by `rank_key`, which conventions may share, and the curves.
 
-    `of_features`: the distances are exact ones of features. They are ranked as they are, also
-    where sums run in single precision; and that some are NaN was said of the features.
-
-    Returns
-    -------
-    ranks : dict
-        By `rank_key` of the conventions.
-    curves : Curves
-        What their CMC curves need beyond ranks.
-
-    Raises
-    ------
-    InputError
-        Complex distances; lists that are missing or do not fit.
+    `of_features`: the distances are exact ones of features. They are not rounded to float32, and
+    NaN has been warned of already.
     """
-    _check_lists(conventions, lists, query, gallery)
+    check_needed_lists(conventions, lists, query, gallery)
     curves = Curves(conventions, query, gallery, of_features)
-    keys = {rank_key(one, of_features) for one in conventions}
+    keys = {rank_key(convention, of_features) for convention in conventions}
     parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
     done = n_nan = 0
     for block in blocks:
         check_real_distances(block)
-        part = slice(done, done + len(block))
-        rows = query[part]
-        own_lists = lists and lists.of_queries(part)
+        rows = slice(done, done + len(block))
+        block_query, block_lists = query[rows], lists and lists.of_queries(rows)
         with ThreadPoolExecutor(1) as pool:
             nan_here = pool.submit(_count_nan, block)
-            ranks = _rank_block(block, rows, gallery, keys, own_lists,
+            ranks = _rank_block(block, block_query, gallery, keys, block_lists,
                                 in_queries(progress, len(block)))
             n_nan += nan_here.result()
         for key in keys:
             parts[key].append(ranks[key])
-        curves.add(block, rows, own_lists)
+        curves.add(block, block_query, block_lists)
         done += len(block)
         del block
     if n_nan and not of_features:
@@ -186,19 +166,20 @@ def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labe
     return {key: concatenate(ranks) for key, ranks in parts.items()}, curves
 
 
-#: What ranks depend on: what is ignored, the order of ties, the precision of the distances, and
-#: what is loaded.
+#: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,
+#: and what is loaded.
 RankKey = tuple[Ignored, str, str, str]
 
 
 def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
-    """Return what this convention's ranks depend on; orders that counts give count as one.
+    """Return all that this convention's ranks depend on.
 
-    Features are ranked by exact distances, whatever precision sums then run in.
+    Orders of ties that do not sort rows are derived from ranks in gallery order, and exact
+    distances of features have one precision.
     """
     precision = "double" if of_features else convention.arithmetic
     if TIES[convention.ties].sorts:
-        # Its order of equal distances depends on everything that is sorted.
+        # The order of ties depends on all images that are sorted.
         return convention.not_ranked, convention.ties, precision, convention.loads
     return convention.not_ranked, "gallery-order", precision, "all images"
 
@@ -207,44 +188,17 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                   ignored: Iterable[Ignored], metric: str = "euclidean", normalize: bool = True, *,
                   lists: IndexLists | None = None, max_memory: int | str | None = None,
                   progress: Progress | None = None) -> dict[Ignored, GoodRanks]:
-    """Rank features by exact distances, ties in gallery order.
-
-    Parameters
-    ----------
-    query_features, gallery_features : array or stored dataset
-        Checked before.
-    query, gallery, metric, normalize, lists, max_memory, progress
-        As for `evaluate`.
-    ignored : iterable of tuples of str
-        What is ignored; see `find_roles`.
-
-    Returns
-    -------
-    dict of tuple of str to GoodRanks
-        By what is ignored.
-
-    Raises
-    ------
-    InputError
-        NaN or Inf in a feature.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = Labels([7], [1]), Labels([8, 7], [2, 2])
-    >>> rank_features(np.eye(2)[:1], np.eye(2), *labels, [()])[()].rank
-    array([2])
-    """
+    """Rank checked features by exact distances under each rule of `ignored`, as `rank` does."""
     parts = feature_parts(query_features, gallery_features, metric, normalize,
                           bytes_of(max_memory))
-    every = list(ignored)
+    rules = list(ignored)
     try:
         source = in_parts(parts, len(query), in_queries(progress, len(query)))
-        return rank(source, query, gallery, every, lists)
-    except TooFarOff:  # single precision is; double is not
+        return rank(source, query, gallery, rules, lists)
+    except TooFarOff:  # repeat in double precision
         try:
-            source = in_parts([partial(one, np.float64) for one in parts], len(query))
-            return rank(source, query, gallery, every, lists)
+            source = in_parts([partial(part, np.float64) for part in parts], len(query))
+            return rank(source, query, gallery, rules, lists)
         except TooFarOff:
             raise InputError(WRONG_PRODUCTS) from None
 
@@ -252,18 +206,18 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
 def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: set[RankKey],
                 lists: IndexLists | None,
                 tell: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
-    """Rank one block of a matrix; keys that differ only in what is ignored share their counts."""
+    """Rank one block of a matrix; keys of one precision share their counts."""
     ranks: dict[RankKey, GoodRanks] = {}
     in_float32 = {key for key in keys if key[2] == "float32" and block.dtype != np.float32}
-    for some in (keys - in_float32, in_float32):
-        if not some:
+    for subset in (keys - in_float32, in_float32):
+        if not subset:
             continue
-        distances = block.astype(np.float32) if some is in_float32 else block
+        distances = block.astype(np.float32) if subset is in_float32 else block
         part = matrix_part(distances)
-        source = in_parts([partial(_itself, part)], len(query), tell)
-        shared = rank(source, query, gallery, {key[0] for key in some}, lists)
+        source = in_parts([lambda: part], len(query), tell)
+        shared = rank(source, query, gallery, {key[0] for key in subset}, lists)
         tell = None
-        for key in some:
+        for key in subset:
             ranks[key] = shared[key[0]]
             if key[1] != "gallery-order":
                 roles = find_roles(query, gallery, key[0], lists)
@@ -272,36 +226,34 @@ def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: s
     return ranks
 
 
-def _itself(part: Part) -> Part:
-    return part
-
-
-def _check_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,
-                 gallery: Labels) -> None:
-    check_lists(lists, [one.name for one in conventions if one.needs_lists],
+def check_needed_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,
+                       gallery: Labels) -> None:
+    """Check the index lists where a convention needs them."""
+    check_lists(lists, [convention.name for convention in conventions if convention.needs_lists],
                 query, gallery)
 
 
 def one_or_all(results: dict[str, Result], convention: Any) -> Result | dict[str, Result]:
-    """Return the result of a single convention by itself, those of a collection by name."""
+    """Return one result if `convention` is a single one, else the dict by name."""
     if isinstance(convention, (str, Convention)):
         return next(iter(results.values()))
     return results
 
 
-def summaries(asked: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
-              query: Labels, gallery: Labels, made_of: dict[str, str], curves: Curves,
+def summaries(conventions: list[Convention], ranks_of: Callable[[Convention], GoodRanks],
+              query: Labels, gallery: Labels, provenance: dict[str, str], curves: Curves,
               lists: IndexLists | None) -> list[Result]:
+    """Return the result of each convention; warn of queries without a match."""
     listed = {} if lists is None else {"lists": lists.fingerprint()}
-    results = [summarize(ranks_of(one), query, gallery, one,
-                         {**made_of, **(listed if one.needs_lists else {})}, curves)
-               for one in asked]
+    results = [summarize(ranks_of(convention), query, gallery, convention,
+                         {**provenance, **(listed if convention.needs_lists else {})}, curves)
+               for convention in conventions]
     warn_unmatched(results[0], query, gallery)
     return results
 
 
 def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
-    """Turn shares of the work into whole queries, whose sum is `n_query`."""
+    """Return a function that reports shares of the work as whole queries, `n_query` in all."""
     if progress is None:
         return None
     share, told = 0.0, 0
@@ -317,12 +269,12 @@ def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], obj
 
 
 def _count_nan(block: npt.NDArray[Any]) -> int:
-    # min keeps NaN, and costs one read.
+    # min() is NaN if any value is, and is faster than isnan().
     return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0
 
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
-    """Warn of queries without a good image: how many, why, the first ones, the way out."""
+    """Warn of queries without a match: their number, the reasons, the first ones, the way out."""
     unmatched = np.flatnonzero(~np.isin(result.per_query.status, ("ok", "not loaded")))
     if not unmatched.size:
         return

@@ -1,4 +1,4 @@
-"""What a user calls: features, distances or one ranked list; one convention or several."""
+"""The public functions: evaluate features, distances or one ranked list."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -44,22 +44,22 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ----------
     query_features : array_like, shape (n_query, d)
         One row an image; finite real numbers of any dtype. An array, a memory map, a dataset of
-        an open HDF5 file (read part by part), a tensor.
+        an open HDF5 file (read in blocks), a tensor.
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
         Identity and camera of each row.
     metric : {"euclidean", "cosine", "dot"}
-        How near two features are. On normalised features all three rank alike.
+        Distance between features. On normalised features all three give the same ranking.
     normalize : bool
         Divide each feature by its 2-norm first, as the Market-1501 drivers do.
     convention : str or Convention, or several of them
         A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
-        the ranks, and cost little more than one.
+        the ranks and take little longer than one.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
-        Bytes to work in, besides the features and the result: a number, or text such as
-        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The numbers do
+        Working memory in bytes, besides the features and the result: a number, or text such as
+        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
         not depend on it.
     progress : callable, optional
         Called with the number of queries done since the last call.
@@ -67,7 +67,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     Returns
     -------
     Result, or dict of str to Result
-        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
+        For a list or a tuple of conventions a dict by their names, in the given order.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     Warns
     -----
     UserWarning
-        Legal but hollow input: a feature of norm 0, queries without a match, one camera.
+        A feature of norm 0, queries without a match, images of one camera only.
 
     Examples
     --------
@@ -122,38 +122,38 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
                        progress: Progress | None = None) -> Result | dict[str, Result]:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
-    Exact: the numbers are the doubles that the MATLAB scripts give in Octave, for every
-    dtype.
+    Under "matlab", Rank-k and mAP are bit-identical to those of the MATLAB scripts in Octave, for
+    every dtype.
 
     Parameters
     ----------
     distances : array_like, shape (n_query, n_gallery)
-        Smaller is nearer. An array, a memory map, a dataset of an open HDF5 file; any real
-        dtype; NaN is farther than everything. MATLAB keeps gallery x query: pass that transposed.
+        Smaller is nearer; NaN is farthest. An array, a memory map, a dataset of an open HDF5
+        file; any real dtype. MATLAB's matrix is gallery x query: pass it transposed.
     query, gallery : Labels
     convention : str or Convention, or several of them
         As in `evaluate`.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
-        Bytes of rows read at a time, from a matrix that is not in memory; as in `evaluate`.
+        Bytes of rows read at a time; as in `evaluate`.
     progress : callable, optional
         Called with the number of queries done since the last call.
 
     Returns
     -------
     Result, or dict of str to Result
-        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
+        As `evaluate`.
 
     Raises
     ------
     InputError
-        Wrong shape (says so when the transpose would fit), counts, names; complex distances.
+        Wrong shape (the message says if the transpose fits), counts, names; complex distances.
 
     Warns
     -----
     UserWarning
-        Legal but hollow input: NaN distances, queries without a match, one camera.
+        NaN distances, queries without a match, images of one camera only.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequen
     index : sequence of int
         Gallery indices, the nearest first.
     good : sequence of int
-        The good images that exist, also those that the list lacks: recall is over them.
+        All good images, also those that the list lacks: they are the denominator of recall.
     junk : sequence of int
         Ignored images.
     ap : str
@@ -199,11 +199,11 @@ def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequen
     Raises
     ------
     InputError
-        An unknown rule; an index that is not a whole number, or stands twice in a list.
+        An unknown rule; an index that is not a whole number, or occurs twice in a list.
 
     Examples
     --------
-    Five good images exist; the list of five holds three of them, at 1, 4 and 5.
+    Five good images exist; three of them are in the list, at ranks 1, 4 and 5.
 
     >>> evaluate_ranked_list([0, 9, 8, 1, 2], good=[0, 1, 2, 3, 4])
     (0.3933333333333333, array([1., 1., 1., 1., 1.]))

@@ -12,9 +12,10 @@ from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.curves import Curves
-from reid_ref.evaluation.engine import Progress, one_or_all, warn_unmatched
+from reid_ref.evaluation.engine import (
+    Progress, check_needed_lists, one_or_all, warn_unmatched)
 from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_labels, check_lists, options_by_name
+from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.ranking.rank import Ignored
@@ -124,7 +125,7 @@ def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
                      progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate ranked lists under several conventions, by their names; each list is read once."""
     _check(ranked, query, gallery)
-    check_lists(lists, [one.name for one in conventions if one.needs_lists], query, gallery)
+    check_needed_lists(conventions, lists, query, gallery)
     need_all = [one for one in conventions if one.curve.of_rows]
     curves = Curves(need_all, query, gallery)
     parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
@@ -141,13 +142,13 @@ def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
         if progress is not None:
             progress(len(own))
     length = np.concatenate(lengths)
-    made_of = _made_of(length, len(gallery), ranked.n_good)
+    provenance = _provenance(length, len(gallery), ranked.n_good)
     listed = {} if lists is None else {"lists": lists.fingerprint()}
     results = {}
     for one in conventions:
         ranks, ranked_good = _joined(parts[one.not_ranked], ranked)
         result = summarize(ranks, query, gallery, one,
-                           {**made_of, **(listed if one.needs_lists else {})}, curves)
+                           {**provenance, **(listed if one.needs_lists else {})}, curves)
         results[one.name] = _cut(result, ranked_good, int(length.max()))
     warn_unmatched(next(iter(results.values())), query, gallery)
     return results
@@ -190,7 +191,7 @@ def _joined(parts: list[tuple[GoodRanks, Integers]],
             ranked_good + ranked.n_good - ranks.n_good)
 
 
-def _made_of(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
+def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
     """Return what the signature says of the lists: how long they are, and whose good images."""
     shortest, longest = int(length.min()), int(length.max())
     said = ("complete" if shortest == n_gallery else

@@ -1,4 +1,4 @@
-"""Ranks to a `Result`: pure arithmetic on a few numbers a query, under one convention."""
+"""Ranks to a `Result`, under one convention."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -16,12 +16,12 @@ from reid_ref.result import STATUSES, Counts, PerQuery, Result, signature, sprea
 
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-              made_of: dict[str, str], curves: Curves) -> Result:
-    """Turn the ranks of all queries into a `Result`."""
+              provenance: dict[str, str], curves: Curves) -> Result:
+    """Return the `Result` of the ranks of all queries."""
     there = convention.loaded(query.identity)
     n_absent = len(gallery) - int(np.count_nonzero(convention.loaded(gallery.identity)))
-    every = replace(ranks, n_junk=ranks.n_junk - n_absent)
-    loaded = convention.in_order(of_queries(every, there))
+    ranks = replace(ranks, n_junk=ranks.n_junk - n_absent)
+    loaded = convention.in_order(of_queries(ranks, there))
     ranks = convention.cut_off(loaded)
     ap, inp = convention.average_precision(ranks), metrics.inverse_negative_penalty(ranks)
     n_good = loaded.n_good
@@ -30,18 +30,18 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
         first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
         n_junk=spread(ranks.n_junk, there, 0),
         status=spread(_statuses(loaded, query.identity[there], gallery, convention), there,
-                      "not loaded"))
+                      "not loaded"), identity=query.identity)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
         mINP=convention.mean(inp), per_query=per_query,
         counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
-        counted=len(ap), signature=_signature(convention, made_of, query, gallery),
+        counted=len(ap), signature=_signature(convention, provenance, query, gallery),
         ranks=spread_queries(loaded, there), convention=convention)
 
 
 def _tied_queries(ranks: GoodRanks) -> int:
-    """Count the queries with a good image at the very distance of a wrong one."""
+    """Count the queries with a good and a wrong image at one distance."""
     groups, _, hits = metrics.tie_groups(ranks)
     return len(np.unique(groups.query[groups.tied > hits]))
 
@@ -75,7 +75,7 @@ def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels, n_ab
         status={name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
 
 
-def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
+def _signature(convention: Convention, provenance: dict[str, str], query: Labels,
                gallery: Labels) -> str:
     default = CONVENTIONS["matlab"]
     others = {name: getattr(convention, name) for name in (
@@ -84,6 +84,6 @@ def _signature(convention: Convention, made_of: dict[str, str], query: Labels,
     fields = {"convention": convention.name, "ap": convention.ap,
               "unmatched": convention.unmatched, "ties": convention.ties,
               **{name: as_text(value) for name, value in others.items()},
-              **made_of}
+              **provenance}
     return signature(fields, *(labels[convention.loaded(labels.identity)]
                                for labels in (query, gallery)))

@@ -1,11 +1,10 @@
 """The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each as named arrays.
 
-Aim: one function a format. It looks at names and headers; an array is read when it is asked for,
-so that what is not needed costs nothing. What a library raises on a damaged file becomes
-`InputError`.
+One function a format. It reads names and headers; an array is read when it is needed. What a
+library raises on a damaged file becomes an `InputError`.
 
-Conventions: arrays come out as the format's own world shows them: a MATLAB array in
-MATLAB's orientation, whether stored in MAT v5 or (transposed) in v7.3. Text is read at once.
+Conventions: a MATLAB array has MATLAB's orientation, whether stored in MAT v5 or (transposed) in
+v7.3. Text is read at once.
 """
 from __future__ import annotations
 
@@ -38,10 +37,10 @@ from reid_ref.files.regular import check_regular
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: its arrays by key, none of them read, and the format for people.
+    """The arrays of a file by key, not yet read, and its format in words.
 
-    `either_way` says that the format leaves open which axis comes first (HDF5). `close` closes
-    the file, whose arrays cannot be read any more then.
+    `either_way`: the format does not say which axis comes first (HDF5). `close` closes the file;
+    after it no array can be read.
     """
 
     values: dict[str, Stored]
@@ -53,16 +52,16 @@ class Contents:
 NPY, TEXT = "a .npy file", "text"
 
 # What the libraries raise on damaged files. scipy's MAT reader raises anything, from
-# IndexError to UnboundLocalError, so around its calls it is Exception.
+# IndexError to UnboundLocalError, so its calls catch Exception.
 _NUMPY_ERRORS = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError,
                  OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
                  lzma.LZMAError)
 _HDF5_ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError)
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
-_DIMENSIONS = 32     # as many as every numpy has
+_DIMENSIONS = 32     # the most that every version of numpy takes
 _TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines are split and read
-# MATLAB's classes of numbers; of the others none is needed, and reading them may not end.
+# MATLAB's classes of numbers. No other class is needed, and scipy may never return from one.
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
@@ -75,7 +74,7 @@ def _reading(path: Path, what: str, errors: tuple[type[Exception], ...]) -> Iter
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # scipy only warns about these two, and answers with something else
+            # after these two warnings scipy returns something else than the array
             warnings.filterwarnings("error", "Unreadable variable|Duplicate variable")
             yield
     except InputError:
@@ -92,7 +91,7 @@ def _head(path: Path) -> bytes:
 
 
 def read_mat(path: Path) -> Contents:
-    """Look into a MAT file of any version; dtypes are those stored, which may be smaller."""
+    """Read the headers of a MAT file of any version; stored dtypes may be smaller."""
     head = _head(path)
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
@@ -103,7 +102,7 @@ def read_mat(path: Path) -> Contents:
             from scipy.io import whosmat
             found = [Variable(name, kind, shape) for name, shape, kind in whosmat(
                 str(path), appendmat=False)]
-        values = {one.name: _mat_array(path, one) for one in found}
+        values = {variable.name: _mat_array(path, variable) for variable in found}
         if len(values) < len(found):
             raise ValueError("Duplicate variable name")
     return Contents(values, "a MAT file")
@@ -134,7 +133,7 @@ def _read_mat_array(path: Path, variable: Variable) -> Any:
 
 
 def read_npz(path: Path) -> Contents:
-    """Look into a .npz file; objects in it are never unpickled."""
+    """Read the headers of a .npz file; objects in it are never unpickled."""
     if _head(path)[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
         raise InputError(
             f"{path}: expected a .npz file (a zip archive), got something else; "
@@ -169,11 +168,11 @@ def _read_npz_array(path: Path, name: str) -> Any:
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and dtype; objects where it is no array of numbers."""
+    """Return shape and dtype."""
     head = io.BytesIO(file.read(_HEADER))
     read = {(1, 0): np.lib.format.read_array_header_1_0,
             (2, 0): np.lib.format.read_array_header_2_0}.get(np.lib.format.read_magic(head))
-    if read is None:     # version 3.0, which is for names of fields
+    if read is None:     # version 3.0 is for structured arrays, which hold no plain numbers
         return (), np.dtype([("field", "V1")])
     shape, _, dtype = read(head)
     if min(shape, default=0) < 0 or len(shape) > _DIMENSIONS:
@@ -194,7 +193,7 @@ def read_npy(path: Path) -> Contents:
 
 
 def read_hdf5(path: Path) -> Contents:
-    """Look at the top-level arrays of an HDF5 file: MATLAB's v7.3, or any other.
+    """Read the headers of the top-level arrays of an HDF5 file, MATLAB's v7.3 or any other.
 
     The file stays open.
     """
@@ -245,7 +244,7 @@ def _hdf5_array(file: Any, key: str, where: str) -> Stored:
 
 
 def _not_in_the_file(item: Any) -> str:
-    """Return why a dataset's numbers are not in its file, or nothing."""
+    """Return why a dataset's numbers are not in its file; "" if they are."""
     if item.shape is None:
         return "expected numbers, got a dataset without any (its data space is null)"
     if item.is_virtual:
@@ -254,7 +253,7 @@ def _not_in_the_file(item: Any) -> str:
     if item.external:
         return ("expected the numbers themselves, got a dataset whose bytes are in another file; "
                 "copy them into one file")
-    if item.chunks:     # those never written are read as zeros
+    if item.chunks:     # a chunk that was never written would be read as zeros
         n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
         written = _sound_chunks(item) == n_chunks
     else:
@@ -264,10 +263,10 @@ def _not_in_the_file(item: Any) -> str:
 
 
 def _sound_chunks(item: Any) -> int:
-    """Count the chunks that lie in the file and have a size that can be.
+    """Count the chunks that lie within the file and have a possible size.
 
-    HDF5 2.0 ends the process on a chunk too small for its own checksum, and expands one that is
-    larger than what is to come out.
+    HDF5 2.0 crashes on a chunk smaller than its checksum, and decompresses one that is larger than
+    its content.
     """
     least = 5 if item.fletcher32 else 1
     most = 2 * math.prod(item.chunks) * item.dtype.itemsize + 1024
@@ -351,7 +350,7 @@ _WAYS_OUT: Mapping[type[OSError], str] = {
 
 
 def read_contents(path: Path) -> Contents:
-    """Look into one file by its suffix.
+    """Read the headers of one file, in the format that its suffix says.
 
     Raises
     ------

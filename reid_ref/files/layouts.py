@@ -1,8 +1,8 @@
-"""The known layouts of result files, and which role a file or variable name says.
+"""The known layouts of result files, and the role that a file or variable name means.
 
-Aim: one table that code, messages and documentation read. Fields are always the same seven
-or eight (`query_features`, `gallery_features` or `distances`, and four label vectors); a
-layout says what each is called in the file, and whether its matrices are the other way round.
+Aim: one table for code, messages and documentation. The fields are `query_features` and
+`gallery_features`, or `distances`, and four label vectors. A layout says what each is called in
+the file, and whether its matrices have one column an image.
 
 Source: each layout names the script that writes or reads it.
 """
@@ -23,7 +23,7 @@ class Layout:
     Parameters
     ----------
     title : str
-        What it is, for people.
+        What it is, in words.
     source : str
         The script that writes or reads it.
     keys : mapping of str to str
@@ -102,16 +102,12 @@ SEPARATE: Mapping[str, Layout] = {
          "gallery_identity": "gallery_id.txt", "gallery_camera": "gallery_cam.txt"}),
 }
 
-_WORDS = {
-    "dist": "distances", "query": "query", "prob": "query", "probe": "query", "q": "query",
-    "gallery": "gallery", "gal": "gallery", "test": "gallery", "g": "gallery",
-    "id": "identity", "ids": "identity", "pid": "identity", "pids": "identity",
-    "label": "identity", "labels": "identity", "identity": "identity",
-    "identities": "identity",
-    "cam": "camera", "cams": "camera", "camera": "camera", "cameras": "camera",
-    "camid": "camera", "camids": "camera"}
-# Where words stick together: queryID, testCAM, probFea, querycam; but not mquery, distractor,
-# latest, Camstyle, and `id` only alone or behind a side (IDE and GRID are not identities).
+_WORDS = {word: role for role, words in {
+    "distances": "dist", "query": "query prob probe q", "gallery": "gallery gal test g",
+    "identity": "id ids pid pids label labels identity identities",
+    "camera": "cam cams camera cameras camid camids"}.items() for word in words.split()}
+# The words of queryID, testCAM, probFea and querycam; but not of mquery, distractor, latest and
+# Camstyle. `id` is a word only alone or after a side: IDE and GRID are no identities.
 _BORDERS = (
     re.compile(r"(?<=[a-z])(?=[A-Z])"),
     re.compile(r"(?<![a-z])(?:query|probe?|gallery|gal|test)|dist(?!ract)"
@@ -119,9 +115,9 @@ _BORDERS = (
 
 
 def role_of(name: str) -> str | None:
-    """Return the field that a file or variable name says, or None.
+    """Return the field that a file or variable name means, or None.
 
-    Names of query or gallery that say neither identity nor camera mean features.
+    Names of query or gallery without identity or camera mean features.
 
     Examples
     --------
@@ -132,10 +128,10 @@ def role_of(name: str) -> str | None:
     """
     for border in _BORDERS:
         name = border.sub(r" \g<0> ", name)
-    said = {_WORDS[word] for word in re.findall("[a-z]+", name.lower()) if word in _WORDS}
-    if "distances" in said:
+    words = {_WORDS[word] for word in re.findall("[a-z]+", name.lower()) if word in _WORDS}
+    if "distances" in words:
         return "distances"
-    sides, what = said & {"query", "gallery"}, said & {"identity", "camera"}
+    sides, what = words & {"query", "gallery"}, words & {"identity", "camera"}
     if len(sides) != 1 or len(what) > 1:
         return None
     return f"{sides.pop()}_{what.pop() if what else 'features'}"

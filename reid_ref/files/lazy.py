@@ -1,7 +1,7 @@
-"""Arrays that stay in the file until they are asked for.
+"""Arrays that stay in the file until they are needed.
 
-Aim: what nobody needs is not read, what does not fit is refused before it is read, and a gallery
-larger than the memory can be evaluated, block by block.
+Aim: an array that is not needed is not read, one larger than memory is refused before it is read,
+and a gallery larger than memory is evaluated block by block.
 
 Conventions: an array is lazy when it is a `numpy.memmap` (.npy files) or an `h5py.Dataset`
 (HDF5, MAT v7.3). Both have `shape`, `dtype`, `ndim` and a length, and give an array for a slice
@@ -25,11 +25,12 @@ _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bi
 
 @dataclass(frozen=True)
 class Stored:
-    """An array of a file as its header describes it; it has not been read.
+    """An array of a file as its header describes it, not yet read.
 
     `where` is "path: key", for messages. `refusal` says why it cannot be read. `read` returns it
-    in `stored_shape`. `size` is what that takes, where more than its shape says. `dataset` is
-    what gives single rows without reading all. `turned`: it is meant the other way round.
+    in `stored_shape`. `size`: the bytes that this takes, where more than the shape says.
+    `dataset` gives rows without reading the whole. `turned`: the array is the transpose of what
+    is stored.
     """
 
     where: str
@@ -43,12 +44,12 @@ class Stored:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As it is meant."""
+        """The shape of the array, not of what is stored."""
         return self.stored_shape[::-1] if self.turned else self.stored_shape
 
     @property
     def T(self) -> Stored:  # noqa: N802
-        """The same array, meant the other way round."""
+        """The transposed array; nothing is read."""
         return replace(self, turned=not self.turned)
 
     @property
@@ -58,7 +59,7 @@ class Stored:
 
     @property
     def in_parts(self) -> bool:
-        """Whether its rows can be had without reading all."""
+        """Whether rows can be read without reading the whole."""
         return self.dataset is not None and (
             not self.turned or isinstance(self.dataset, np.memmap))
 
@@ -67,18 +68,18 @@ class Stored:
         return replace(self, dtype=np.dtype(float), read=lambda: self.read().astype(float))
 
     def outline(self) -> npt.NDArray[Any]:
-        """Return an array of the same shape and dtype that takes no memory, to be checked."""
+        """Return an array of the same shape and dtype that takes no memory, for checks."""
         self._check(math.prod(self.shape[1:]) if self.in_parts else math.prod(self.shape))
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     def load(self) -> npt.NDArray[Any]:
-        """Read it all."""
+        """Read the whole array."""
         self._check(math.prod(self.shape))
         value: npt.NDArray[Any] = self.read()
         return value.T if self.turned else value
 
     def lazy(self) -> Any:
-        """Return what gives its rows, if there is such a thing; else read it all."""
+        """Return the dataset, where it gives rows; otherwise read the whole array."""
         if not self.in_parts:
             return self.load()
         return self.dataset.T if self.turned else self.dataset
@@ -90,12 +91,12 @@ class Stored:
         return as_integers(self.load().reshape(-1), self.where)
 
     def length(self) -> int:
-        """Return the number of images, of which MATLAB's [] has none: it is 0 x 0."""
+        """Return the number of images; MATLAB's [], which is 0 x 0, has none."""
         outline = self.outline()
         return as_vector(outline, self.where).size if outline.size else 0
 
     def _check(self, n_read: int) -> None:
-        """Refuse what holds no numbers, and what would take more memory than there is."""
+        """Refuse an array without numbers, or one larger than memory."""
         if self.refusal:
             raise InputError(f"{self.where}: {self.refusal}")
         if not self.numbers:
@@ -111,9 +112,9 @@ class Stored:
 
 @dataclass(frozen=True)
 class StoredLabels:
-    """Labels of a file that nobody has read yet; their number is known, to check others by.
+    """Labels of a file, not yet read; their number is known from the headers.
 
-    `n_images`: how many there may be, where features or distances tell it.
+    `n_images`: the possible numbers of images, where features or distances say them.
     """
 
     identity: Stored
@@ -126,6 +127,6 @@ class StoredLabels:
         return n
 
     def load(self) -> Labels:
-        """Read them, if there are as many identities as cameras."""
+        """Read the labels; there must be as many identities as cameras."""
         len(self)
         return Labels(self.identity.vector(), self.camera.vector())

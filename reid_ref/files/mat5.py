@@ -2,8 +2,8 @@
 
 scipy's reader is compiled code that looks up array classes and element types without a bound
 (scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request #25349),
-so one changed byte in an element's tag or flags can end the process. Here every tag of an array
-is looked at first; the data are skipped, so that a large file costs a few small reads.
+so one changed byte in an element's tag or flags can crash the process. Here every tag of an array
+is checked first. Data are skipped, so a large file takes a few small reads.
 
 Source: MathWorks, "MAT-File Format", chapter 1, level 5.
 """
@@ -23,15 +23,15 @@ _CLASSES = (
     "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16",
     "uint16", "int32", "uint32", "int64", "uint64", "function", "opaque", "object")
 _COMPLEX = 0x0800
-_WINDOW = 1 << 16     # of a compressed array, the start that holds all of its header
+_WINDOW = 1 << 16     # bytes at the start of a compressed array that hold its whole header
 
 
 @dataclass(frozen=True)
 class Variable:
-    """What the header of an array in a MAT file says, and in one of version 5 where it is.
+    """The header of an array in a MAT file and, in version 5, where the array is.
 
-    `packed` is the number of its compressed bytes, or 0. `size` is the number of its bytes with
-    its header, decompressed. `body` is where the elements behind its name begin in it.
+    `packed`: its compressed bytes, or 0. `size`: its bytes with the header, decompressed. `body`:
+    where the elements after its name begin.
     """
 
     name: str
@@ -68,14 +68,15 @@ def variables(file: BinaryIO) -> list[Variable] | None:
         if kind == _COMPRESSED:
             window = _decompress(file.read(min(length, _WINDOW)), _WINDOW)
             kind, size = struct.unpack(order + "II", window[:8])
-            one = _variable(io.BytesIO(window[8:]), size, order, start, length)
+            variable = _variable(io.BytesIO(window[8:]), size, order, start, length)
         else:
             file.seek(start)
-            one = _variable(io.BytesIO(file.read(min(length, _WINDOW))), length, order, start, 0)
+            window = file.read(min(length, _WINDOW))
+            variable = _variable(io.BytesIO(window), length, order, start, 0)
         if kind != _MATRIX:
             raise ValueError(f"no array starts at byte {start}")
-        if one and one.name:
-            found.append(one)
+        if variable and variable.name:
+            found.append(variable)
         start += length
     return found
 
@@ -85,7 +86,7 @@ def _decompress(packed: bytes, n: int) -> bytes:
 
 
 def _variable(stream: BinaryIO, size: int, order: str, start: int, packed: int) -> Variable | None:
-    """Return what the header says; None for an array that has none."""
+    """Return the header of an array; None for an array without one."""
     flags = stream.read(16)
     if size == 0:
         return None
@@ -127,17 +128,17 @@ def _bytes(stream: BinaryIO, at: int, n: int) -> bytes:
 
 
 def check_numbers(file: BinaryIO, variable: Variable) -> None:
-    """Raise ValueError (or zlib.error) where an element's tag of an array cannot be right."""
-    left = (3 if variable.kind == "sparse" else 1) + variable.is_complex
+    """Raise ValueError (or zlib.error) where the tag of an array's element is invalid."""
+    n_elements = (3 if variable.kind == "sparse" else 1) + variable.is_complex
     start, stream = variable.start, file
     if variable.packed:
         file.seek(variable.start)
-        # One element behind the header: its tag is in the window. Of several all is looked at.
-        window = min(variable.packed, _WINDOW) if left == 1 else variable.packed
-        size = _WINDOW if left == 1 else variable.size + 8
+        # The tag of a single element is in the window; of several the whole array is unpacked.
+        window = min(variable.packed, _WINDOW) if n_elements == 1 else variable.packed
+        size = _WINDOW if n_elements == 1 else variable.size + 8
         start, stream = 8, io.BytesIO(_decompress(file.read(window), size))
     at = start + variable.body
-    for _ in range(left):
+    for _ in range(n_elements):
         if at + 8 > start + variable.size:
             raise ValueError(f"array without its data at byte {variable.start}")
         kind, data, length, at = _element(stream, at, variable.order)

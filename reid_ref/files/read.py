@@ -6,8 +6,7 @@ messages that name the file and the key.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from reid_ref.arrays.stored import is_lazy
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
-from reid_ref.files.regular import check_different
+from reid_ref.files.regular import check_different, renamed
 from reid_ref.labels import Labels, check_distances, check_feature_shapes
 from reid_ref.ranking.ranked_lists import RankedLists
 
@@ -34,7 +33,7 @@ class ResultFile:
     Parameters
     ----------
     layout : str
-        Which layout was recognised, for people.
+        The layout that was recognised, in words.
     query, gallery : Labels
         Identity and camera of each image.
     query_features : array, shape (n_query, d), or None
@@ -49,10 +48,10 @@ class ResultFile:
 
     Notes
     -----
-    Matrices from .npy files are a `numpy.memmap`, those from HDF5 (and from MAT v7.3, where the
-    file keeps rows together) an `h5py.Dataset`: their numbers are still in the file, so leave it
-    as it is while they are in use. Only their shape and dtype have been checked: they may hold
-    NaN or Inf. All others are an ndarray, and features in it are finite.
+    A matrix from a .npy file is a `numpy.memmap`, one from HDF5 (and from MAT v7.3, where the file
+    keeps rows together) an `h5py.Dataset`: its numbers are still in the file, so do not change the
+    file while it is in use. Only its shape and dtype have been checked: it may hold NaN or Inf.
+    Any other matrix is an ndarray, and its features are finite.
     """
 
     layout: str
@@ -121,6 +120,52 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
         raise
 
 
+def results_of_files(*paths: str | os.PathLike[str]) -> list[list[Path]]:
+    """Return the files of each result: each file alone, or all together, by what is in them.
+
+    No array is read. A folder is a result by itself, and so is a file with all the keys of one
+    of `LAYOUTS`.
+
+    Raises
+    ------
+    InputError
+        Some of the files are complete and others are not, or one cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = [os.path.join(folder, name) for name in ("a.npz", "b.npz")]
+    ...     for path in paths:
+    ...         np.savez(path, distmat=[[.1]], q_pids=[1], g_pids=[1], q_camids=[1], g_camids=[2])
+    ...     [[path.name for path in files] for files in results_of_files(*paths)]
+    [['a.npz'], ['b.npz']]
+    """
+    listed = _different(paths)
+    if len(listed) == 1:
+        return [listed]
+    complete = [path for path in listed if _is_complete(path)]
+    if complete and len(complete) < len(listed):
+        part = next(path for path in listed if path not in complete)
+        read_contents(part).close()  # it says better what is wrong with a file that is none
+        raise InputError(
+            f"{part}: expected a file that holds everything, as {complete[0]} does, got one that "
+            "lacks features or labels; evaluate it in a call of its own, with the files that "
+            "belong to it")
+    return [[path] for path in listed] if complete else [listed]
+
+
+def _is_complete(path: Path) -> bool:
+    if path.is_dir():
+        return True
+    if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
+        return False  # one array
+    contents = read_contents(path)
+    contents.close()
+    return _layout(contents.values) is not None
+
+
 #: `reid_ref.read`: what the commands read, by the name that users know.
 read = read_result
 
@@ -134,7 +179,7 @@ def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
 
 
 def _from_folder(folder: Path) -> ResultFile:
-    """Read the .npy files of a layout; others are not looked at."""
+    """Read the .npy files of a layout; other files are ignored."""
     try:
         arrays = {path.stem: path for path in folder.iterdir() if path.suffix.lower() == ".npy"}
     except OSError as error:
@@ -179,14 +224,14 @@ def _layout(values: Mapping[str, Any]) -> Layout | None:
                  if set(layout.keys.values()) <= values.keys()), None)
 
 
-def _no_layout(there: set[str], what: str = "the keys") -> str:
+def _no_layout(keys: set[str], what: str = "the keys") -> str:
     def missing(layout: Layout) -> list[str]:
-        return [key for key in layout.keys.values() if key not in there]
+        return [key for key in layout.keys.values() if key not in keys]
 
     nearest = max(LAYOUTS.values(), key=lambda layout: len(layout.keys) - len(missing(layout)))
     lacks = (f"; for {nearest.title} it lacks {', '.join(missing(nearest))}"
              if len(missing(nearest)) < len(nearest.keys) else "")
-    listed = ", ".join(sorted(there)[:20]) + (", ..." if len(there) > 20 else "")
+    listed = ", ".join(sorted(keys)[:20]) + (", ..." if len(keys) > 20 else "")
     known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
                       for layout in (*LAYOUTS.values(), *SEPARATE.values()))
     return (f"expected {what} of a known layout, got {listed or 'no keys'}"
@@ -247,7 +292,7 @@ def _field(path: Path, key: str, contents: Contents) -> str:
 
 def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way: bool,
             extra: tuple[str, ...] = ()) -> ResultFile:
-    where = {field: one.where for field, one in found.items()}
+    where = {field: array.where for field, array in found.items()}
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
     stored = {field: found[field].T if field in columns else found[field]
@@ -257,7 +302,7 @@ def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way
     if either_way and _only_turned_fits(stored, *map(len, sides)):
         stored = {field: value.T for field, value in stored.items()}
         layout += ", matrices the other way round"
-    with _named(names):
+    with renamed(names):
         # The shapes are checked before anything large is read.
         _check_matrices({field: value.outline() for field, value in stored.items()}, *sides)
         query, gallery = (side.load() for side in sides)
@@ -297,13 +342,3 @@ def _only_turned_fits(matrices: Mapping[str, Stored], n_query: int, n_gallery: i
                    for field, shape in shapes.items())
 
     return fits(turned=True) and not fits(turned=False)
-
-
-@contextmanager
-def _named(names: Mapping[str, str]) -> Iterator[None]:
-    """Let a message that starts with an argument's name start with the file and key."""
-    try:
-        yield
-    except InputError as error:
-        name, _, rest = str(error).partition(": ")
-        raise InputError(f"{names.get(name, name)}: {rest}") from None

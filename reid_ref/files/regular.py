@@ -1,8 +1,10 @@
-"""What every reader asks first: is it a file, and what are its lines?"""
+"""What every reader of files shares: checks of a path, the lines of a text, names in messages."""
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from reid_ref.arrays import InputError
@@ -13,13 +15,13 @@ _KINDS = {
 
 
 def check_regular(path: Path) -> None:
-    """Refuse pipes, sockets and devices: opening one may wait for ever, reading it never end.
+    """Refuse pipes, sockets and devices, whose opening or reading may never end.
 
     Raises
     ------
     InputError
     OSError
-        There is nothing of that name, or nothing that can be looked at.
+        The path does not exist, or its status cannot be read.
     """
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind in _KINDS:
@@ -48,3 +50,13 @@ def check_different(paths: list[Path]) -> None:
     for path in paths:
         if paths.count(path) > 1:
             raise InputError(f"{path}: expected different files, got this one twice")
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Let a message that begins with an argument's name begin with another, such as a file's."""
+    try:
+        yield
+    except InputError as error:
+        name, _, rest = str(error).partition(": ")
+        raise InputError(f"{names.get(name, name)}: {rest}") from None

@@ -1,6 +1,6 @@
 """A ranking as the two files of trec_eval: judgements (qrels) and a run.
 
-Aim: numbers of this field from an evaluator that nobody in it wrote. On these files
+Aim: check the numbers by an evaluator from outside this field. On these files
 ``trec_eval -J -c`` gives the step rule's AP of every query, mAP, and CMC as success_k,
 to the last bit.
 
@@ -9,15 +9,15 @@ is good (the query's identity on another camera), 0 a wrong answer, -1 junk (lab
 query's identity on its own camera), which -J leaves out. Query k is called qk, gallery image k
 is gk, both counted from 0.
 
-* A score is a whole number that falls by 1 from place to place: no two are equal, so the order
-  that trec_eval itself gives ties (by document number) never comes into play, and single
-  precision, in which some builds keep scores, holds them exactly.
-* A query's list ends at its last good image. Nothing behind it can change map, success, P,
-  recall, Rprec, recip_rank or ndcg, and on a good ranking it is nearly all of the gallery.
-  What counts judged wrong images (bpref, num_nonrel_judged) does differ.
-* A query without a good image keeps its nearest image, so that it is there to count as 0.
-* trec_eval lets an image have one role. The good images of a query labelled -1 are junk too:
-  here they are junk, AP 0 and no success; in compute_AP.m they raise CMC.
+* A score is a whole number that falls by 1 from place to place. No two are equal, so the order
+  that trec_eval gives to ties (by document number) has no effect, and single precision, in which
+  some builds keep scores, is exact.
+* A query's list ends at its last good image. What follows cannot change map, success, P, recall,
+  Rprec, recip_rank or ndcg, and on a good ranking it is nearly the whole gallery. Measures that
+  count wrong images (bpref, num_nonrel_judged) do differ.
+* A query without a good image keeps its nearest image, so that it counts, with AP 0.
+* In trec_eval an image has one role. The good images of a query labelled -1 are junk too: here
+  they are junk, AP 0 and no success; in compute_AP.m they raise CMC.
 
 Source: usnistgov/trec_eval, form_res_rels.c, m_map.c, m_success.c; Zheng et al., ICCV 2015.
 """
@@ -31,9 +31,8 @@ import numpy.typing as npt
 
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, Integers, check_real_distances, warn
-from reid_ref.labels import Labels, check_distances, check_labels
+from reid_ref.labels import JUNK, Labels, check_distances, check_labels
 
-JUNK = -1
 #: Whole numbers beyond this are not all exact in single precision.
 LONGEST_LIST = 2**24
 
@@ -131,7 +130,7 @@ def _until_last_good(distances: npt.NDArray[Any], good: npt.NDArray[np.bool_]) -
     """Gallery images, nearest first, up to the last good one; without any, the nearest."""
     if not good.any():
         return np.argsort(distances, kind="stable")[:1]
-    # No number is greater than NaN: behind a good image at NaN the whole gallery stays.
+    # No number is greater than NaN: a good image at NaN keeps the whole gallery.
     near = np.flatnonzero(~(distances > distances[good].max()))
     order: Integers = near[np.argsort(distances[near], kind="stable")]
     return order[:np.flatnonzero(good[order])[-1] + 1]

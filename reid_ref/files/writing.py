@@ -1,11 +1,11 @@
 """Files that are written whole or not at all.
 
-Aim: whatever goes wrong on the way (a full disk, Ctrl-C, wrong input found late), the file that
-was there before is still there, and nothing else is left behind.
+Aim: after an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and
+no other is left.
 
-Conventions: a new file is written beside the one it replaces, under a name that cannot be
-guessed, with the rights of any newly made file, and renamed at the end. A link is followed: the
-file that it names is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
+Conventions: a new file is written in the folder of the one it replaces, under a random name, with
+the usual rights of a new file, and renamed at the end. A link is followed: the file that it names
+is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
 written to directly, and so is a file that standard output already goes to.
 
 Contents: `check_target`, before any work; `whole_files`, at its end.
@@ -36,7 +36,7 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     Raises
     ------
     InputError
-        A folder, a file in a folder that is not there or that nothing can be written to, a file
+        A folder, a file in a folder that does not exist or cannot be written to, a file
         without the right to write it, or one of the inputs.
 
     Examples
@@ -120,7 +120,7 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
             os.replace(part, target)
             nothing = ""
     except OSError as error:
-        if error.errno is None:  # of something that was read on the way
+        if error.errno is None:  # an error of reading, not of writing
             raise
         raise InputError(f"{', '.join(names)}: cannot be written: {error.strerror}"
                          f"{nothing}") from None
@@ -144,15 +144,15 @@ def _check_is_no_input(name: str, there: os.stat_result | None,
         read = [os.fspath(given)]
         with contextlib.suppress(OSError):
             read += [os.path.join(given, inside) for inside in os.listdir(given)]
-        for one in read:
+        for source in read:
             with contextlib.suppress(OSError):
-                if os.path.samestat(there, os.stat(one)):
-                    raise InputError(f"{name}: expected a file to write, got {one}, which is "
+                if os.path.samestat(there, os.stat(source)):
+                    raise InputError(f"{name}: expected a file to write, got {source}, which is "
                                      "read; give another name")
 
 
 def is_direct(path: PathLike) -> bool:
-    """Tell whether a file is written to directly: see the top of this page."""
+    """Tell whether a file is written to directly: see the top of this module."""
     there = _status(path)
     return there is not None and (not stat.S_ISREG(there.st_mode) or _stream(there) is not None)
 
@@ -168,7 +168,7 @@ def _stream(there: os.stat_result) -> int | None:
 
 def _open_directly(name: str) -> int:
     number = _stream(os.stat(name))
-    if number is not None:  # its own place in the file, so that neither writes over the other
+    if number is not None:  # both share one position in the file, so neither overwrites the other
         return os.dup(number)
     try:
         descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)

@@ -1,14 +1,14 @@
 """The MATLAB scripts of person re-identification, line by line.
 
-Aim: to give the very doubles that the scripts give, by doing what they do in the order
-in which they do it. One file a script, with the script's name and its variable names;
-each block carries the lines of ``matlab_ref/NAME.m`` that it follows. No speed is
-sought, and no code is shared with the rest of the package, so that the two can disagree.
+Aim: results bit-identical to the scripts, by the same operations in the same order. One
+file a script, with the script's name and its variable names; each block names the lines of
+``matlab_ref/NAME.m`` that it follows. It is not optimised, and it shares no code with the
+rest of the package, so that a fault in either shows as a difference.
 
 Conventions: a smaller distance is nearer. ``dist`` is gallery x query: one column a
 query. Features are one row an image, in `re_ranking` one column. Label -1 is junk, 0 a
-distractor. Index lists count from 0, as in numpy, where the scripts count from 1; that is
-the one thing translated at the border.
+distractor. Index lists count from 0, as in numpy, where the scripts count from 1; this is
+the only conversion.
 
 Contents
 --------
@@ -23,7 +23,7 @@ compute_AP_multiCam, compute_r1_multiCam
 draw_confusion_matrix
     Mean scores of each pair of cameras.
 my_pdist2, MahDist
-    Euclidean and Mahalanobis distances, as the drivers make them.
+    Euclidean and Mahalanobis distances, as the drivers compute them.
 re_ranking
     Distances after k-reciprocal encoding.
 

@@ -1,6 +1,6 @@
 """Single and double arithmetic in MATLAB's order: one small function a rule.
 
-Each was observed in GNU Octave 7.3.0; ``tests/proof/test_re_ranking_octave.py`` asks Octave again.
+Each was observed in GNU Octave 7.3.0; ``tests/proof/test_re_ranking_octave.py`` repeats it.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def product(A: Reals, B: Reals) -> Reals:
 
 
 def add_up_rows(rows: Reals) -> Reals:
-    """Return ``sum(rows, 2)``, of one row or of many: one after another, in their precision.
+    """Return ``sum(rows, 2)`` of one or several rows: one after another, in their precision.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def divide_rows(rows: Reals, divisor: Reals) -> Reals:
 
 
 def weigh(matrix: Reals, share: float) -> npt.NDArray[np.float32]:
-    """Return ``matrix * share``, to be added to singles: rounded to single before it is added.
+    """Return ``matrix * share`` as single, the precision in which it is then added.
 
     A single `matrix` is multiplied by `share` as a single.
 
@@ -92,11 +92,11 @@ def weigh(matrix: Reals, share: float) -> npt.NDArray[np.float32]:
 
 
 def exponential(numbers: Reals) -> Reals:
-    """Return ``exp(numbers)`` as the C library has it, which Octave calls.
+    """Return ``exp(numbers)`` of the C library, which Octave calls.
 
-    ``np.exp`` has vector code of its own for real numbers, with other last bits on some
-    processors: 5 % of the doubles and 40 % of the singles in [-1, 0]. Of complex numbers it
-    asks the C library.
+    ``np.exp`` of real numbers has its own vector code, with different last bits on some
+    processors: for 5 % of the doubles and 40 % of the singles in [-1, 0]. For complex numbers it
+    calls the C library.
 
     Examples
     --------
@@ -105,14 +105,14 @@ def exponential(numbers: Reals) -> Reals:
     """
     is_number = np.isfinite(numbers)
     with np.errstate(all="ignore"):
-        value = np.exp(numbers)  # of infinities and NaN, which leave no choice
+        value = np.exp(numbers)  # exact for infinities and NaN
         as_complex = numbers[is_number].astype(np.result_type(numbers, np.complex64))
         value[is_number] = np.exp(as_complex).real
     return value
 
 
 def root(numbers: Reals) -> npt.NDArray[np.inexact[Any]]:
-    """Return ``sqrt(numbers)``: complex as soon as one of them is negative.
+    """Return ``sqrt(numbers)``: complex if one of them is negative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the ported scripts on features accept: every check, before the first line.
+"""Checks of the arguments of ported scripts on features.
 
 Features are taken as singles where they are float32 and as doubles otherwise. MATLAB
 computes in single as soon as one factor is single.
@@ -26,7 +26,7 @@ def reals(value: Any, name: str) -> Reals:
 
 
 def in_one_precision(*arrays: Reals) -> list[Reals]:
-    """Return all of `arrays` as singles if one of them is, else as they are."""
+    """Return all of `arrays` as singles if one of them is single, else unchanged."""
     single = any(array.dtype == np.float32 for array in arrays)
     return [array.astype(np.float32) for array in arrays] if single else list(arrays)
 
@@ -75,7 +75,7 @@ def metric(value: Any, dimensions: int) -> Reals:
 
 
 def whole(value: Any, name: str, last: int, what: str) -> int:
-    """Return a whole number from 1 to `last`; `what` says why no more."""
+    """Return a whole number from 1 to `last`; `what` is the reason of that limit."""
     number = np.asarray(value)
     if number.size != 1 or number.dtype.kind not in "iuf" or not (
             1 <= number.item() <= last and number.item() == int(number.item())):

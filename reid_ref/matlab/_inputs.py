@@ -1,7 +1,7 @@
-"""What the ported scripts accept: every check, done once, before the first line.
+"""Checks of the arguments of ported scripts.
 
-The scripts stop in the middle, or answer something, where these functions raise
-`ValueError` with the argument's name, what was expected, what came, and the way out.
+Where the scripts fail, or return something meaningless, these functions raise `ValueError` with
+the argument's name, what was expected, what came, and the way out.
 """
 from __future__ import annotations
 

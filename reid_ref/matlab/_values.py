@@ -1,6 +1,6 @@
 """MATLAB's rules for values that numpy lacks: one small function a rule.
 
-Each was observed in GNU Octave 7.3.0; ``tests/proof/test_matlab_octave.py`` asks Octave again.
+Each was observed in GNU Octave 7.3.0; ``tests/proof/test_matlab_octave.py`` repeats it.
 """
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from reid_ref.matlab._inputs import Integers
 def sort_ascending(column: npt.NDArray[Any]) -> Integers:
     """Return the order that ``[~, index] = sort(column)`` gives, counted from 0.
 
-    Equal values keep their order (numpy's default sort does not keep it), -0 equals 0,
-    NaN comes last, in order. Complex numbers follow `sort_complex`; but a column whose
-    imaginary parts are all zero is taken as real, as Octave does when it cuts the
-    column out of a complex matrix.
+    Equal values keep their order (unlike in numpy's default sort), -0 equals 0, NaN comes
+    last, in order. Complex numbers follow `sort_complex`; but a column whose imaginary parts
+    are all zero counts as real, as when Octave takes the column out of a complex matrix.
 
     Examples
     --------
@@ -44,10 +43,10 @@ def sort_complex(column: npt.NDArray[np.complexfloating[Any, Any]]) -> Integers:
 
     Notes
     -----
-    Octave calls the C library, whose last bits decide between near ties. ``np.hypot``
-    and ``np.log`` of a complex number (its imaginary part is the angle) call it too.
-    ``np.abs`` and ``np.arctan2`` (so ``np.angle``) have vector code of their own with
-    other last bits on some processors.
+    Octave calls the C library, whose last bits decide between near ties. So do ``np.hypot``
+    and ``np.log`` of a complex number (its imaginary part is the angle). ``np.abs`` and
+    ``np.arctan2`` (so ``np.angle``) have their own vector code, with different last bits on
+    some processors.
 
     Examples
     --------

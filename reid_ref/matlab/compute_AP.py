@@ -17,11 +17,11 @@ def compute_AP(
     Parameters
     ----------
     good_image : array_like of int, shape (n_good,)
-        Gallery numbers of the right answers, each once.
+        Gallery numbers of the good images, each once.
     junk_image : array_like of int, shape (n_junk,)
-        Gallery numbers that are passed over, wherever they rank.
+        Gallery numbers of ignored images.
     index : array_like of int, shape (n,)
-        Gallery numbers, nearest first; it may be cut short. Numbers count from 0, as in
+        Gallery numbers, nearest first; it may be truncated. Numbers count from 0, as in
         numpy; only equality between the three lists matters.
 
     Returns
@@ -38,8 +38,8 @@ def compute_AP(
 
     Notes
     -----
-    Precision starts at 1 and is joined by trapezoids from one kept image to the next,
-    not from one hit to the next. An image both good and junk raises `cmc` but not `ap`.
+    Precision starts at 1; trapezoids run from each kept image to the next, not from each hit
+    to the next. An image that is good and junk raises `cmc` but not `ap`.
 
     Source: ``compute_AP.m`` of zhunzhong07/person-re-ranking, commit 278f2c7 (the same
     file in liangzheng06/MARS-evaluation).

@@ -22,7 +22,7 @@ def compute_AP_multiCam(
     junk_image : array_like of int, shape (n_junk,) or (n_junk, 1)
         The same on the query's own camera; images labelled -1 are not part of it.
     index : array_like of int, shape (n,)
-        Gallery numbers, nearest first. ``index[0]`` is taken to be the query itself.
+        Gallery numbers, nearest first. ``index[0]`` is assumed to be the query itself.
     queryCam : int
         Camera of the query, 1 to 6.
     testCam : array_like of int, shape (n_gallery,)
@@ -31,8 +31,8 @@ def compute_AP_multiCam(
     Returns
     -------
     ap_multi : ndarray of float64, shape (6,)
-        In [0, 1]; 0 where nothing was to be found, or not all of it was found. On the
-        query's own camera one image less than `junk_image` holds is to be found.
+        In [0, 1]; 0 where there is no good image, or not all were found. On the query's own
+        camera the number of good images is that of `junk_image` less one.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def compute_AP_multiCam(
 def one_camera(
         good_here: Integers, ignored: Integers, index: Integers, ngood: int,
 ) -> tuple[float, bool]:
-    """Return the average precision, and whether the walk ended with all found."""
+    """Return the average precision, and whether all good images were found."""
     # compute_AP_multiCam.m:49-50 | is_good = ismember(index, good_here);
     is_good = ismember(index, good_here)
     is_ignored = ismember(index, ignored)

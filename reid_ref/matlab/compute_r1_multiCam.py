@@ -1,4 +1,4 @@
-"""compute_r1_multiCam.m: was the first kept image right, on each of six cameras?"""
+"""compute_r1_multiCam.m: whether the first kept image is good, on each of six cameras."""
 from __future__ import annotations
 
 import numpy as np
@@ -13,7 +13,7 @@ def compute_r1_multiCam(
         good_image: npt.ArrayLike, junk_image: npt.ArrayLike, index: npt.ArrayLike,
         queryCam: npt.ArrayLike, testCam: npt.ArrayLike,
 ) -> npt.NDArray[np.float64]:
-    """Return, for each of six cameras, whether the first kept image is right.
+    """Return, for each of six cameras, whether the first kept image is good.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def compute_r1_multiCam(
     Returns
     -------
     r1 : ndarray of float64, shape (6,)
-        1 for right, 0 for wrong; -2 where the camera has no good image, or all images
+        1 for good, 0 for wrong; -2 where the camera has no good image, or all images
         are ignored; -1 on the query's own camera if `junk_image` holds one image only.
 
     Raises

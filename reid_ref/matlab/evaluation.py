@@ -42,7 +42,7 @@ def evaluation(
     map : float
         In [0, 1]. A query without a good image counts as 0.
     r1_pairwise, ap_pairwise : ndarray of float64, shape (n_query, 6)
-        All 0: the script leaves them empty.
+        All 0: the script does not fill them.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def evaluation_mars(
     CMC : ndarray of float64, shape (n_gallery,)
         As for `evaluation`.
     map : float
-        In [0, 1]; NaN as soon as one query has no good image (and keeps any image).
+        In [0, 1]; NaN if a query has no good image but keeps some image.
     r1_pairwise : ndarray of float64, shape (n_query, 6)
         Rows of `compute_r1_multiCam`: 1, 0, -1 or -2.
     ap_pairwise : ndarray of float64, shape (n_query, 6)

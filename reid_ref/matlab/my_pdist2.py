@@ -12,7 +12,7 @@ from reid_ref.matlab._features import two_sides
 
 # my_pdist2.m:1 | function dist = my_pdist2(A, B)
 def my_pdist2(A: npt.ArrayLike, B: npt.ArrayLike) -> npt.NDArray[np.inexact[Any]]:
-    """Return the Euclidean distances of gallery and queries; complex where rounding says so.
+    """Return the Euclidean distances of gallery and queries; complex if a square is negative.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def my_pdist2(A: npt.ArrayLike, B: npt.ArrayLike) -> npt.NDArray[np.inexact[Any]
     -------
     dist : ndarray, shape (n_gallery, n_query)
         float32 if the features are, else float64 (integers count as doubles); complex64 or
-        complex128 as soon as one square is negative. `evaluation` takes all four and orders
-        complex distances as MATLAB does.
+        complex128 if rounding makes a square negative. `evaluation` accepts all four, and
+        orders complex distances as MATLAB does.
 
     Raises
     ------
@@ -35,9 +35,9 @@ def my_pdist2(A: npt.ArrayLike, B: npt.ArrayLike) -> npt.NDArray[np.inexact[Any]
 
     Notes
     -----
-    ``sqrt(|a|^2 + |b|^2 - 2 a b)`` and nothing holds the square at 0 or above. The terms of
-    a product are added one after another; another BLAS has other last bits, except where the
-    arithmetic is exact, and so may have an imaginary distance where this has none.
+    ``sqrt(|a|^2 + |b|^2 - 2 a b)``; the square is not clamped at 0. The terms of a product
+    are added one after another. Another BLAS has other last bits, except where the arithmetic
+    is exact, and may so have an imaginary distance where this has none.
 
     Source: the function of this name in ``Market_1501_evaluation.m`` and
     ``CUHK03_evaluation.m`` of zhunzhong07/person-re-ranking, commit 278f2c7.

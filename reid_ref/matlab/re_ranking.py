@@ -50,10 +50,10 @@ def re_ranking(
 
     Notes
     -----
-    Inside, singles stay singles: if `feat` or `W` is float32 the distances are, and the
-    encoding always is. The distance inside is squared, each row is divided by its maximum after
-    it was ranked, and images labelled -1 take part like all others. It holds two n x n matrices
-    of the precision of `feat`, one of integers and one or two of singles.
+    Distances are single if `feat` or `W` is float32; the encoding is always single. Distances
+    are squared; each row is divided by its maximum after ranking; images labelled -1 are
+    included. Memory: two n x n matrices of the precision of `feat`, one of integers and one or
+    two of singles.
 
     Source: ``re_ranking.m`` of zhunzhong07/person-re-ranking, commit 278f2c7,
     ``evaluation/utils``. Z. Zhong, L. Zheng, D. Cao, S. Li: Re-ranking person

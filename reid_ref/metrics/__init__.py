@@ -1,7 +1,6 @@
-"""`GoodRanks` to numbers a query: one function a metric, one a rule. It knows no convention.
+"""`GoodRanks` to one number a query: a function for each metric and each AP rule.
 
-Each is arithmetic on a few ranks a query. Sums run one term after another, in order of rank,
-because Octave adds that way.
+Sums add one term after another, in order of rank, as Octave does.
 """
 from reid_ref.arrays import Doubles
 from reid_ref.metrics.at_rank import (
@@ -10,12 +9,13 @@ from reid_ref.metrics.average_precision import (
     average_precision_grouped_step, average_precision_grouped_trapezoid, average_precision_layumi,
     average_precision_mistaken_trapezoid, average_precision_step, average_precision_step_float32,
     average_precision_trapezoid, average_precision_trapezoid_float32)
-from reid_ref.metrics.matching import cumulative_matching, cumulative_matching_all_shots
+from reid_ref.metrics.matching import (
+    all_shots_at, cumulative_matching, cumulative_matching_all_shots)
 from reid_ref.metrics.penalty import inverse_negative_penalty
 from reid_ref.metrics.sums import mean_in_float32, mean_in_order, per_query_share, tie_groups
 
 __all__ = [
-    "Doubles", "accuracy_at", "average_precision_grouped_step",
+    "Doubles", "accuracy_at", "all_shots_at", "average_precision_grouped_step",
     "average_precision_grouped_trapezoid",
     "average_precision_layumi", "average_precision_mistaken_trapezoid",
     "average_precision_step", "average_precision_step_float32", "average_precision_trapezoid",

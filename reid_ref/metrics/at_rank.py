@@ -1,6 +1,5 @@
-"""Accuracy, precision and recall among the first k kept images, and their curve."""
+"""Accuracy, precision and recall among the first k kept images; the precision-recall curve."""
 from __future__ import annotations
-
 
 import numpy as np
 
@@ -36,9 +35,7 @@ def precision_at(ranks: GoodRanks, k: int) -> Doubles:
 
 
 def recall_at(ranks: GoodRanks, k: int) -> Doubles:
-    """Share of the good images that exist which are among the first k kept ones.
-
-    NaN where none exists.
+    """Share of the existing good images that are among the first k kept ones; NaN of none.
 
     Examples
     --------
@@ -60,7 +57,7 @@ def precision_recall_curve(ranks: GoodRanks, k: int) -> tuple[Doubles, Doubles]:
 
     Examples
     --------
-    A list of five images, of five good ones that exist:
+    A list of five images holds three of five existing good images:
 
     >>> from reid_ref.ranking.good_ranks import from_lists
     >>> precision, recall = precision_recall_curve(from_lists([[1, 4, 5]], n_good=5), 5)

@@ -1,7 +1,7 @@
-"""Average precision: one function a rule.
+"""Average precision (AP): one function a rule.
 
-Of every AP: shape (n_query,), in [0, 1]; NaN where no good image exists (0/0 in the
-scripts), but 0 where nothing is kept at all, because then their loop adds nothing.
+All return shape (n_query,), in [0, 1]: NaN where no good image exists (0/0 in the scripts), but 0
+where no image is kept, because then the scripts' loop adds no term.
 """
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def average_precision_trapezoid(ranks: GoodRanks) -> Doubles:
 
     Examples
     --------
-    Three lists of five images, of five good ones that exist.
+    Three lists of five images; five good images exist for each.
 
     >>> from reid_ref.ranking.good_ranks import from_lists
-    >>> fruit = from_lists([[1, 4, 5], [2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
-    >>> average_precision_trapezoid(fruit).round(5)
+    >>> lists = from_lists([[1, 4, 5], [2, 3, 4], [1, 3, 4]], n_good=5, n_kept=5)
+    >>> average_precision_trapezoid(lists).round(5)
     array([0.39333, 0.30833, 0.45833])
     """
     nth, n_good = ranks.nth.astype(np.float64), n_good_of(ranks)
@@ -36,9 +36,9 @@ def average_precision_trapezoid(ranks: GoodRanks) -> Doubles:
 
 
 def average_precision_layumi(ranks: GoodRanks) -> Doubles:
-    """The trapezoid of layumi's evaluate.py: the recall step is 1/n, the halving comes last.
+    """The trapezoid of layumi's evaluate.py: the recall step is 1/n, and is halved last.
 
-    The same number as `average_precision_trapezoid` but for the last bits.
+    It differs from `average_precision_trapezoid` in the last bits only.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def average_precision_layumi(ranks: GoodRanks) -> Doubles:
 def average_precision_mistaken_trapezoid(ranks: GoodRanks) -> Doubles:
     """The trapezoid with the precision of the *hit* before, not of the position before.
 
-    A mistake that is easily made, kept under this name so that numbers computed
-    with it stay checkable. Before the first hit it takes 1 at rank 1, else 0.
+    A common mistake, implemented so that published numbers computed with it can be checked. The
+    precision before the first hit is 1 at rank 1, else 0.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def average_precision_mistaken_trapezoid(ranks: GoodRanks) -> Doubles:
 def average_precision_step(ranks: GoodRanks) -> Doubles:
     """Average precision by rectangles: the mean precision at the good images.
 
-    What most Python evaluators report as AP. Never below the trapezoid on the same ranking.
+    The AP of most Python evaluators. Never below the trapezoid on the same ranking.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def average_precision_grouped_trapezoid(ranks: GoodRanks) -> Doubles:
 
     Examples
     --------
-    Two good images tied with two wrong ones, nothing nearer: 2/2 * (1 + 2/4) / 2.
+    Two good and two wrong images at the smallest distance: 2/2 * (1 + 2/4) / 2.
 
     >>> from dataclasses import replace
     >>> from reid_ref.ranking.good_ranks import from_lists

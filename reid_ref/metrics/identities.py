@@ -1,10 +1,10 @@
-"""Curves over identities instead of images: SYSU-MM01's, and single-gallery-shot's.
+"""CMC curves over identities instead of images: of SYSU-MM01, and of single-gallery-shot.
 
-These need to know which identities, not only how many images, come before a good image. So
-each row is sorted here: they cost more than ranks, and run only when a convention asks.
+They depend on which identities come before a good image, not only on the number of images. So each
+row is sorted, which takes longer than ranks; only conventions with such a curve do it.
 
-An identity is a label; -1 and 0, where they are kept, are one each. `ties` is an order of
-`conventions.TIES`; "grouped" has none, so there ties keep gallery order.
+An identity is a label; -1 and 0, where they are kept, are one identity each. `ties` is a key of
+`conventions.TIES`; "grouped" keeps gallery order here.
 """
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def identity_ranks(distances: Array, query: Labels, gallery: Labels,
 
     Examples
     --------
-    Two images of identity 8 come first: one identity before 7.
+    Two images of identity 8 are nearer, so one identity comes before 7.
 
     >>> identity_ranks(np.array([[.1, .2, .3]]), Labels([7], [1]),
     ...                Labels([8, 8, 7], [2, 2, 2]), ignored=())
@@ -58,11 +58,11 @@ def identity_ranks(distances: Array, query: Labels, gallery: Labels,
 def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
                         ignored: Iterable[str], length: int, ties: str = "gallery-order",
                         lists: IndexLists | None = None) -> Doubles:
-    """Expected CMC of each query when one kept image is drawn from each identity.
+    """Expected CMC of each query if one kept image is drawn from each identity.
 
-    The good image is drawn among the query's good ones. Every other identity's drawn image
-    comes before it with a known probability, independently: their number follows a
-    Poisson-binomial distribution, whose first `length` terms are summed exactly.
+    Given the drawn good image, the drawn image of every other identity is nearer with a known
+    probability, independently. The number of nearer ones has a Poisson-binomial distribution,
+    whose first `length` terms are computed exactly.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
 
     Examples
     --------
-    Identity 8 comes before the good image with one of its two images: half a chance.
+    One of the two images of identity 8 is before the good image: probability 1/2.
 
     >>> single_gallery_shot(np.array([[.1, .2, .3]]), Labels([7], [1]),
     ...                     Labels([8, 7, 8], [2, 2, 2]), (), length=3)
@@ -96,7 +96,7 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
         before = np.cumsum(counts.reshape(len(identities), n_good + 1), axis=1)
         ahead = before[(before[:, -1] > 0) & (before[:, -2] > 0)]
         beaten = ahead[:, :-1] / ahead[:, -1:]
-        number = np.zeros((n_good, length))  # chances that so many identities come before
+        number = np.zeros((n_good, length))  # probability of each number of identities before
         number[:, 0] = 1
         for chance in beaten:
             moved = number[:, :-1] * chance[:, np.newaxis]
@@ -110,10 +110,10 @@ def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
                               ignored: Iterable[str], length: int,
                               random: np.random.RandomState, ties: str = "gallery-order",
                               lists: IndexLists | None = None) -> Doubles:
-    """CMC of each query as torchreid's eval_cuhk03 draws it, 10 times.
+    """CMC of each query as torchreid's eval_cuhk03 computes it, from 10 random draws.
 
-    Identities are drawn from in order of their nearest kept image, so that a seed gives the
-    draws that the evaluator makes with it.
+    Images are drawn identity by identity, in order of the identity's nearest kept image. The
+    evaluator has that order too, so that a seed gives its draws.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
 
 def _walk(row: Array, good: Integers, kept: npt.NDArray[np.bool_],
           ties: str) -> tuple[Integers, Integers]:
-    """Return the kept images in order of distance, and the places of the good among them."""
+    """Return the kept images in order of distance, and the positions of the good ones in it."""
     order = in_order(row, ties)
     order = order[kept[order]]
     is_good = np.zeros(len(row), dtype=bool)

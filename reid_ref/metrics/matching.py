@@ -1,6 +1,5 @@
-"""Cumulative matching characteristic: how many queries have a match at rank k or before."""
+"""Cumulative matching characteristic: the share of queries with a match up to rank k."""
 from __future__ import annotations
-
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from reid_ref.ranking.good_ranks import GoodRanks
 
 
 def cumulative_matching(first_match: Integers, length: int, n_query: int) -> Doubles:
-    """CMC: the share of queries whose first match stands at rank k or before.
+    """CMC: the share of queries whose first match has rank k or less.
 
     Parameters
     ----------
@@ -36,9 +35,9 @@ def cumulative_matching(first_match: Integers, length: int, n_query: int) -> Dou
 
 
 def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
-    """CMC of open-reid without `first_match_break`: every good image counts 1/n.
+    """CMC of open-reid without `first_match_break`: each of n good images counts 1/n.
 
-    Each stands at its rank less the good images before it: its rank among the wrong ones.
+    Each counts at its rank among the wrong images: its rank less the good images before it.
 
     Examples
     --------
@@ -53,3 +52,19 @@ def cumulative_matching_all_shots(ranks: GoodRanks, length: int, n_query: int) -
     weight = 1.0 / n_good_of(ranks)[inside]
     steps = np.bincount(place[inside], weights=weight, minlength=length).astype(np.float64)
     return per_query_share(np.cumsum(steps), n_query)
+
+
+def all_shots_at(ranks: GoodRanks, k: int) -> Doubles:
+    """Share of each query's good images that have fewer than k wrong ones before them.
+
+    Its mean over queries is point k of `cumulative_matching_all_shots`.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> all_shots_at(from_lists([[1, 3], [2]]), 1)
+    array([0.5, 0. ])
+    """
+    inside = ranks.rank - ranks.nth < k
+    hits = np.bincount(ranks.query[inside], minlength=len(ranks.found))
+    return hits / np.maximum(ranks.n_good, 1)

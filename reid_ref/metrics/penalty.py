@@ -1,6 +1,5 @@
-"""Inverse negative penalty: how far behind the last good image stands."""
+"""Inverse negative penalty (INP): the rank of the last good image."""
 from __future__ import annotations
-
 
 import numpy as np
 

@@ -1,7 +1,7 @@
-"""Sums and means in the order in which Octave adds: one term after another.
+"""Sums and means that add one term after another, as Octave does.
 
-numpy's own `sum` and `mean` add pairwise and differ in the last bits; `numpy.bincount` and
-`numpy.cumsum` do not.
+numpy's `sum` and `mean` add pairwise, which differs in the last bits; `numpy.bincount` and
+`numpy.cumsum` add in order.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reid_ref.ranking.good_ranks import GoodRanks
 
 
 def per_query_share(sums: npt.NDArray[Any], n_query: int) -> Doubles:
-    """Divide sums over queries by their number, in the precision of `sums`; NaN of no query.
+    """Return sums over queries divided by `n_query`, in the precision of `sums`; NaN of none.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def per_query_share(sums: npt.NDArray[Any], n_query: int) -> Doubles:
 
 
 def mean_in_order(values: Doubles) -> float:
-    """Mean by adding one value after another, as Octave's `sum` does; NaN of nothing."""
+    """Mean by adding one value after another, as Octave's `sum` does; NaN of no value."""
     return float(np.cumsum(values)[-1] / len(values)) if len(values) else float("nan")
 
 
 def mean_in_float32(values: Doubles) -> float:
-    """Mean by a running sum in float32."""
+    """Mean by a running sum in float32; NaN of no value."""
     if not len(values):
         return float("nan")
     total = np.cumsum(values.astype(np.float32), dtype=np.float32)[-1]
@@ -74,14 +74,13 @@ def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
 
 
 def sum_by_query(ranks: GoodRanks, terms: Doubles) -> Doubles:
-    # bincount adds in order of rank, term after term, starting at 0: the script's own sum.
-    # (It gives integers where there is nothing to add.)
+    # bincount adds to 0 in order of rank, as compute_AP.m does.
     total = np.bincount(ranks.query, weights=terms, minlength=len(ranks.found))
     return unmatched_as_nan(ranks, total)
 
 
 def sum_in_float32(ranks: GoodRanks, terms: Doubles) -> npt.NDArray[np.float32]:
-    """Running sum of each query: term and sum are doubles, what is kept is a float32."""
+    """Running sum of each query, rounded to float32 after each addition in double."""
     total = np.zeros(len(ranks.found), dtype=np.float32)
     query, nth = ranks.query, ranks.nth
     for k in range(1, int(ranks.found.max(initial=0)) + 1):

@@ -1,1 +1,1 @@
-"""Benchmarks with more to them than one query set and one gallery."""
+"""Benchmarks that need more than one set of queries and one gallery."""

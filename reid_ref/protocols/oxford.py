@@ -1,6 +1,6 @@
 """Oxford Buildings: ranked lists of names and their average precision, as compute_ap gives it.
 
-Aim: the very digits that the benchmark's own program prints, for one query or for a whole
+Aim: the digits that the benchmark's own program prints, for one query or for a whole
 folder of them.
 
 Conventions: positive are the names of the good and the ok list together; junk names are
@@ -74,7 +74,7 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
     if not wanted:
         raise InputError("positive: expected at least one name, got none; recall would be 0/0")
     kept = [name for name in ranked if name not in skipped]
-    # Recall stands still at a wrong answer, which therefore adds exactly 0: hits are enough.
+    # Recall does not change at a wrong answer, which adds exactly 0: only hits are summed.
     n_positive = np.float32(len(wanted))
     ap: np.float32 = np.float32(0)
     old_recall: np.float32 = np.float32(0)
@@ -83,7 +83,7 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
         recall = np.float32(hits) / n_positive
         precision = np.float32(hits / (place + 1))
         old_precision = np.float32((hits - 1) / place if place else 1)
-        # Single precision but for the halving, the product and the sum before it is stored.
+        # As in C++: halving, product and sum are double, and what is stored is float.
         ap = np.float32(float(ap) + float(recall - old_recall)
                         * (float(old_precision + precision) / 2))
         old_recall = recall
@@ -91,7 +91,7 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
 
 
 def six_digits(value: float | np.float32) -> str:
-    """Return a number as C++ prints it to a stream: 6 significant digits, no zeros behind.
+    """Return a number as C++ prints it to a stream: 6 significant digits, no zeros at the end.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""How many images come before each good one: the inner loop.
+"""Number of images before each good image: the inner loop.
 
-A rank is a count, so nothing is sorted: of each tile, the images nearer than the query's
-farthest good one are taken out, and compared with every good one. Where a tile is not exact,
-the few images too near to a good one to tell are looked at exactly. So the counts depend on
-exact distances alone, not on the shape of the tiles, and counts of parts of a gallery add up.
+A rank is a count, so the gallery is not sorted. Of each tile, only images nearer than the query's
+farthest good image are compared with its good images. Where a tile is not exact, the few images
+that its error leaves undecided are compared by their exact distances. So counts depend only on
+exact distances, not on the shape of tiles, and counts of parts of a gallery add up.
 
 Contents: `Goods`, `count_before`, `ahead`.
 """
@@ -22,11 +22,11 @@ from reid_ref.arrays import Integers
 from reid_ref.ranking.roles import Mask
 from reid_ref.ranking.tiles import Array, Part, Tile
 
-#: Above this many good images of a query, one sort is cheaper than one comparison for each.
+#: Good images of a query above which one sort is faster than one comparison for each.
 _SORT_FROM = 64
 
-#: Unclear pairs that are looked at together, or memory would grow with them.
-_TOGETHER = 2**17
+#: Undecided pairs that are compared at once, to bound memory.
+_AT_ONCE = 2**17
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -35,7 +35,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class Goods:
-    """Good pairs, query after query, whose ranks are wanted.
+    """Pairs of query and good image to be ranked, query after query.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Goods:
     value : array, shape (n,)
         Their exact distances.
     counts : bool, shape (n,)
-        Whether the pair itself counts, if the image does.
+        Whether the pair itself is counted, if its image is.
     """
 
     query: Integers
@@ -54,16 +54,16 @@ class Goods:
 
 @dataclass(frozen=True)
 class Counting:
-    """Which images of a part count.
+    """Which images of a part are counted.
 
     Parameters
     ----------
     left_out_query, left_out : int64, shape (pairs,)
-        Pairs of query and gallery image that do not count, query after query.
+        Pairs of query and gallery image that are not counted, query after query.
     columns : bool, shape (images of the part,), or None
-        The images that count; None is all.
+        Images that are counted; None is all.
     place, query_place : int64, shape (images of the part,) and (n_query,), or None
-        An image at the query's own place does not count.
+        An image at the query's own place is not counted.
     """
 
     left_out_query: Integers
@@ -74,37 +74,30 @@ class Counting:
 
 
 class TooFarOff(ArithmeticError):
-    """A tile's value lies farther from the exact distance than its slack allows for."""
+    """A tile differs from the exact distances by more than its bound."""
 
 
-#: What is said where products in double precision are too far off as well.
+#: The message where products in double precision exceed their bound as well.
 WRONG_PRODUCTS = ("query_features, gallery_features: this machine's matrix products are wrong "
                   "even in double precision; use another BLAS")
 
 
 def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
                  done: Callable[[float], object] | None = None) -> npt.NDArray[np.int64]:
-    """Count the images of a part that are nearer than each good one, as near, and earlier.
+    """Count the images of a part before each good image, in three kinds.
 
-    Parameters
-    ----------
-    part : Part
-    goods : Goods
-    n_query : int
-    counting : Counting
-    done : callable, optional
-        Called after each tile with its share of the part; they add up to 1, if any counts.
+    `done`, if any, is called after each tile with its share of the part.
 
     Returns
     -------
     int64, shape (3, n)
-        Images strictly nearer; others at the same distance; those of them that stand before
-        it in the gallery. NaN is farther than everything, and as far as NaN.
+        Images strictly nearer; others at the same distance; those of them that are earlier in
+        the gallery. NaN is farther than any number, and equal to NaN.
 
     Raises
     ------
     TooFarOff
-        The tiles are less precise than the part says.
+        A tile exceeds its bound.
     """
     before = np.zeros((3, len(goods.query)), dtype=np.int64)
     if counting.columns is not None and not counting.columns.any():
@@ -112,9 +105,9 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
     lower, upper = part.bounds(goods.query, goods.value)
     farthest = _farthest(upper, start)
-    # One thread takes the tiles apart (few long calls, which release Python's lock), this one
-    # counts (many short ones), so both cores have work.
-    for tile in ahead(_taken_apart(tile, part, goods, start, farthest, counting)
+    # One thread prepares tiles (few long calls, which release Python's lock) while this one
+    # counts (many short calls), to use two cores.
+    for tile in ahead(_prepared(tile, part, goods, start, farthest, counting)
                       for tile in part.tiles(counting.columns)):
         _count(tile, part, goods, start, lower, upper, before)
         if done is not None:
@@ -123,26 +116,26 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
 
 
 @dataclass(frozen=True)
-class _Apart:
-    """A tile taken apart.
+class _Prepared:
+    """A tile and its candidates: the images that may come before a good image.
 
     Parameters
     ----------
     values, counting, share
-        The tile's; `counting` is for each row its own where places matter.
+        Those of the tile; `counting` has two dimensions where places are ignored.
     first_row : int
     images : int64, shape (columns,)
-        Gallery images of the columns.
+        Gallery index of each column.
     near : int64
-        Columns of images that are not behind the row's farthest good one, row after row.
+        Flat indices in `values` of images up to the row's farthest good image, row after row.
     candidates : array
         Their values.
     ends : int64, shape (rows + 1,)
-        Where each row's candidates end.
+        Where the candidates of each row start and end.
     good_column : int64, shape (good pairs of these rows,)
-        Their columns; -1 where the image is not in the tile, or does not count.
+        Column of each good image; -1 if it is not in the tile, or not counted.
     left_out : two int64 arrays, shape (pairs,)
-        Rows and columns of pairs that do not count.
+        Rows and columns of pairs that are not counted.
     """
 
     values: Array
@@ -157,8 +150,8 @@ class _Apart:
     left_out: tuple[Integers, Integers]
 
 
-def _taken_apart(tile: Tile, part: Part, goods: Goods, start: Integers, farthest: Array,
-                 counting: Counting) -> _Apart:
+def _prepared(tile: Tile, part: Part, goods: Goods, start: Integers, farthest: Array,
+              counting: Counting) -> _Prepared:
     n_rows, width = tile.values.shape
     counts = tile.counting
     if counting.place is not None and counting.query_place is not None:
@@ -181,7 +174,7 @@ def _taken_apart(tile: Tile, part: Part, goods: Goods, start: Integers, farthest
     there = goods.counts[pairs] & (good_column >= 0)
     if counts is not None:
         there &= counts[good_column] if counts.ndim == 1 else counts[good_row, good_column]
-    return _Apart(
+    return _Prepared(
         values=tile.values, counting=counts, share=tile.share, first_row=tile.rows.start,
         images=part.images.start + columns, near=near, ends=ends,
         candidates=tile.values.reshape(-1).take(near),
@@ -189,21 +182,21 @@ def _taken_apart(tile: Tile, part: Part, goods: Goods, start: Integers, farthest
 
 
 def _places(images: Integers, columns: Integers) -> Integers:
-    """Return at which place of `columns`, which ascend, each image stands; -1 is nowhere."""
+    """Return the position of each image in `columns`, which ascend; -1 if it is not there."""
     place = np.searchsorted(columns, images)
     place[place == len(columns)] = 0
     return np.where(columns[place] == images, place, -1)
 
 
-def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array, upper: Array,
+def _count(tile: _Prepared, part: Part, goods: Goods, start: Integers, lower: Array, upper: Array,
            before: npt.NDArray[np.int64]) -> None:
-    """Add what a tile has before each good image."""
+    """Add the images of a tile before each good image to `before`."""
     pairs = slice(start[tile.first_row], start[tile.first_row + len(tile.values)])
     row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1]
     if not part.is_exact:
         _check_slack(tile, goods, pairs, lower, upper)
     counted: list[int] = []
-    unclear: list[tuple[Integers, Integers]] = []
+    undecided: list[tuple[Integers, Integers]] = []
     waiting = 0
     is_nan = _is_nan(goods.value[pairs])
     for nearer, good, image, among in _by_row(
@@ -216,14 +209,14 @@ def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array
             _add_ties(before, good, image, goods,
                       slice(pairs.start + among.start, pairs.start + among.stop))
             continue
-        unclear.append((good, image))
+        undecided.append((good, image))
         waiting += len(good)
-        if waiting > _TOGETHER:
-            _look_closer(before, part, goods, pairs, unclear)
-            unclear, waiting = [], 0
+        if waiting > _AT_ONCE:
+            _compare_exactly(before, part, goods, pairs, undecided)
+            undecided, waiting = [], 0
     before[0, pairs] += np.array(counted, dtype=np.int64)
-    if unclear:
-        _look_closer(before, part, goods, pairs, unclear)
+    if undecided:
+        _compare_exactly(before, part, goods, pairs, undecided)
     if is_nan.any():
         _count_nan(tile, goods, row_starts, before)
 
@@ -231,14 +224,14 @@ def _count(tile: _Apart, part: Part, goods: Goods, start: Integers, lower: Array
 _Row = tuple[list[int], Integers, Integers, slice]
 
 
-def _by_row(tile: _Apart, row_starts: Integers, is_nan: Mask, lower: Array,
+def _by_row(tile: _Prepared, row_starts: Integers, is_nan: Mask, lower: Array,
             upper: Array) -> Iterator[_Row]:
-    """Yield, of each row with good pairs: how many images are surely nearer than each of them;
-    (good pair, image) wherever the tile cannot tell; which good pairs are the row's.
+    """Yield for each row with good pairs: the number of images nearer than each, beyond the
+    tile's error; the undecided good pairs and images; the slice of the row's good pairs.
     """
     width = tile.values.shape[1]
     in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~is_nan)])
-    # Plain numbers and lists: single entries of arrays take as long as a comparison does.
+    # Lists: reading a single entry of an array takes as long as a comparison.
     themselves = np.diff(in_tile[row_starts]).tolist()
     starts, ends = row_starts.tolist(), tile.ends.tolist()
     low, high = lower[:, np.newaxis], upper[:, np.newaxis]
@@ -264,7 +257,7 @@ def _by_row(tile: _Apart, row_starts: Integers, is_nan: Mask, lower: Array,
 
 def _by_one_sort(candidates: Array, low: Array, high: Array,
                  known: Mask) -> tuple[list[int], Integers, Integers]:
-    """Return how many candidates are below each `low`; those from there to `high`, and whose."""
+    """Count the candidates below each `low`; return the pairs from there to `high`."""
     order = np.argsort(candidates, kind="stable")
     ordered = candidates[order]
     nearer = known * np.searchsorted(ordered, low, side="left")
@@ -278,19 +271,18 @@ def _by_comparing(candidates: Array, low: Array, high: Array,
     """As `_by_one_sort`; `low` and `high` are columns."""
     count: Callable[[Mask], int] = np.count_nonzero
     below = candidates < low
-    nearer = [count(one) for one in below]
+    nearer = [count(row) for row in below]
     within = candidates <= high
-    # Mostly nothing is as near as a good image but that image itself.
+    # The common case: the only value within the bounds of a good image is its own.
     if count(within) - sum(nearer) == themselves:
         return nearer, _NONE, _NONE
-    # nonzero is slow in two dimensions.
+    # np.nonzero is slow in two dimensions.
     good, place = np.divmod(np.flatnonzero(within ^ below), len(candidates))
     return nearer, good, place
 
 
-def _check_slack(tile: _Apart, goods: Goods, pairs: slice, lower: Array, upper: Array) -> None:
-    """The good images' own values tell how far off the tile's are: a quarter of what is allowed.
-    """
+def _check_slack(tile: _Prepared, goods: Goods, pairs: slice, lower: Array, upper: Array) -> None:
+    """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
     there = np.flatnonzero(tile.good_column >= 0)
     pair = pairs.start + there
     value = tile.values[goods.query[pair] - tile.first_row, tile.good_column[there]]
@@ -301,17 +293,17 @@ def _check_slack(tile: _Apart, goods: Goods, pairs: slice, lower: Array, upper: 
 
 def _add_ties(before: npt.NDArray[np.int64], good: Integers, image: Integers, goods: Goods,
               among: slice) -> None:
-    """Add images at the very distance of good ones, which are some of `among`."""
+    """Count images at the same distance as good images, which are in `among`."""
     n = among.stop - among.start
     before[1, among] += np.bincount(good - among.start, minlength=n)
     earlier = good[image < goods.image[good]]
     before[2, among] += np.bincount(earlier - among.start, minlength=n)
 
 
-def _look_closer(before: npt.NDArray[np.int64], part: Part, goods: Goods, among: slice,
-                 unclear: list[tuple[Integers, Integers]]) -> None:
-    """Compare exactly where a tile cannot tell: good images, which are some of `among`."""
-    good, image = (np.concatenate(side) for side in zip(*unclear))
+def _compare_exactly(before: npt.NDArray[np.int64], part: Part, goods: Goods, among: slice,
+                     undecided: list[tuple[Integers, Integers]]) -> None:
+    """Compare undecided pairs by exact distances; their good images are in `among`."""
+    good, image = (np.concatenate(side) for side in zip(*undecided))
     n_images = part.images.stop - part.images.start
     pair = goods.query[good] * n_images + (image - part.images.start)
     pair, place = np.unique(pair, return_inverse=True)
@@ -322,9 +314,9 @@ def _look_closer(before: npt.NDArray[np.int64], part: Part, goods: Goods, among:
     _add_ties(before, good[tied], image[tied], goods, among)
 
 
-def _count_nan(tile: _Apart, goods: Goods, row_starts: Integers,
+def _count_nan(tile: _Prepared, goods: Goods, row_starts: Integers,
                before: npt.NDArray[np.int64]) -> None:
-    """Good images at distance NaN stand behind all numbers."""
+    """Count for good images at distance NaN, which come after all numbers."""
     for row, values in enumerate(tile.values):
         pairs = np.arange(row_starts[row], row_starts[row + 1])
         pairs = pairs[_is_nan(goods.value[pairs])]
@@ -341,7 +333,7 @@ def _count_nan(tile: _Apart, goods: Goods, row_starts: Integers,
 
 
 def _farthest(upper: Array, start: Integers) -> Array:
-    """Return each query's farthest good image that is not NaN; the least number without one."""
+    """Return each query's largest distance of a good image, NaN aside; the minimum without one."""
     lowest = -np.inf if upper.dtype.kind == "f" else np.iinfo(upper.dtype).min
     farthest = np.full(len(start) - 1, lowest, dtype=upper.dtype)
     has = start[1:] > start[:-1]
@@ -356,7 +348,7 @@ def _is_nan(values: Array) -> Mask:
 
 
 def _ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
-    """Return the numbers of all ranges one after the other, and the range of each."""
+    """Return the numbers of all ranges, concatenated, and the range that each belongs to."""
     count = last - first
     which = np.repeat(np.arange(len(count)), count)
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)
@@ -366,7 +358,7 @@ _END: Any = object()
 
 
 def ahead(items: Iterable[_Item], number: int = 2) -> Iterator[_Item]:
-    """Yield the items in order, while one thread makes so many of them ahead.
+    """Yield the items in order, while one thread prepares the next `number` of them.
 
     Examples
     --------

@@ -1,20 +1,19 @@
-"""Features to distances of pairs: exact for single pairs, and fast, about, for all of them.
+"""Features to distances: exact for single pairs; for all pairs fast, with a bounded error.
 
-The distance that is ranked is a double, defined pair by pair: products and sums of the features
-as they are stored, in double, added in the fixed order of numpy's sum of a row. It does not
-depend on the BLAS, the processor, the number of threads, or what else is in memory; equal
-features are at equal distance. All pairs at once come from a matrix product in single precision,
-which is quick and errs: `slack` says by how much at most, and whoever compares its values looks
-closer within that (`counts.py`). So the product's errors reach no number.
+The ranked distance is a double, defined pair by pair: products of the stored features, in double,
+added in the fixed order of numpy's sum of a row. It does not depend on the BLAS, the processor,
+the number of threads, or other data; equal features are at equal distance. All pairs are computed
+by a matrix product in single precision, whose error `slack` bounds; `counting.py` compares values
+within that bound by their exact distances. Rounding in the matrix product cannot change a result.
 
-What ranks a query's images, smaller is nearer (its own norm changes no order):
+Ranked for each query, smaller is nearer (the norm of the query changes no order):
 
-* normalised, and "cosine": -q.g / |g|, which ranks like the Euclidean distance and the cosine
+* normalised features, and "cosine": -q.g / |g|, the order of the Euclidean and of the cosine
   distance of normalised features; NaN where a feature is all zero.
-* "euclidean" on features as they are: |g|^2 - 2 q.g, which ranks like the Euclidean distance.
-* "dot" on features as they are: -q.g.
+* "euclidean", not normalised: |g|^2 - 2 q.g, the order of the Euclidean distance.
+* "dot", not normalised: -q.g.
 
-Where whole rows are wanted, in order, the product is made in double; see `rows.py`.
+For whole rows in exact order, `exact_rows.py` uses a product in double.
 
 Contents: `galleries`, `feature_parts`, `feature_part`, `nearly_exact`, `squares`,
 `pair_products`.
@@ -34,24 +33,24 @@ from reid_ref.arrays.stored import read_rows
 from reid_ref.ranking.roles import Mask
 from reid_ref.ranking.tiles import TILE, Array, Part, Tile
 
-#: Of single precision.
+#: Unit roundoff of single precision.
 ROUNDOFF = 2.0**-24
 
-#: Squares of features that are not all zero: within these, no product leaves the doubles.
+#: Range of the squared norms of features (0 aside) in which no product overflows a double.
 SQUARES = 1e-280, 1e300
 
-#: Numbers in a chunk of pairs: their products stay in the processor's cache.
+#: Numbers in a chunk of pairs, so that their products stay in the processor's cache.
 _CHUNK = 2**17
 
 
 def slack(dimension: int) -> float:
-    """Return how far a product of unit features in single precision may be off, at most.
+    """Return the largest error of a product of unit features in single precision.
 
-    d products and sums, each rounded, in whatever order: Higham, Accuracy and Stability of
-    Numerical Algorithms, 2nd ed., section 3.1. The 32 more are for the scaling of both features
-    and for the bounds themselves (at most 8), and keep products in few dimensions, too, below a
-    quarter of it. Real products err by much less; that a machine's keep to a quarter is checked
-    at every good pair, and if one does not, all are made in double.
+    The bound holds for d rounded products and sums in any order: Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., section 3.1. The 32 more roundings cover the scaling of both
+    features and the bounds themselves (at most 8), and keep products of few dimensions below a
+    quarter of the bound. `counting.py` checks at every good pair that the error is below a
+    quarter; if it is not, all products are repeated in double.
 
     Examples
     --------
@@ -62,36 +61,17 @@ def slack(dimension: int) -> float:
     return roundings / (1 - roundings)
 
 
-#: Some gallery images in a row, their features, and the squares of these.
+#: Consecutive gallery images, their features, and the squared norms of these.
 Gallery = tuple[slice, Array, Doubles]
 
 
 def galleries(gallery_features: Any, normalized: bool,
               max_memory: int) -> list[Callable[[], Gallery]]:
-    """Cut the gallery into parts: one, but of a dataset on disk as many as the memory asks for.
+    """Return functions that open the parts of the gallery; the last opened stays in memory.
 
-    Parameters
-    ----------
-    gallery_features : array or stored dataset, shape (n_gallery, d)
-    normalized : bool
-    max_memory : int
-        Bytes; a part on disk takes a quarter of them.
-
-    Returns
-    -------
-    list of callables
-        Each opens a part. The one opened last stays in memory.
-
-    Raises
-    ------
-    InputError
-        NaN or Inf in a feature, when its part is opened.
-
-    Warns
-    -----
-    UserWarning
-        Features that are all zero, where they are to be normalised: once, when all parts have
-        been opened.
+    An array in memory is one part; parts of a stored dataset take a quarter of `max_memory`.
+    NaN and Inf are refused when their part is opened; features that are all zero are warned of
+    once, when all parts have been opened.
     """
     n_gallery = gallery_features.shape[0]
     step = n_gallery
@@ -108,8 +88,8 @@ def galleries(gallery_features: Any, normalized: bool,
         if start not in known:
             known[start] = checked_squares(gallery, "gallery_features", start)
             if len(known) == len(starts) and normalized:
-                every = np.concatenate([known[one] for one in starts])
-                warn_of_zeros("gallery_features", np.flatnonzero(every == 0), n_gallery)
+                square = np.concatenate([known[first] for first in starts])
+                warn_of_zeros("gallery_features", np.flatnonzero(square == 0), n_gallery)
         return images, gallery, known[start]
 
     return [partial(opened, start) for start in starts]
@@ -117,28 +97,9 @@ def galleries(gallery_features: Any, normalized: bool,
 
 def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
                   max_memory: int) -> list[Callable[..., Part]]:
-    """Return the parts of the gallery, as `galleries` cuts it.
+    """Return functions that open the parts of the gallery, cut as by `galleries`.
 
-    Parameters
-    ----------
-    query_features, gallery_features : array or stored dataset, shape (n_query, d), (n_gallery, d)
-    metric, normalize, max_memory
-        As for `feature_part`.
-
-    Returns
-    -------
-    list of callables
-        Each opens a part; `precision` can be passed on to `feature_part`.
-
-    Raises
-    ------
-    InputError
-        NaN or Inf in a feature; of the gallery when the part is opened.
-
-    Warns
-    -----
-    UserWarning
-        Features that are all zero, where they are to be normalised.
+    Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
     """
     query, square = checked_query(query_features, normalize or metric == "cosine")
     in_memory = isinstance(gallery_features, np.ndarray)
@@ -148,12 +109,12 @@ def feature_parts(query_features: Any, gallery_features: Any, metric: str, norma
         return feature_part(query, gallery, square, gallery_square, images, metric, normalize,
                             max_memory if in_memory else max_memory - max_memory // 4, precision)
 
-    return [partial(opened, one) for one in galleries(
+    return [partial(opened, open_gallery) for open_gallery in galleries(
         gallery_features, normalize or metric == "cosine", max_memory)]
 
 
 def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
-    """Return the queries' features, in memory, and their squares, checked; warn of zeros."""
+    """Return the queries' features in memory and their squared norms, checked; warn of zeros."""
     query = read_rows(features, name="query_features")
     square = checked_squares(query, "query_features")
     if normalized:
@@ -162,14 +123,14 @@ def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
 
 
 def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
-    """Warn of features that cannot be normalised: their rows, of so many in all."""
+    """Warn of features that cannot be normalised: their number among `count`, and the first."""
     if zero.size:
         warn(f"{name}: {zero.size} of {count} rows are all zero (first: row {zero.min()}); they "
              "cannot be normalised, so their distances are NaN")
 
 
 def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
-    """Return the squares of all rows; refuse NaN, Inf and what has no square."""
+    """Return the squared norms of all rows; refuse NaN, Inf and norms out of range."""
     square = squares(features)
     if not np.isfinite(square).all():
         check_finite_rows(features, name, first_row)
@@ -186,7 +147,7 @@ def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
 def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
                  images: slice, metric: str, normalize: bool, max_memory: int,
                  precision: Any = np.float32) -> Part:
-    """Make a part of the gallery from features; counting needs about `max_memory` more bytes.
+    """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
     ----------
@@ -194,9 +155,9 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
     gallery : array, shape (images of the part, d)
         In memory, or mapped into it.
     query_square, gallery_square : float64, shape (n_query,), (images of the part,)
-        Their squares; see `squares`.
+        Squared norms; see `squares`.
     images : slice
-        Where the part stands in the gallery.
+        Gallery indices of the part.
     metric : {"euclidean", "cosine", "dot"}
     normalize : bool
     max_memory : int
@@ -225,27 +186,27 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
         columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
         for first in range(0, len(columns), shape[1]):
             chosen = columns[first:first + shape[1]]
-            some = _scaled(gallery, chosen, gallery_scale, precision)
+            scaled = _scaled(gallery, chosen, gallery_scale, precision)
             for start in range(0, len(query), shape[0]):
                 rows = slice(start, min(start + shape[0], len(query)))
-                product = _scaled(query, np.arange(len(query))[rows], -scale, precision) @ some.T
+                product = _scaled(query, np.arange(len(query))[rows], -scale, precision) @ scaled.T
                 step = max(1, min(TILE, max_memory // 192) // len(chosen))
-                for one in range(0, len(product), step):
-                    values = product[one:one + step]
-                    part = slice(start + one, start + one + len(values))
+                for row in range(0, len(product), step):
+                    values = product[row:row + step]
+                    block = slice(start + row, start + row + len(values))
                     if scaling == "euclidean":
                         values = values + np.multiply.outer(
-                            1 / divisor[part], gallery_square[chosen]).astype(precision)
-                    yield Tile(part, values, chosen, None,
+                            1 / divisor[block], gallery_square[chosen]).astype(precision)
+                    yield Tile(block, values, chosen, None,
                                values.size / (len(query) * len(columns)))
-                del product, values  # before the next one is made
+                del product, values  # to free the memory before the next product
 
     return Part(images, exact, bounds, tiles, is_exact=False)
 
 
 def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
             scaling: str) -> Doubles:
-    """Return what is ranked of pairs, from their products."""
+    """Return the ranked distances of pairs, given their products."""
     if scaling == "normalized":
         with np.errstate(invalid="ignore"):
             unit: Doubles = -product / np.sqrt(gallery_square)
@@ -256,15 +217,12 @@ def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
 
 def _scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int,
             scaling: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return what tiles divide queries and images by, and distances; and how far off they are.
-
-    All queries are of one scale, so that one slack fits all.
-    """
+    """Return what tiles divide queries, images and distances by, and the error of their values."""
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":
         return query_norm, gallery_norm, query_norm, off
     largest = float(gallery_norm.max()) or 1.0
-    # A query far shorter than the longest gallery image: its |g|^2 outweighs its product.
+    # For a query of a far smaller norm than the gallery's, |g|^2 dominates the product.
     scale = np.maximum(query_norm, largest / 2**10)
     gallery_scale = np.full(len(gallery_norm), largest)
     if scaling == "euclidean":
@@ -274,22 +232,10 @@ def _scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int,
 
 def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
                  metric: str, normalized: bool) -> tuple[Doubles, Doubles]:
-    """Return what `Part.exact` gives, of all pairs, by a matrix product in double.
+    """Return the distances of all pairs by a matrix product in double, and the error of each row.
 
-    Parameters
-    ----------
-    query : array, shape (rows, d)
-    gallery : array, shape (images, d)
-    query_norm, gallery_square : float64, shape (rows,), (images,)
-    metric : {"euclidean", "cosine", "dot"}
-    normalized : bool
-
-    Returns
-    -------
-    distances : float64, shape (rows, images)
-    off : float64, shape (rows,)
-        How far they may be off in each row, at most: `slack` in double, twice, for the exact
-        distance is a sum of d products too.
+    The error is the difference from `Part.exact`: twice `slack` in double, since the exact
+    distance is a rounded sum too.
     """
     norm = np.sqrt(gallery_square)
     distances = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
@@ -311,22 +257,22 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
 
 def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
                max_memory: int) -> tuple[int, int]:
-    """Return how many queries and images one product takes within the memory.
+    """Return the numbers of queries and images of one product within the memory.
 
     Examples
     --------
     >>> tile_shape(3368, 19732, 4 * 2048, 2**28)
     (910, 16384)
     """
-    # Half for scaled images, for each tile costs every query something; a quarter for scaled
-    # queries and their product, and a quarter for the tiles that are counted in (three of them,
-    # 16 bytes a distance). Some hundred queries are enough for a quick product.
+    # Half for scaled images, because each tile has a cost for every query; a quarter for scaled
+    # queries and their product, and a quarter for tiles being counted (three of them, 16 bytes a
+    # distance). A few hundred queries are enough for a fast product.
     columns = min(n_gallery, max(1, max_memory // 2 // row_bytes))
     return min(n_query, max(1, max_memory // 4 // (row_bytes + 4 * columns))), columns
 
 
 def squares(features: Array) -> Doubles:
-    """Return the square of each row's 2-norm, double, shape (n,)."""
+    """Return the squared 2-norm of each row, double, shape (n,)."""
     return _in_chunks(lambda part: _row_sums(features[part], features[part]),
                       len(features), features.shape[1])
 
@@ -344,34 +290,34 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) 
                       len(row), query.shape[1])
 
 
-def _row_sums(one: Array, other: Array) -> Doubles:
-    product = one.astype(np.float64, order="C")  # each row is summed alike, however it is stored
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # squares are checked
-        np.multiply(product, other, out=product, dtype=np.float64, casting="same_kind")
+def _row_sums(left: Array, right: Array) -> Doubles:
+    product = left.astype(np.float64, order="C")  # numpy's order of addition depends on strides
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `checked_squares` checks
+        np.multiply(product, right, out=product, dtype=np.float64, casting="same_kind")
         sums: Doubles = product.sum(axis=1)
     return sums
 
 
 def _in_chunks(work: Callable[[slice], Doubles], count: int, dimension: int) -> Doubles:
-    """Join what `work` returns for consecutive chunks, two at a time."""
+    """Return the results of `work` on consecutive chunks, joined; two run at a time."""
     step = max(1, _CHUNK // dimension)
     parts = [slice(start, start + step) for start in range(0, count, step)]
-    if len(parts) < 8:  # starting threads takes longer
+    if len(parts) < 8:  # faster without threads
         return np.concatenate([work(part) for part in parts]) if parts else np.zeros(0)
     with ThreadPoolExecutor(2) as pool:
         return np.concatenate(list(pool.map(work, parts)))
 
 
 def _scaled(features: Array, rows: Integers, scales: npt.NDArray[Any], precision: Any) -> Array:
-    """Return some rows, ascending, each divided by its scale; those of scale 0 become NaN."""
+    """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
     step = max(1, _CHUNK // features.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
         for start in range(0, len(rows), step):
-            some = rows[start:start + step]
-            whole = len(some) == some[-1] - some[0] + 1
-            chunk = features[some[0]:some[-1] + 1] if whole else features[some]
-            scale = scales[some]
+            block = rows[start:start + step]
+            whole = len(block) == block[-1] - block[0] + 1
+            chunk = features[block[0]:block[-1] + 1] if whole else features[block]
+            scale = scales[block]
             if features.dtype == precision and _fits(scale, precision):
                 scale = scale.astype(precision)
             scaled[start:start + step] = chunk / scale[:, np.newaxis]

@@ -1,18 +1,17 @@
-"""`GoodRanks`: where each query's good images stand, and what can be done with that alone.
+"""`GoodRanks`: the ranks of each query's good images, and operations on them.
 
-Aim: the one small ragged array from which every number of the field follows. `ranking.py` makes
-it from distances and labels.
+Every number of the field follows from this small ragged array. `rank.py` computes it from
+distances and labels.
 
-Conventions: distance, smaller is nearer; NaN is farthest. Which images are ignored and in which
-order equal distances stand is up to the convention; MATLAB's sort, and so the default, keeps
-gallery order.
+Conventions: a smaller distance is nearer; NaN is farthest. The convention says which images are
+ignored and how equal distances are ordered; MATLAB's sort, the default, keeps gallery order.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3;
-`matlab_ref/evaluation.m`, whose answers must come out without walking the gallery.
+`matlab_ref/evaluation.m`.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,15 +32,15 @@ class GoodRanks:
     nearer, tied : int64, shape of `rank`
         Kept images strictly nearer than this one; kept images at its distance, itself included.
     image : int64, shape of `rank`
-        Its gallery index; -1 where ranks were made by hand.
+        Gallery index; -1 where the ranks were given as a list.
     found : int64, shape (n,)
-        How many entries of `rank` each query has.
+        Number of entries of `rank` for each query.
     n_good, n_junk, n_kept : int64, shape (n,)
-        Good images that exist; gallery images ignored; gallery images that count.
+        Good images that exist; ignored gallery images; kept gallery images.
     first_match : int64, shape (n,)
-        Where the CMC curve rises to 1; 0 is never. It is the first rank, but for
-        a query labelled -1 where that label is ignored: its good images are junk too, so they
-        have no rank, and yet `compute_AP.m` lets the first of them raise the curve.
+        Rank at which the CMC curve rises to 1; 0 is never. It is the first rank, except for a
+        query labelled -1 where that label is ignored: its good images are junk too and have no
+        rank, but in `compute_AP.m` the first of them raises the curve.
     """
 
     rank: Integers
@@ -66,9 +65,13 @@ class GoodRanks:
         return np.arange(1, len(self.rank) + 1) - np.repeat(start, self.found)
 
 
+#: The fields that have an entry for each good image found, not for each query.
+RAGGED = ("rank", "nearer", "tied", "image")
+
+
 def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | None = None,
                n_kept: int | Sequence[int] | None = None) -> GoodRanks:
-    """Make `GoodRanks` by hand, from the ranks at which good images stand, without ties.
+    """Return `GoodRanks` with the given ranks of good images, without ties.
 
     Parameters
     ----------
@@ -98,15 +101,15 @@ def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | Non
 
 
 def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = ()) -> GoodRanks:
-    """Make the `GoodRanks` of one query from a ranked list of gallery indices.
+    """Return the `GoodRanks` of one query, given its ranked list of gallery indices.
 
     Parameters
     ----------
     index : sequence of int
-        Gallery indices, the nearest first; may be truncated, and good images missing in it.
+        Gallery indices, the nearest first; it may be truncated.
     good, junk : sequence of int
-        Gallery indices; an image on both lists is junk, but `compute_AP.m` lets it
-        raise the CMC curve.
+        Gallery indices; an image on both lists is junk, but raises the CMC curve, as in
+        `compute_AP.m`.
 
     Examples
     --------
@@ -117,12 +120,12 @@ def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = 
     before: Integers = np.cumsum(~is_junk) - ~is_junk
     places = 1 + before[is_good]
     rank = 1 + before[is_good & ~is_junk]
-    one = np.ones(1, dtype=np.int64)
+    ones = np.ones(1, dtype=np.int64)
     return GoodRanks(
         rank=rank, nearer=rank - 1, tied=np.ones_like(rank),
-        image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk], found=one * len(rank),
-        n_good=one * np.size(good), n_junk=one * int(is_junk.sum()),
-        n_kept=one * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * one)
+        image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk], found=ones * len(rank),
+        n_good=ones * np.size(good), n_junk=ones * int(is_junk.sum()),
+        n_kept=ones * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * ones)
 
 
 def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
@@ -132,7 +135,7 @@ def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
 
 
 def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
-    """Return the ranks of some queries; `chosen` has shape (n,).
+    """Return the ranks of the queries under the mask `chosen`, shape (n,).
 
     Examples
     --------
@@ -143,14 +146,35 @@ def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
         return ranks
     entries = np.repeat(chosen, ranks.found)
     return GoodRanks(**{name: getattr(ranks, name)[
-        entries if name in ("rank", "nearer", "tied", "image") else chosen]
+        entries if name in RAGGED else chosen]
         for name in GoodRanks.__dataclass_fields__})
 
 
-def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:
-    """Return the ranks with the other queries put in between, which keep no image.
+def split_queries(ranks: GoodRanks, group: Integers, n_groups: int) -> Iterator[GoodRanks]:
+    """Yield the ranks of the queries of each group; `group` has shape (n,), from 0.
 
-    Undoes `of_queries`; `there` has shape (n,), and marks the queries that `ranks` has.
+    Queries keep their order within a group.
+
+    Examples
+    --------
+    >>> parts = split_queries(from_lists([[1, 4], [6], [2]]), np.array([1, 0, 1]), 2)
+    >>> [part.rank.tolist() for part in parts]
+    [[6], [1, 4, 2]]
+    """
+    of_entry = group[ranks.query]
+    order, ragged_order = (np.argsort(one, kind="stable") for one in (group, of_entry))
+    arrays = {name: getattr(ranks, name)[ragged_order if name in RAGGED else order]
+              for name in GoodRanks.__dataclass_fields__}
+    edges, ragged_edges = (np.cumsum([0, *np.bincount(one, minlength=n_groups)])
+                           for one in (group, of_entry))
+    for k in range(n_groups):
+        part, ragged = slice(*edges[k:k + 2]), slice(*ragged_edges[k:k + 2])
+        yield GoodRanks(**{name: array[ragged if name in RAGGED else part]
+                           for name, array in arrays.items()})
+
+
+def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:
+    """Undo `of_queries`: insert the queries outside the mask `there`, without any kept image.
 
     Examples
     --------
@@ -159,15 +183,15 @@ def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:
     """
     if there.all():
         return ranks
-    every = {}
+    spread = {}
     for name in ("found", "n_good", "n_junk", "n_kept", "first_match"):
-        every[name] = np.zeros(len(there), dtype=np.int64)
-        every[name][there] = getattr(ranks, name)
-    return replace(ranks, **every)
+        spread[name] = np.zeros(len(there), dtype=np.int64)
+        spread[name][there] = getattr(ranks, name)
+    return replace(ranks, **spread)
 
 
 def locked(ranks: GoodRanks) -> GoodRanks:
-    """Return the ranks as views that cannot be written to; nothing is copied."""
+    """Return the ranks as read-only views."""
     views = {name: getattr(ranks, name).view() for name in GoodRanks.__dataclass_fields__}
     for view in views.values():
         view.flags.writeable = False
@@ -175,7 +199,7 @@ def locked(ranks: GoodRanks) -> GoodRanks:
 
 
 def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
-    """Return what is left of every ranked list after its first `top_k` kept images.
+    """Return the ranks in lists that are cut after `top_k` kept images.
 
     Examples
     --------
@@ -191,7 +215,7 @@ def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
 
 
 def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
-    """Return the ranks with no match for queries whose good images are all junk.
+    """Return the ranks without a match for queries whose good images are all junk.
 
     Examples
     --------
@@ -202,11 +226,11 @@ def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
 
 
 def reverse_ties(ranks: GoodRanks) -> GoodRanks:
-    """Return the ranks that the opposite order of equal distances gives.
+    """Return the ranks with equal distances in reversed order.
 
     Examples
     --------
-    One good image first of four equals becomes the last of them:
+    A good image that is first of four at one distance becomes the last of them:
 
     >>> ranks = from_lists([[1]], n_kept=9)
     >>> reverse_ties(replace(ranks, tied=np.array([4]))).rank
@@ -221,7 +245,7 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
 
 
 def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
-    """Return the gallery in order of distance, equals in the order `ties`; NaN comes last.
+    """Return the gallery indices in order of distance, equal ones in the order `ties`; NaN last.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Distances and labels to `GoodRanks`, for all sets of ignored images at once.
+"""Distances and labels to `GoodRanks`, for several rules of ignored images at once.
 
-What is counted is shared: images labelled -1 and the others are counted apart and added up;
-the few images that some convention ignores for one query are left out, and added again pair by
-pair for those that do not ignore them.
+The rules share their counts. Images labelled -1 and all others are counted separately, and added
+where a rule keeps both. Pairs of query and image that any rule ignores are left out, and added
+pair by pair for the rules that keep them.
 
 Contents: `Source`, `in_parts`; `rank`, `good_ranks`, `argsort_ranks`.
 """
@@ -22,23 +22,23 @@ from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.ranking.tiles import Array, Part, matrix_part
 
-#: What is ignored: keys of `conventions.IGNORED`.
+#: A rule: keys of `conventions.IGNORED`.
 Ignored = tuple[str, ...]
-#: What `count_before` returns: int64, shape (3, good pairs).
+#: Counts, as `count_before` returns them: int64, shape (3, good pairs).
 Before = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where distances are, and who counts in them.
+    """Distances of all queries to the gallery, behind two functions.
 
     Parameters
     ----------
     measure : callable
-        (query, image), both int64 of shape (pairs,), to the exact distances of these pairs.
+        Indices of query and image, both int64 of shape (pairs,), to the exact distances.
     count : callable
-        (goods, groups): the pairs to rank, and sets of gallery images by name; to what each
-        set has before each good image, as `count_before` returns it.
+        The good pairs, and groups of gallery images by name, to the counts of each group before
+        each good image, as `count_before` returns them.
     """
 
     measure: Callable[[Integers, Integers], Array]
@@ -47,27 +47,21 @@ class Source:
 
 def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
              done: Callable[[float], object] | None = None) -> Source:
-    """Make a source of parts of the gallery, of which one is open at a time.
+    """Return the source of a gallery in parts, of which one is open at a time.
 
-    Parameters
-    ----------
-    parts : sequence of callables
-        Each opens a part.
-    n_query : int
-    done : callable, optional
-        Called with shares of the work done; they add up to 1.
+    Each of `parts` opens one; `done` is called with shares of the work, which add up to 1.
     """
     def measure(query: Integers, image: Integers) -> Array:
         found = [measure_part(open_part(), query, image) for open_part in parts]
         values = np.empty(len(query), dtype=found[0][1].dtype)
-        for here, some in found:
-            values[here] = some
+        for here, distances in found:
+            values[here] = distances
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
         before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
         share = 1 / max(1, len(groups) * len(parts))
-        tell = None if done is None else lambda part: done(share * part)
+        tell = None if done is None else lambda of_part: done(share * of_part)
         for open_part in parts:
             for name, counts in count_part(open_part(), goods, groups, n_query, tell).items():
                 before[name] += counts
@@ -77,41 +71,28 @@ def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
 
 
 def measure_part(part: Part, query: Integers, image: Integers) -> tuple[Mask, Array]:
-    """Return which of the pairs are in a part, and their exact distances."""
+    """Return a mask of the pairs that are in a part, and their exact distances."""
     here = (image >= part.images.start) & (image < part.images.stop)
     return here, part.exact(query[here], image[here] - part.images.start)
 
 
 def count_part(part: Part, goods: Goods, groups: dict[str, Counting], n_query: int,
                done: Callable[[float], object] | None = None) -> dict[str, Before]:
-    """Return what each group has before each good image in one part of the gallery."""
+    """Return the counts of each group before each good image in one part of the gallery."""
     return {name: count_before(part, goods, n_query, _within(counting, part.images), done)
             for name, counting in groups.items()}
 
 
 def rank(source: Source, query: Labels, gallery: Labels, ignored: Iterable[Ignored],
          lists: IndexLists | None = None) -> dict[Ignored, GoodRanks]:
-    """Rank every query's good images, ties in gallery order.
-
-    Parameters
-    ----------
-    source : Source
-    query, gallery : Labels
-    ignored : iterable of tuples of str
-    lists : IndexLists, optional
-
-    Returns
-    -------
-    dict of tuple of str to GoodRanks
-        By what is ignored.
-    """
+    """Rank every query's good images under each rule of `ignored`, ties in gallery order."""
     n = len(gallery)
-    roles = {one: find_roles(query, gallery, one, lists) for one in ignored}
-    good = {one: role.good_query * n + role.good for one, role in roles.items()}
-    junk = {one: role.junk_query * n + role.junk for one, role in roles.items()}
-    # Pairs that one of them ignores are not counted; who does not ignore them adds them again.
+    roles = {rule: find_roles(query, gallery, rule, lists) for rule in ignored}
+    good = {rule: role.good_query * n + role.good for rule, role in roles.items()}
+    junk = {rule: role.junk_query * n + role.junk for rule, role in roles.items()}
+    # Pairs that any rule ignores are not counted; a rule that keeps them adds them below.
     left_out = _union(junk.values())
-    added = {one: _added(role, left_out, junk[one], n) for one, role in roles.items()}
+    added = {rule: _added(role, left_out, junk[rule], n) for rule, role in roles.items()}
     goods = _union(good.values())
     pairs = _union([goods, *added.values()])
     values = source.measure(*np.divmod(pairs, n))
@@ -120,14 +101,14 @@ def rank(source: Source, query: Labels, gallery: Labels, ignored: Iterable[Ignor
                    ~_member(goods, left_out))
     before = source.count(wanted, groups)
     ranks = {}
-    for one, role in roles.items():
+    for rule, role in roles.items():
         counts = np.zeros((3, len(goods)), dtype=np.int64)
         for name in _names(role, groups):
             counts += before.get(name, 0)
-        counts = counts[:, np.searchsorted(goods, good[one])]
-        if len(added[one]):
-            counts += _before_among(good[one], added[one], pairs, values, n)
-        ranks[one] = _in_order(role, _member(good[one], junk[one]), counts, len(query), n)
+        counts = counts[:, np.searchsorted(goods, good[rule])]
+        if len(added[rule]):
+            counts += _before_among(good[rule], added[rule], pairs, values, n)
+        ranks[rule] = _in_order(role, _member(good[rule], junk[rule]), counts, len(query), n)
     return ranks
 
 
@@ -142,10 +123,10 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
         Smaller is nearer; NaN is farthest.
     query, gallery : Labels
     ignored : iterable of str
-        What is ignored; see `find_roles`.
+        As for `find_roles`.
     ties : str
-        "gallery-order", or "numpy" or "numpy-reversed": as this machine's
-        ``argsort(distances)`` or ``argsort(-distances)[::-1]`` happens to leave equals.
+        Order of equal distances: "gallery-order", or "numpy" or "numpy-reversed": that of this
+        machine's ``argsort(distances)`` or ``argsort(-distances)[::-1]``.
     lists : IndexLists, optional
 
     Returns
@@ -154,27 +135,27 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
 
     Examples
     --------
-    The nearest image is junk, the good ones are second and third of the kept:
+    The nearest image is junk; the good ones have ranks 2 and 3 among the kept images:
 
     >>> gallery = Labels([-1, 8, 7, 7, 7], [1, 1, 2, 3, 1])
     >>> ranks = good_ranks(np.array([[.1, .2, .3, .4, .5]]), Labels([7], [1]), gallery)
     >>> ranks.rank, ranks.n_good, ranks.n_junk, ranks.n_kept
     (array([2, 3]), array([2]), array([2]), array([3]))
     """
-    one = tuple(ignored)
+    rule = tuple(ignored)
     part = matrix_part(distances)
-    ranks = rank(in_parts([lambda: part], len(query)), query, gallery, [one], lists)[one]
+    ranks = rank(in_parts([lambda: part], len(query)), query, gallery, [rule], lists)[rule]
     if ties.startswith("numpy"):
-        return argsort_ranks(ranks, distances, find_roles(query, gallery, one, lists), ties,
+        return argsort_ranks(ranks, distances, find_roles(query, gallery, rule, lists), ties,
                              np.ones(len(gallery), dtype=bool))
     return ranks
 
 
 def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
                   there: Mask) -> GoodRanks:
-    """Return the ranks as numpy's default sort leaves equals: they depend on the processor.
+    """Return the ranks with ties in the order of numpy's default sort, which is not stable.
 
-    `there` marks the gallery images that are sorted; nothing else can be good and kept.
+    That order depends on the processor, and on all that is sorted: the gallery images `there`.
     """
     n_query, n_gallery = distances.shape
     sorted_images = np.flatnonzero(there)
@@ -204,12 +185,13 @@ def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
 
 def _union(keys: Iterable[Integers]) -> Integers:
     """Return all keys, each once, ascending."""
-    every = np.sort(np.concatenate(list(keys)), kind="stable")  # of a few ascending runs: quick
-    return every[np.concatenate([[True], every[1:] != every[:-1]])] if len(every) else every
+    # The stable sort is fast on a few ascending runs.
+    union = np.sort(np.concatenate(list(keys)), kind="stable")
+    return union[np.concatenate([[True], union[1:] != union[:-1]])] if len(union) else union
 
 
 def _member(keys: Integers, among: Integers) -> Mask:
-    """Tell which keys are among the others."""
+    """Return a mask of the keys that are `among` the others."""
     if not len(among) or not len(keys):
         return np.zeros(len(keys), dtype=bool)
     among = np.sort(among, kind="stable")
@@ -219,7 +201,7 @@ def _member(keys: Integers, among: Integers) -> Mask:
 
 
 def _added(role: Roles, left_out: Integers, junk: Integers, n_gallery: int) -> Integers:
-    """Return the pairs that were not counted, but do count under these roles."""
+    """Return the pairs that were left out, but are kept under these roles."""
     added = left_out[~_member(left_out, junk)]
     row, image = np.divmod(added, n_gallery)
     counts = np.ones(len(added), dtype=bool) if role.columns is None else role.columns[image]
@@ -229,25 +211,26 @@ def _added(role: Roles, left_out: Integers, junk: Integers, n_gallery: int) -> I
 
 
 def _groups(roles: Iterable[Roles], gallery: Labels, left_out: Integers) -> dict[str, Counting]:
-    """Return which sets of gallery images must be counted, by name."""
+    """Return the groups of gallery images that must be counted, by name."""
     out = np.divmod(left_out, len(gallery))
     roles = list(roles)
-    plain = [one for one in roles if one.place is None]
-    labelled = [one for one in plain if one.columns is not None]
+    plain = [role for role in roles if role.place is None]
+    labelled = [role for role in plain if role.columns is not None]
     groups: dict[str, Counting] = {}
     if labelled:
         groups["labelled"] = Counting(*out, labelled[0].columns)
     if len(labelled) < len(plain):
         groups["junk" if labelled else "all"] = Counting(
             *out, gallery.identity == JUNK if labelled else None)
-    for one in roles:
-        if one.place is not None:
-            groups[_place_name(one)] = Counting(*out, one.columns, one.place, one.query_place)
-    return {name: one for name, one in groups.items() if one.columns is None or one.columns.any()}
+    for role in roles:
+        if role.place is not None:
+            groups[_place_name(role)] = Counting(*out, role.columns, role.place, role.query_place)
+    return {name: group for name, group in groups.items()
+            if group.columns is None or group.columns.any()}
 
 
 def _names(role: Roles, groups: dict[str, Counting]) -> list[str]:
-    """Return the groups that count under these roles."""
+    """Return the names of the groups that are kept under these roles."""
     if role.place is not None:
         return [_place_name(role)]
     if role.columns is not None:
@@ -267,7 +250,7 @@ def _within(counting: Counting, images: slice) -> Counting:
 
 def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
               n_gallery: int) -> GoodRanks:
-    """Put counts in order of rank; `is_junk` tells which good images are ignored as well."""
+    """Turn counts into ranks, in order; `is_junk` marks good images that are ignored as well."""
     kept = ~is_junk if roles.columns is None else ~is_junk & roles.columns[roles.good]
     rank_ = before[0] + before[2] + 1
     order = np.argsort(roles.good_query * (n_gallery + 1) + rank_, kind="stable")
@@ -283,18 +266,18 @@ def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
 
 def _before_among(good: Integers, among: Integers, pairs: Integers, values: Array,
                   n_gallery: int) -> Before:
-    """As `count_before` counts, but in single pairs: those of `among` before each good one."""
+    """Count as `count_before` does, but only the pairs of `among` before each good pair."""
     key = np.concatenate([good, among])
-    counts_one = np.arange(len(key)) >= len(good)
+    is_counted = np.arange(len(key)) >= len(good)
     row, image = np.divmod(key, n_gallery)
     value = values[np.searchsorted(pairs, key)]
-    # A good image that is among them stands before itself: it is not behind what it is.
-    order = np.lexsort((counts_one, image, value, row))
+    # On equal keys the good pair sorts first, so that an image on both lists is not before itself.
+    order = np.lexsort((is_counted, image, value, row))
     row, value = row[order], value[order]
     new_row = np.concatenate([[True], row[1:] != row[:-1]])
     same = (value[1:] == value[:-1]) | ((value[1:] != value[1:]) & (value[:-1] != value[:-1]))
     new_value = new_row | np.concatenate([[True], ~same])
-    so_far = np.concatenate([[0], np.cumsum(counts_one[order])])
+    so_far = np.concatenate([[0], np.cumsum(is_counted[order])])
     first = np.flatnonzero(new_value)
     group = np.cumsum(new_value) - 1
     row_start = np.flatnonzero(new_row)[np.cumsum(new_row) - 1]
@@ -308,7 +291,7 @@ def _before_among(good: Integers, among: Integers, pairs: Integers, values: Arra
 
 
 def _least(ranks: Integers, row: Integers, n_query: int) -> Integers:
-    """Return each query's least rank; 0 without one. `row` ascends."""
+    """Return each query's smallest rank, or 0; `row` ascends."""
     least = np.zeros(n_query, dtype=np.int64)
     if len(ranks):
         first = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1]]))

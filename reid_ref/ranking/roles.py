@@ -1,8 +1,9 @@
-"""Which gallery images are good for a query, and which count at all.
+"""Roles of gallery images for each query: good, ignored (junk), or kept.
 
-Good: the query's identity, where it is not ignored. What is ignored is up to the convention.
+Good images are those of the query's identity that are not ignored. The convention says what is
+ignored.
 
-Contents: `Roles`, `find_roles`; `query_roles`, the same for one query at a time.
+Contents: `Roles`, `find_roles`; `query_roles`, for one query at a time.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
 """
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 
-#: SYSU-MM01: its cameras 2 and 3 stand at one location.
+#: SYSU-MM01: cameras 2 and 3 are at one location.
 SYSU_LOCATION = {3: 2}
 
 Mask = npt.NDArray[np.bool_]
@@ -25,20 +26,20 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Roles:
-    """Good and ignored images of n queries; pairs stand query after query.
+    """Good and ignored images of n queries, as pairs, query after query.
 
     Parameters
     ----------
     good_query, good : int64, shape (good pairs,)
-        Query and gallery image. An image can be good and yet not kept: label -1 makes the
-        images of a query labelled -1 junk, but `evaluation.m` still takes those on other cameras
-        as good; and an image can be on both lists.
+        Query and gallery image. An image can be good and ignored at once: the images of a query
+        labelled -1 are junk by their label, but `evaluation.m` takes those on other cameras as
+        good; and index lists may name an image twice.
     junk_query, junk : int64, shape (ignored pairs,)
-        Images that count, but not for this query.
+        Pairs that are ignored, besides those of `columns` and `place`.
     columns : bool, shape (n_gallery,), or None
-        Images that count; None is all.
+        Images that are kept for some query; None is all.
     place, query_place : int64, shape (n_gallery,) and (n,), or None
-        Images of the query's own place do not count for it either.
+        Camera or location of images and queries, where images of the query's own are ignored.
     """
 
     good_query: Integers
@@ -50,7 +51,7 @@ class Roles:
     query_place: Integers | None
 
     def n_kept(self, n_query: int, n_gallery: int) -> Integers:
-        """Return how many gallery images count for each query."""
+        """Return the number of kept gallery images of each query."""
         counting = np.ones(n_gallery, dtype=bool) if self.columns is None else self.columns
         kept = np.full(n_query, np.count_nonzero(counting), dtype=np.int64)
         if self.place is not None and self.query_place is not None:
@@ -60,7 +61,7 @@ class Roles:
         return kept - np.bincount(self.junk_query, minlength=n_query)
 
     def kept(self, k: int, n_gallery: int) -> Mask:
-        """Return which gallery images count for query k."""
+        """Return a mask of the gallery images that are kept for query k."""
         kept = np.ones(n_gallery, dtype=bool) if self.columns is None else self.columns.copy()
         if self.place is not None and self.query_place is not None:
             kept &= self.place != self.query_place[k]
@@ -76,9 +77,9 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     ----------
     query, gallery : Labels
     ignored : iterable of str
-        What is ignored: keys of `conventions.IGNORED`.
+        Keys of `conventions.IGNORED`.
     lists : IndexLists, optional
-        Good and junk images of every query, where "listed as junk" is among `ignored`.
+        Good and junk images of every query, for "listed as junk".
 
     Examples
     --------
@@ -111,17 +112,17 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
 
 def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
                 lists: IndexLists | None = None) -> Callable[[int], tuple[Integers, Mask]]:
-    """Return the function that tells the good images and the kept ones of query k."""
+    """Return a function of k: the good images of query k, and the mask of the kept ones."""
     roles = find_roles(query, gallery, ignored, lists)
 
     def of_query(k: int) -> tuple[Integers, Mask]:
-        part = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
-        return roles.good[part], roles.kept(k, len(gallery))
+        pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
+        return roles.good[pairs], roles.kept(k, len(gallery))
     return of_query
 
 
 def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
-    """Return all pairs of one identity, query after query, images in gallery order."""
+    """Return all pairs of equal identity, query after query, images in gallery order."""
     by_identity = np.argsort(gallery.identity, kind="stable")
     identities = gallery.identity[by_identity]
     start = np.searchsorted(identities, query.identity, side="left")
@@ -133,7 +134,7 @@ def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
 
 def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
     parts = list(lists)
-    row = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
+    row = np.repeat(np.arange(len(parts)), [len(images) for images in parts])
     empty = np.zeros(0, dtype=np.int64)
     return row, np.concatenate([empty, *parts])
 

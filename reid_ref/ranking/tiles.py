@@ -1,7 +1,7 @@
-"""Distances, tile by tile: what `counts.py` counts in, from a matrix or from features.
+"""Distances in tiles, of a matrix or of features: the input of `counting.py`.
 
-Aim: one small interface for all sources. A part of the gallery tells the distance of single
-pairs exactly, and yields tiles of all of them, in which a value may be off by a known slack.
+One interface for all sources. A `Part` of the gallery returns the exact distance of single pairs,
+and yields tiles of all pairs, whose values may be off by a known bound.
 
 Contents: `Tile`, `Part`, `matrix_part`.
 """
@@ -19,14 +19,13 @@ from reid_ref.ranking.roles import Mask
 
 Array = npt.NDArray[Any]
 
-#: Distances in a tile that is counted in: each tile costs something by itself, and a large one
-#: memory, up to 16 bytes a distance.
+#: Distances in a tile. Small tiles add overhead; a large one takes up to 16 bytes a distance.
 TILE = 2_000_000
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Some queries against some images of a part.
+    """Distances of a block of queries to images of a part.
 
     Parameters
     ----------
@@ -35,11 +34,11 @@ class Tile:
     values : array, shape (rows, columns)
         Smaller is nearer.
     columns : int64, shape (columns,), or None
-        Which images of the part; None is all of them.
+        The images' indices in the part; None is all of them.
     counting : bool, shape (columns,), or None
-        Those that count; None is all.
+        Whether each image is counted; None is all.
     share : float
-        Of all distances of the part; the shares of its tiles add up to 1.
+        Share of the part's distances; those of all its tiles add up to 1.
     """
 
     rows: slice
@@ -58,15 +57,15 @@ class Part:
     images : slice
         The gallery images.
     exact : callable
-        (query, image of the part), both int64 of shape (pairs,), to the pairs' distances: what
-        is ranked. Smaller is nearer; NaN is farthest.
+        Indices of query and image of the part, both int64 of shape (pairs,), to the exact
+        distances of these pairs, which are ranked. Smaller is nearer; NaN is farthest.
     bounds : callable
-        (query, distance), of pairs, to the lowest and the highest value that the pair can have
-        in a tile. They are equal where tiles are exact.
+        Query and exact distance of pairs, to the lowest and the highest value that each pair can
+        have in a tile. The two are equal where tiles are exact.
     tiles : callable
-        Which images of the part count (bool, or None for all) to an iterator of tiles.
+        Mask of the images that are counted (None: all) to an iterator of tiles.
     is_exact : bool
-        Whether values in tiles are distances.
+        Whether the values in tiles are the exact distances.
     """
 
     images: slice
@@ -77,13 +76,13 @@ class Part:
 
 
 def matrix_part(distances: Array) -> Part:
-    """Make the one part of a distance matrix, shape (n_query, n_gallery), any real dtype."""
+    """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
     step = max(1, TILE // n_gallery)
 
     def tiles(counting: Mask | None) -> Iterator[Tile]:
-        # Few columns are cheaper copied than looked for under a mask.
+        # Copying few columns is faster than a mask over all of them.
         few = counting is not None and 2 * np.count_nonzero(counting) < n_gallery
         columns = np.flatnonzero(counting) if few and counting is not None else None
         for start in range(0, n_query, step):

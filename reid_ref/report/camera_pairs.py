@@ -1,11 +1,13 @@
 """Pairs of cameras as matrices of text, and as JSON."""
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 from reid_ref.arrays import Doubles
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs
-from reid_ref.report.words import WIDTH, number, numbers, percent, row, signature_rows
+from reid_ref.words import WIDTH, number, numbers, percent, row, signature_rows
 
 
 def as_json(pairs: CameraPairs) -> dict[str, Any]:
@@ -13,12 +15,10 @@ def as_json(pairs: CameraPairs) -> dict[str, Any]:
     return {
         "rule": pairs.rule,
         "cameras": pairs.cameras.tolist(),
-        "mAP": [numbers(values) for values in pairs.ap_matrix],
-        "rank1": [numbers(values) for values in pairs.rank1_matrix],
-        "mAP_queries": pairs.ap_count.tolist(),
-        "rank1_queries": pairs.rank1_count.tolist(),
-        "mean_mAP": number(pairs.mean_ap),
-        "mean_rank1": number(pairs.mean_rank1),
+        "mean": {"Rank-1": number(pairs.mean_rank1), "mAP": number(pairs.mean_ap)},
+        "matrix": {"Rank-1": [numbers(values) for values in pairs.rank1_matrix],
+                   "mAP": [numbers(values) for values in pairs.ap_matrix]},
+        "queries": {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
         "signature": pairs.signature,
     }
 
@@ -40,6 +40,36 @@ def as_table(pairs: CameraPairs, source: str) -> str:
         lines += ["", *row("no score", f"pairs of different cameras: {blank}; {what}")]
     lines += ["", *signature_rows(pairs.signature)]
     return "\n".join(lines)
+
+
+def as_csv(pairs: CameraPairs) -> str:
+    """Return a header and one line a pair of cameras, in full precision, with the signature."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["query camera", "gallery camera", "mAP", "Rank-1", "mAP queries",
+                     "Rank-1 queries", "signature"])
+    cameras = pairs.cameras.tolist()
+    for i, camera in enumerate(cameras):
+        for j, other in enumerate(cameras):
+            writer.writerow([
+                camera, other, number(float(pairs.ap_matrix[i, j])),
+                number(float(pairs.rank1_matrix[i, j])), int(pairs.ap_count[i, j]),
+                int(pairs.rank1_count[i, j]), pairs.signature])
+    return text.getvalue().removesuffix("\n")
+
+
+def as_markdown(pairs: CameraPairs) -> str:
+    """Return both matrices as Markdown tables, in percent, and a line with the signature."""
+    cameras = pairs.cameras.tolist()
+    lines: list[str] = []
+    for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
+        lines += [f"| {name} | {' | '.join(map(str, cameras))} |",
+                  "|:--" + "|--:" * len(cameras) + "|"]
+        lines += [f"| {camera} | {' | '.join(map(percent, values.tolist()))} |"
+                  for camera, values in zip(cameras, matrix)]
+        lines.append("")
+    return "\n".join([*lines, "Rows: camera of the query; columns: of the gallery; percent.", "",
+                      f"`{pairs.signature}`"])
 
 
 def _matrix(matrix: Doubles, cameras: list[int]) -> list[str]:

@@ -2,9 +2,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import chain
+from typing import Any
 
+from reid_ref.analysis.check_published import Doubt
 from reid_ref.analysis.published import Published
-from reid_ref.report.words import row, wrap
+from reid_ref.report.reproduce import nearest
+from reid_ref.words import row, wrap
 
 #: Fields whose name is not what a reader calls them.
 _NAMES = {"rank1": "Rank-1", "rank5": "Rank-5", "rank10": "Rank-10", "rank20": "Rank-20",
@@ -28,6 +32,45 @@ def as_list(figures: tuple[Published, ...]) -> str:
     lines += ["", f"{len(figures)} published figures, percent, as printed"
                   + (f"; * {starred} whose Rank-k is not k/N" if starred else "")]
     return "\n".join(lines)
+
+
+def as_doubts(doubts: list[Doubt], figures: tuple[Published, ...]) -> str:
+    """Return the rows that are impossible, and those possible only by truncation."""
+    lines: list[str] = []
+    for verdict, title in (("impossible", "Impossible"),
+                           ("truncated", "Possible only if the digits were cut off, not rounded")):
+        found = [doubt for doubt in doubts if doubt.verdict == verdict]
+        if found:
+            lines += [f"{title}: {len(found)}", *chain.from_iterable(map(_doubt, found)), ""]
+    known = sum(bool(figure.n_query) for figure in figures)
+    lines.append(f"{known} of {len(figures)} published figures checked: those whose number of "
+                 "queries is known")
+    return "\n".join(lines)
+
+
+def _doubt(doubt: Doubt) -> list[str]:
+    lines = [f"  {doubt.row.key}"]
+    for name, hits in doubt.ranks.items():
+        printed = getattr(doubt.row, name.lower().replace("-", ""))
+        lines += wrap(f"{name} {printed} of {hits.n_query:,} queries; nearest: {nearest(hits)}",
+                      first="      ", rest="          ")
+    for bound in doubt.bounds:
+        lines += wrap(f"mAP {doubt.row.mAP}; {bound.ap} with that Rank-1: "
+                      f"{100 * bound.low:.2f} to {100 * bound.high:.2f}", first="      ")
+    return lines
+
+
+def doubts_as_json(doubts: list[Doubt], figures: tuple[Published, ...]) -> dict[str, Any]:
+    """Return the same as plain JSON values.
+
+    Keys: rows (in the table, or chosen), checked (those whose queries are known), doubts: each
+    with key, verdict (impossible or truncated), ranks (Rank-k to n_query, fewest, most, rounding,
+    nearest), mAP (bounds that it is outside of; else empty).
+    """
+    return {"rows": len(figures), "checked": sum(bool(figure.n_query) for figure in figures),
+            "doubts": [{"key": doubt.row.key, "verdict": doubt.verdict,
+                        "ranks": {name: asdict(hits) for name, hits in doubt.ranks.items()},
+                        "mAP": [asdict(bound) for bound in doubt.bounds]} for doubt in doubts]}
 
 
 def _cell(text: str) -> str:

@@ -9,7 +9,8 @@ from reid_ref.analysis.figure import Figure
 from reid_ref.analysis.possible import HitCounts, MapBounds
 from reid_ref.analysis.published import Published
 from reid_ref.analysis.reproduce import Candidate, Validation
-from reid_ref.report.words import WIDTH, by_reason, number, row, wrap
+from reid_ref.datasets import Fingerprint
+from reid_ref.words import WIDTH, by_reason, number, row, wrap
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
@@ -18,27 +19,27 @@ CLOSEST = 5
 def as_json(found: Validation, paper: Published | None) -> dict[str, Any]:
     """Return everything found as plain JSON values; NaN and infinity become None.
 
-    Keys: published (rank1, mAP: text as printed, or null; key, evaluator, label_minus_1, note:
-    null without a paper), reproduced, candidates (match, difference in points of percent, rank1,
+    Keys: published (Rank-1, mAP: text as printed, or null; key, evaluator, label_minus_1, note:
+    null without a paper), reproduced, candidates (match, difference in percentage points, Rank-1,
     mAP, ways: each with features, convention, signature), left_out (convention to reason),
-    possible (rank1: for each number of queries the hits that print so and the nearest; mAP:
+    possible (Rank-1: for each number of queries the hits that print so and the nearest; mAP:
     bounds).
     """
     figure = found.figure
     return {
         "published": {
-            "rank1": None if figure.rank1 is None else str(figure.rank1),
+            "Rank-1": None if figure.rank1 is None else str(figure.rank1),
             "mAP": None if figure.mean_ap is None else str(figure.mean_ap),
             **{name: None if paper is None else getattr(paper, name)
                for name in ("key", "evaluator", "label_minus_1", "note")}},
         "reproduced": found.reproduced,
         "candidates": [{
             "match": one.match, "difference": number(one.difference),
-            "rank1": number(one.rank1), "mAP": number(one.mean_ap),
+            "Rank-1": number(one.rank1), "mAP": number(one.mean_ap),
             "ways": [dict(zip(("features", "convention", "signature"), way)) for way in one.ways],
         } for one in found.candidates],
         "left_out": found.left_out,
-        "possible": {"rank1": [asdict(one) for one in found.hit_counts],
+        "possible": {"Rank-1": [asdict(one) for one in found.hit_counts],
                      "mAP": [asdict(one) for one in found.bounds]},
     }
 
@@ -52,14 +53,22 @@ def as_table(found: Validation, source: str, paper: Published | None) -> str:
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
     lines += [*_possible(found), *_tables(found)]
+    if found.candidates:
+        lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
     if any(way[0] == "normalised" for one in found.candidates for way in one.ways):
-        lines += ["", *wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
-                            "dot rank alike. Euclidean, dot: features as they are.")]
+        lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
+                        "dot rank alike. Euclidean, dot: features as they are.")]
     if found.left_out:
         lines += ["", *wrap("Not tried: " + ". ".join(
             f"{', '.join(names)}: {reason}"
             for reason, names in by_reason(found.left_out).items()) + ".")]
     return "\n".join(lines)
+
+
+def known_counts(known: Fingerprint) -> str:
+    """Return what is known of a benchmark, in the place of a file."""
+    return (f"no file; {known.counts.query:,} queries and {known.counts.gallery:,} gallery images "
+            f"of {known.name}, by their known counts")
 
 
 def _row(name: str, text: str) -> list[str]:
@@ -71,13 +80,15 @@ def _possible(found: Validation) -> list[str]:
     if not found.bounds:
         return [*lines, *_row("mAP", f"no bounds: {found.no_bounds}")]
     given = "with that Rank-1, " if found.figure.rank1 is not None else ""
-    lines += _row("mAP", f"{given}any ranking of these labels has by each AP rule")
+    lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in found.bounds:
         lines += _row("", _bounds(bounds))
-    return [*lines, *_row("", "(no ties; good is the query's identity on another camera)")]
+    return [*lines, *_row("", "(without ties; good images: the query's identity, other camera)")]
 
 
 def _tables(found: Validation) -> list[str]:
+    if not found.candidates:  # there is no file
+        return []
     lines = [] if found.reproduced else ["", "No convention reproduces the figure."]
     for match, title, most in (
             ("rounded", "Reproduced by", None),
@@ -92,14 +103,19 @@ def _tables(found: Validation) -> list[str]:
 def _hits(counts: HitCounts) -> str:
     over = f"{counts.n_query:,} queries"
     if counts.rounding == "no":
-        near = " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
         return (f"impossible as a count: no k/{counts.n_query} gives these digits, the nearest k "
-                f"are {near}. Means over draws, or over all shots, are not bound to k/N")
+                f"are {nearest(counts)}. Means over draws, or over all shots, are not bound to "
+                "k/N")
     hits = (f"{counts.fewest:,}" if counts.fewest == counts.most
             else f"{counts.fewest:,} to {counts.most:,}")
     return (f"possible: {hits} of {over}"
             + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
                else ""))
+
+
+def nearest(counts: HitCounts) -> str:
+    """Return the hits just below and above a printed Rank-k, each with its percentage."""
+    return " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
 
 
 def _bounds(bounds: MapBounds) -> str:

@@ -14,19 +14,20 @@ from __future__ import annotations
 import csv
 import io
 import math
+import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import numpy as np
 
 from reid_ref.arrays import InputError
 from reid_ref.labels import Labels
-from reid_ref.report.tables import RANKS, headline
-from reid_ref.report.words import number, percent
-from reid_ref.result import Result
+from reid_ref.result import RANKS, Result
+from reid_ref.words import number, percent
 
 #: The name of the row where a single `Result` is given.
 ROW_NAME = "Method"
-COLUMNS = (*(f"Rank-{k}" for k in RANKS), "mAP", "mINP")
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -34,13 +35,15 @@ _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"}}
 
 
-def as_csv(results: Result | Mapping[str, Result]) -> str:
+def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS) -> str:
     r"""Return a header and one line a result: name, numbers in full precision, signature.
 
     Parameters
     ----------
     results : Result or mapping of str to Result
         Row name to result.
+    ranks : iterable of int
+        Which Rank-k are columns.
 
     Returns
     -------
@@ -49,7 +52,8 @@ def as_csv(results: Result | Mapping[str, Result]) -> str:
     Raises
     ------
     InputError
-        No result, a row name that is not a text, or a value that is not a `Result`.
+        No result, a row name that is not a text, a value that is not a `Result`, or a rank that
+        is not a whole number from 1.
 
     Examples
     --------
@@ -61,17 +65,16 @@ def as_csv(results: Result | Mapping[str, Result]) -> str:
     name,Rank-1,Rank-5,Rank-10,Rank-20,mAP,mINP,signature
     ours,1.0,,,,0.7916666666666666,0.6666666666666666
     """
+    rows, ranks = _rows(results), _ranks(ranks)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", *COLUMNS, "signature"])
-    for name, result in _rows(results).items():
-        numbers = dict(headline(result))
-        writer.writerow([name, *(number(numbers.get(column, math.nan))
-                                 for column in COLUMNS), result.signature])
+    writer.writerow(["name", *_columns(ranks), "signature"])
+    for name, result in rows.items():
+        writer.writerow([name, *map(number, _values(result, ranks)), result.signature])
     return text.getvalue().removesuffix("\n")
 
 
-def as_markdown(results: Result | Mapping[str, Result]) -> str:
+def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS) -> str:
     """Return a Markdown table, one row a result, and under it a line with each signature.
 
     Parameters and errors: as `as_csv`.
@@ -88,9 +91,10 @@ def as_markdown(results: Result | Mapping[str, Result]) -> str:
     <BLANKLINE>
     - ours: `
     """
-    rows = _rows(results)
-    lines = [f"| {ROW_NAME} | {' | '.join(COLUMNS)} |", "|:--" + "|--:" * len(COLUMNS) + "|"]
-    lines += [f"| {_markdown(name)} | {' | '.join(_percents(result, '-'))} |"
+    rows, ranks = _rows(results), _ranks(ranks)
+    columns = _columns(ranks)
+    lines = [f"| {ROW_NAME} | {' | '.join(columns)} |", "|:--" + "|--:" * len(columns) + "|"]
+    lines += [f"| {_markdown(name)} | {' | '.join(_percents(result, ranks, '-'))} |"
               for name, result in rows.items()]
     # Behind an empty line, because a signature has bars, which would continue the table.
     lines += ["", *(f"- {_markdown(name)}: `{_one_line(result.signature)}`"
@@ -98,11 +102,11 @@ def as_markdown(results: Result | Mapping[str, Result]) -> str:
     return "\n".join(lines)
 
 
-def as_latex(results: Result | Mapping[str, Result]) -> str:
-    r"""Return rows for a LaTeX table, each under a comment with its signature.
+def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS) -> str:
+    r"""Return a LaTeX tabular in the style of booktabs, one row a result, under its signature.
 
-    The rows go between ``\midrule`` and ``\bottomrule`` of a table of seven columns, whose
-    names stand in the first comment.
+    The best number of a column is bold, as it is printed, where several rows can be compared:
+    those of one convention, over as many queries and gallery images.
 
     Parameters and errors: as `as_csv`.
 
@@ -111,66 +115,112 @@ def as_latex(results: Result | Mapping[str, Result]) -> str:
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
-    >>> first, signature, row = as_latex({"R50 & ours": result}).splitlines()
-    >>> print(first, row, sep="\n")
-    % Method & Rank-1 & Rank-5 & Rank-10 & Rank-20 & mAP & mINP \\
-    R50 \& ours & 100.00 & -- & -- & -- & 79.17 & 66.67 \\
+    >>> for line in as_latex({"R50 & ours": result}, ranks=[1]).splitlines():
+    ...     print(line.partition(": convention")[0])
+    % needs \usepackage{booktabs}
+    \begin{tabular}{lrrr}
+    \toprule
+    Method & Rank-1 & mAP & mINP \\
+    \midrule
+    % R50 & ours
+    R50 \& ours & 100.00 & 79.17 & 66.67 \\
+    \bottomrule
+    \end{tabular}
     """
-    lines = [f"% {ROW_NAME} & {' & '.join(COLUMNS)} \\\\"]
-    for name, result in _rows(results).items():
+    rows, ranks = _rows(results), _ranks(ranks)
+    columns = _columns(ranks)
+    lines = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+             r"\toprule", rf"{ROW_NAME} & {' & '.join(columns)} \\", r"\midrule"]
+    for name, result in rows.items():
         lines += [f"% {_one_line(name)}: {_one_line(result.signature)}",
-                  f"{_latex(name)} & {' & '.join(_percents(result, '--'))} \\\\"]
-    return "\n".join(lines)
+                  rf"{_latex(name)} & {' & '.join(_best_bold(result, rows, ranks))} \\"]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
-    """Return one dict a query, of plain JSON values; what does not exist is None.
+def _best_bold(result: Result, rows: Mapping[str, Result], ranks: Iterable[int]) -> list[str]:
+    """Return a row's cells; bold are those that no comparable row surpasses as printed."""
+    cells = _percents(result, ranks, "--")
+    others = [_percents(other, ranks, "--") for other in rows.values() if _alike(other, result)]
+    if len(others) == 1:
+        return cells
+    best = [max((float(cell) for cell in column if cell != "--"), default=None)
+            for column in zip(*others)]
+    return [rf"\textbf{{{cell}}}" if cell != "--" and float(cell) == top else cell
+            for cell, top in zip(cells, best)]
+
+
+def _alike(one: Result, other: Result) -> bool:
+    """Tell whether two results may be compared: one convention, and as many images."""
+    return (one.convention == other.convention and one.counts.query == other.counts.query
+            and one.counts.gallery == other.counts.gallery)
+
+
+def per_query_json(result: Result, query: Labels, gallery: Labels) -> dict[str, Any]:
+    """Return what each query got, of plain JSON values; what does not exist is None.
 
     Parameters
     ----------
     result : Result
-    query : Labels
-        The queries that were evaluated, in their order.
+    query, gallery : Labels
+        What was evaluated, in that order.
 
     Returns
     -------
-    list of dict
-        Keys: query (its number, from 0), identity, camera, status, ap, inp, first_match, n_good,
-        n_junk.
+    dict
+        signature; labels (query, gallery: eight hexadecimal digits each, the same where the
+        labels are); queries, a list of dict with the keys query (its number, from 0), identity,
+        camera, status, counted (in the mean of mAP), ap, inp, first_match, n_good, n_junk.
 
     Raises
     ------
     InputError
-        `query` has another length.
+        `query` or `gallery` has another length.
 
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.3, .2, .1]]), query, gallery)
-    >>> row, = per_query_json(result, query)
+    >>> row, = per_query_json(result, query, gallery)["queries"]
     >>> row["query"], row["identity"], row["status"], row["first_match"], row["n_good"]
     (0, 7, 'ok', 1, 2)
     """
-    per_query = result.per_query
+    if len(gallery) != result.counts.gallery:
+        raise InputError(f"gallery: expected the labels of the {result.counts.gallery} gallery "
+                         f"images evaluated, got {len(gallery)}")
+    return {"signature": result.signature,
+            "labels": {"query": query.fingerprint(), "gallery": gallery.fingerprint()},
+            "queries": _query_rows(result, query)}
+
+
+def _query_rows(result: Result, query: Labels) -> list[dict[str, Any]]:
+    per_query, counted = result.per_query, _in_mean(result)
     if len(query) != len(per_query.ap):
         raise InputError(f"query: expected the labels of the {len(per_query.ap)} queries "
                          f"evaluated, got {len(query)}")
     return [{
         "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-        "status": str(per_query.status[k]), "ap": number(float(per_query.ap[k])),
-        "inp": number(float(per_query.inp[k])),
+        "status": str(per_query.status[k]), "counted": k in counted,
+        "ap": number(float(per_query.ap[k])), "inp": number(float(per_query.inp[k])),
         "first_match": int(per_query.first_match[k]) or None,
         "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),
     } for k in range(len(query))]
 
 
+def _in_mean(result: Result) -> set[int]:
+    """Return the queries in the mean of mAP."""
+    loaded = np.flatnonzero(result.per_query.status != "not loaded")
+    # What the mean would take of these numbers is the queries that it takes.
+    return set(result.convention.counted(
+        loaded.astype(np.float64), result.per_query.n_good[loaded]).astype(int).tolist())
+
+
 def per_query_csv(result: Result, query: Labels) -> str:
     """Return one CSV line a query: doubles in full precision, an empty field for None.
 
-    Parameters and errors: as `per_query_json`.
+    Columns: the keys of `queries` of `per_query_json`, with the same errors.
     """
-    rows = per_query_json(result, query)
+    rows = _query_rows(result, query)
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0], lineterminator="\n")
     writer.writeheader()
@@ -195,9 +245,26 @@ def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
     return results
 
 
-def _percents(result: Result, absent: str) -> list[str]:
-    numbers = dict(headline(result))
-    return [percent(numbers.get(column, math.nan), absent) for column in COLUMNS]
+def _ranks(ranks: Iterable[int]) -> tuple[int, ...]:
+    found = tuple(ranks)
+    for k in found:
+        if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1:
+            raise InputError(f"ranks: expected whole numbers from 1, got {k!r}")
+    return found
+
+
+def _columns(ranks: Iterable[int]) -> list[str]:
+    return [*(f"Rank-{k}" for k in ranks), "mAP", "mINP"]
+
+
+def _values(result: Result, ranks: Iterable[int]) -> list[float]:
+    """Return the numbers of a row; NaN for a rank beyond the curve."""
+    return [*(float(result.cmc[k - 1]) if k <= len(result.cmc) else math.nan for k in ranks),
+            result.mAP, result.mINP]
+
+
+def _percents(result: Result, ranks: Iterable[int], absent: str) -> list[str]:
+    return [percent(value, absent) for value in _values(result, ranks)]
 
 
 def _one_line(text: str) -> str:

@@ -1,21 +1,33 @@
 """`Result` to text: tables for people, JSON for programs."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from reid_ref.arrays import Doubles
 from reid_ref.datasets import Recognised
 from reid_ref.files import ResultFile
 from reid_ref.labels import Labels
-from reid_ref.report.words import (
-    by_reason, percent, row, signature_rows, signed_percent)
-from reid_ref.result import Counts, Result
+from reid_ref.result import RANKS, Counts, Result, named_ranks
+from reid_ref.words import (
+    WIDTH, by_reason, cells, percent, row, signature_rows, signed_percent)
 
-#: The ranks of the CMC curve that papers report.
-RANKS = (1, 5, 10, 20)
+#: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
+#: that ignores most comes first.
+_MATCHES = {
+    "listed as junk": ("in the query's list of good images",
+                       "{:,} ignored (in its list of junk images)"),
+    "same location": ("same identity, other location",
+                      "{:,} same-location pairs of any identity ignored"),
+    "same camera": ("same identity, other camera",
+                    "{:,} same-camera pairs of any identity ignored"),
+    "same identity, same camera": ("same identity, other camera",
+                                   "{:,} same-camera pairs ignored"),
+    "label -1": ("same identity, any camera", "no other pairs ignored"),
+}
 
 
-def as_table(result: Result, source: str, sizes: str, dataset: str | None = None) -> str:
+def as_table(result: Result, source: str, sizes: str, dataset: str | None = None,
+             ranks: Iterable[int] = RANKS) -> str:
     """Return the report for a terminal of 80 columns.
 
     Parameters
@@ -27,6 +39,8 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         Dimension and dtype of what was evaluated.
     dataset : str, optional
         Which benchmark it is, where it is one.
+    ranks : iterable of int
+        Which Rank-k are shown.
     """
     counts = result.counts
     rows = [
@@ -34,14 +48,14 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
         ("gallery", _gallery(counts)),
-        ("pairs", f"{counts.good:,} good, {counts.junk_same_camera:,} ignored for their query "
-                  "alone (in matlab: same identity; other camera, same camera)"),
+        ("matches", matches(result)),
         ("queries", statuses(counts)),
         ("ties", _ties(counts)),
     ]
     lines = [line for name, text in rows for line in row(name, text)]
     lines += ["", f"{'':10}{'percent':>9}  full precision"]
-    lines += [f"{name:10}{percent(value):>9}  {value!r}" for name, value in headline(result)]
+    lines += [f"{name:10}{percent(value):>9}  {value!r}"
+              for name, value in headline(result, ranks)]
     lines += ["", *signature_rows(result.signature)]
     return "\n".join(lines)
 
@@ -63,31 +77,34 @@ def sizes(data: ResultFile) -> str:
     return f"features {features.shape[1]}-d {features.dtype}"
 
 
-def headline(result: Result) -> list[tuple[str, float]]:
+def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:
     """Return the numbers that papers print, in their order."""
-    return [*rank_rows(result.cmc), ("mAP", result.mean_ap), ("mINP", result.mean_inp)]
+    return [*named_ranks(result.cmc, ranks).items(), ("mAP", result.mAP), ("mINP", result.mINP)]
 
 
-def rank_rows(cmc: Doubles) -> list[tuple[str, float]]:
-    """Return Rank-1, 5, 10 and 20, as far as the gallery reaches."""
-    return [(f"Rank-{k}", float(cmc[k - 1])) for k in RANKS if k <= len(cmc)]
+def matches(result: Result) -> str:
+    """Return the pairs that match, and those ignored for their query, in words."""
+    counts, ignored = result.counts, result.convention.ignored
+    good, junk = next((words for rule, words in _MATCHES.items() if rule in ignored),
+                      ("same identity, any camera", "{:,} pairs ignored"))
+    return f"{counts.good:,} ({good})" + (
+        f"; {junk.format(counts.junk_same_camera)}" if ignored else "")
 
 
 def statuses(counts: Counts) -> str:
-    """Return the queries by status, in words; statuses that no query met are left out."""
-    words = [f"{counts.status['ok']:,} with a good image"]
-    words += [f"{n:,} without ({name})" for name, n in counts.status.items()
-              if n and name not in ("ok", "not loaded")]
+    """Return the queries by status, in words; statuses that no query has are left out."""
+    reasons = [f"{n:,} no match ({name})" for name, n in counts.status.items()
+               if n and name not in ("ok", "not loaded")]
     if counts.status["not loaded"]:
-        words.append(f"{counts.status['not loaded']:,} labelled -1 (not loaded)")
-    return ", ".join(words)
+        reasons.append(f"{counts.status['not loaded']:,} labelled -1 (not loaded)")
+    return "; ".join([f"{counts.status['ok']:,} ok", *reasons])
 
 
 def _gallery(counts: Counts) -> str:
     distractors = f"{counts.gallery_distractors:,} of {{}} are distractors (label 0)"
     if counts.gallery_not_loaded:
-        return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} labelled -1 are "
-                "not, the toolbox's loader leaves them out"
+        return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} not loaded (label "
+                "-1: the toolbox's loader leaves them out)"
                 + (f"; {distractors.format('the loaded')}" if counts.gallery_distractors else ""))
     if counts.gallery_kept < counts.gallery:
         return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1)"
@@ -100,14 +117,19 @@ def _gallery(counts: Counts) -> str:
 
 
 def _ties(counts: Counts) -> str:
-    if not counts.tied:
-        return "no query has a good image at the very distance of a wrong one"
-    return (f"{counts.tied:,} of {counts.query:,} queries have a good image at the very distance "
-            "of a wrong one; --ties bounds shows what their order can do")
+    bounds = "; --ties bounds shows how much their order can change" if counts.tied else ""
+    return tied_queries(counts.tied, counts.query) + bounds
+
+
+def tied_queries(tied: int, n_query: int) -> str:
+    """Return how many queries depend on the order of equal distances, in words."""
+    if not tied:
+        return "none that affect the result"
+    return f"{tied:,} of {n_query:,} queries have a good and a wrong image at the same distance"
 
 
 def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
-                      sizes: str) -> str:
+                      sizes: str, ranks: tuple[int, ...] = (1, 5, 10)) -> str:
     """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to one.
 
     Parameters
@@ -116,7 +138,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
         `matlab`, or else the first, is what the others are compared with.
     left_out : dict of str to str
         Conventions that were not computed, and why.
-    source, sizes : str
+    source, sizes, ranks
         As for `as_table`.
     """
     first = "matlab" if "matlab" in results else next(iter(results))
@@ -125,25 +147,27 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     lines = row("input", source)
     lines += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
     lines += row("ties", _ties(counts))
-    lines += ["", f"{'convention':32}{'mAP':>7}{'+/-':>7}{'R-1':>7}{'R-5':>7}{'R-10':>7}"
-                  f"{'mINP':>7}{'used':>6}"]
+    indent = max(12, WIDTH - 7 * (len(ranks) + 3) - 6)
+    heads = ["mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP"]
+    lines += ["", cells("convention", heads, indent)[-1] + f"{'used':>6}"]
     for name, result in results.items():
-        ranks = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
-                 for k in (1, 5, 10)]
+        points = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
+                  for k in ranks]
         difference = signed_percent(result.mean_ap - reference.mean_ap)
-        cells = [percent(result.mean_ap), difference, *ranks, percent(result.mean_inp)]
-        lines.append(f"{name:32}" + "".join(f"{cell:>7}" for cell in cells)
-                     + f"{result.counted:>6}")
-    lines += ["", *row("+/-", f"mAP less that of {first}, in points of percent")]
-    lines += row("used", "queries in the mean of mAP")
+        lines += cells(name, [percent(result.mAP), difference, *points,
+                              percent(result.mINP)], indent)
+        lines[-1] += f"{result.counted:>6}"
+    lines += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
+    lines += row("used", "number of queries in the mean of mAP")
     for why, names in by_reason(left_out).items():
-        lines += row("not here", f"{', '.join(names)}: {why}")
+        lines += row("left out", f"{', '.join(names)}: {why}")
     lines += signature_rows(reference.signature)
     return "\n".join(lines)
 
 
-def beside(results: dict[str, Result], source: str, remarks: list[str]) -> str:
-    """Return the numbers of several results in columns, in percent, and what each adds to mAP.
+def beside(results: dict[str, Result], source: str, remarks: list[str],
+           ranks: tuple[int, ...] = RANKS) -> str:
+    """Return the numbers of several results in columns, in percent, each with its change.
 
     Parameters
     ----------
@@ -156,13 +180,12 @@ def beside(results: dict[str, Result], source: str, remarks: list[str]) -> str:
     lines = row("input", source)
     lines += row("images", f"{first.counts.query:,} queries, {first.counts.gallery:,} gallery")
     for remark in remarks:
-        lines += row("but", remark)
-    lines += ["", " " * 10 + "".join(f"{name:>16}" for name in results)]
-    for line in zip(*map(headline, results.values())):
-        lines.append(f"{line[0][0]:10}" + "".join(f"{percent(value):>16}" for _, value in line))
-    others = list(results.values())[1:]
-    lines.append(f"{'mAP +/-':10}{'':16}" + "".join(
-        f"{signed_percent(one.mean_ap - first.mean_ap):>16}" for one in others))
+        lines += row("note", remark)
+    names = [f"{name:>16}" for name in results]
+    lines += ["", f"{'percent':10}" + f"{'change':>9}".join([names[0] + names[1], *names[2:], ""])]
+    for (name, original), *others in zip(*(headline(one, ranks) for one in results.values())):
+        lines.append(f"{name:10}{percent(original):>16}" + "".join(
+            f"{percent(value):>16}{signed_percent(value - original):>9}" for _, value in others))
     lines.append("")
     for one in results.values():
         lines += signature_rows(one.signature)
@@ -178,18 +201,17 @@ def reranked_remarks(variant: str, gallery: Labels, reranked: Result) -> list[st
 
 
 def results_as_json(results: dict[str, Result], left_out: dict[str, str],
-                    found: Recognised | None) -> dict[str, Any]:
-    """Return the benchmark, and one result as it is or several by convention, for JSON."""
-    answers = {name: as_json(one) for name, one in results.items()}
+                    found: Recognised | None, length: int | None) -> dict[str, Any]:
+    """Return the benchmark, and one result as it is or several by convention, for JSON.
+
+    `length`: how many ranks of the CMC curve, as `Result.to_dict` takes it.
+    """
+    answers = {name: one.to_dict(length) for name, one in results.items()}
     body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
             else answers.popitem()[1])
-    return {"dataset": found and {"name": found.fingerprint.name, "off": list(found.off)}, **body}
+    return {"dataset": dataset_as_json(found), **body}
 
 
-def as_json(result: Result) -> dict[str, Any]:
-    """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
-
-    Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, counted (queries in the mean),
-    signature.
-    """
-    return result.to_dict()
+def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
+    """Return which benchmark the labels are from, and what differs from it; None: none known."""
+    return {"name": found.fingerprint.name, "off": list(found.off)} if found else None

@@ -1,8 +1,8 @@
 """Neighbours to sparse encodings, encodings to Jaccard distances.
 
-Every set of neighbours is the pattern of a sparse matrix of images against images; unions,
-intersections and their sizes are products of such matrices. Sums go in the order, and round in
-the precision, of the originals, so that on exact distances their very bits come out.
+Sets of neighbours are rows of a sparse matrix, images x images; unions, intersections and their
+sizes are products of such matrices. Sums have the order and the precision of the published codes,
+so that results on exact distances are bit-identical.
 
 Contents: `encode`, `Inverted`, `invert`, `jaccard`.
 """
@@ -21,22 +21,10 @@ Array = npt.NDArray[Any]
 
 
 def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int, variant: Variant) -> Any:
-    """Return V: each row an image, its weights of other images, which sum to 1.
+    """Return V, csr_array of float32, shape (n, n): the weights of neighbours, 1 in each row.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    index : int32, shape (n, at least max(k1 + 1, k2))
-        The nearest of each image, from `nearest`.
-    scale : shape (n,)
-        What each image's distances are divided by.
-    k1, k2 : int
-    variant : Variant
-
-    Returns
-    -------
-    scipy.sparse.csr_array, shape (n, n), float32
-        Sorted. Where the variant stores half precision, `invert` and `jaccard` round to it.
+    `index` is that of `nearest`, for max(k1 + 1, k2) images or more; the distances of each image
+    are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
     """
     from scipy.sparse import csr_array
 
@@ -44,15 +32,15 @@ def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int, variant: 
     size = np.diff(V.indptr)
     distances = distances_of_pairs(pairs, V.indptr, V.indices)
     distances /= np.repeat(scale, size)
-    if not variant.scaled:  # a softmax takes off the smallest: large distances leave only zeros
+    if not variant.scaled:  # the softmax would be 0 / 0 for large distances
         distances -= np.repeat(_by_row(np.minimum, distances, size, np.inf), size)
     weights = c_exp(-distances)
     V.data = (weights / np.repeat(_by_row(np.add, weights, size, 0), size)).astype(variant.stored)
     V.data = V.data.astype(np.float32)
     if k2 == 1:
         return V
-    neighbours = index[:, :k2 if variant.own else min(k2, k1)]  # without own, no more are known
-    V = _incidence(neighbours) @ V  # adds rows in the order of the neighbours
+    neighbours = index[:, :k2 if variant.own else min(k2, k1)]  # fast-reid keeps only k1
+    V = _incidence(neighbours) @ V  # rows are added in the order of the neighbours
     V.data /= np.float32(neighbours.shape[1])
     V.sort_indices()
     return csr_array(V)
@@ -61,15 +49,11 @@ def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int, variant: 
 def expansion(index: Array, count: int, window: int) -> Any:
     """Return the expanded k-reciprocal neighbours of every image, as a sparse pattern.
 
-    Parameters
-    ----------
-    index : int32, shape (n, at least count)
-    count, window : int
-        How many neighbours of an image, and of a candidate, are looked at.
+    `count` neighbours of an image are used, and `window` neighbours of each candidate.
 
     Examples
     --------
-    Two pairs that have each other, and an image that nobody has.
+    Two pairs of reciprocal neighbours, and an image without one.
 
     >>> import numpy as np
     >>> index = np.array([[0, 1], [1, 0], [2, 3], [3, 2], [4, 0]])
@@ -81,7 +65,7 @@ def expansion(index: Array, count: int, window: int) -> Any:
            [0, 0, 0, 0, 1]], dtype=int32)
     """
     reciprocal = _reciprocal(index[:, :count])
-    brought = _reciprocal(index[:, :window])  # row c: what the candidate c brings; symmetric
+    brought = _reciprocal(index[:, :window])  # row c: the neighbours of candidate c; symmetric
     joins = (reciprocal @ brought).multiply(reciprocal).tocsr()  # sizes of the intersections
     joins.data = (joins.data > 2 / 3 * np.diff(brought.indptr)[joins.indices]).astype(np.int32)
     joins.eliminate_zeros()
@@ -92,7 +76,7 @@ def expansion(index: Array, count: int, window: int) -> Any:
 
 
 def _incidence(index: Array) -> Any:
-    """Return 1 where the column is among the row's images; their order is kept."""
+    """Return the matrix that is 1 at each row's images, in their order."""
     from scipy.sparse import csr_array
 
     size, count = index.shape
@@ -107,14 +91,14 @@ def _reciprocal(index: Array) -> Any:
 
 
 def c_exp(values: Array) -> Array:
-    """Return exp as the C library has it, which numpy's differs from in the last bit."""
+    """Return exp as the C library computes it, as `matlab._arithmetic.exponential` explains."""
     wide = np.complex64 if values.dtype == np.float32 else np.complex128
     exponential: Array = np.exp(values.astype(wide)).real
     return exponential
 
 
 def _by_row(function: np.ufunc, values: Array, size: Array, start: float) -> Array:
-    """Return each row's sum or minimum, made one after another."""
+    """Return each row's sum or minimum, one term after another."""
     answer = np.full(len(size), start, values.dtype)
     function.at(answer, np.repeat(np.arange(len(size)), size), values)
     return answer
@@ -122,7 +106,7 @@ def _by_row(function: np.ufunc, values: Array, size: Array, start: float) -> Arr
 
 @dataclass(frozen=True)
 class Inverted:
-    """For each image, which gallery images weigh it, and how much: V's gallery by columns."""
+    """The gallery rows of V, by columns: for each image, the gallery images that have it."""
 
     indptr: Array
     indices: Array
@@ -146,7 +130,7 @@ def jaccard(V: Any, query: int, inverted: Inverted) -> Array:
     size = stop - start
     entries = np.repeat(stop - np.cumsum(size), size) + np.arange(size.sum())
     shared = np.zeros(inverted.n_gallery, inverted.data.dtype)
-    # One after another, the images ascending.
+    # In order of ascending images, as re_ranking.m:60-63 adds.
     np.add.at(shared, inverted.indices[entries],
               np.minimum(np.repeat(weights, size), inverted.data[entries]))
     distances: Array = 1 - shared / (2 - shared)

@@ -1,10 +1,9 @@
-"""k-reciprocal re-ranking of a full benchmark on a laptop.
+"""k-reciprocal re-ranking of a full benchmark, in the memory of a laptop.
 
-validate -> neighbours, tile by tile -> sparse encodings -> rows of distances, block by block.
-No matrix of all images against all is ever held; what a published code computes on the way is
-said in `VARIANTS`. "matlab" gives the bits of `re_ranking.m` wherever distances are exact
-(whole numbers as features); elsewhere the matrix product rounds its own way, and a near tie
-among neighbours may fall to the other side.
+Neighbours are computed tile by tile, then sparse encodings, then rows of distances, block by
+block; a full matrix of all images is never in memory. `VARIANTS` describes the published codes.
+"matlab" is bit-identical to `re_ranking.m` where distances are exact (features of whole numbers);
+elsewhere the matrix product rounds differently, and a near tie among neighbours may change order.
 
 Source: Z. Zhong, L. Zheng, D. Cao, S. Li, Re-ranking person re-identification with k-reciprocal
 encoding, CVPR 2017.
@@ -23,9 +22,9 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, as_array, check_choice
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.distances import working_precision
+from reid_ref.distances import row_norms, working_precision
 from reid_ref.evaluation.engine import (
-    Progress, evaluate_blocks, features_made_of, one_or_all)
+    Progress, evaluate_blocks, features_provenance, one_or_all)
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
 from reid_ref.reranking.encoding import encode, invert, jaccard
@@ -37,35 +36,35 @@ __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"
 
 Array = npt.NDArray[Any]
 
-#: Bytes of a block of rows when the caller names no block size.
+#: Bytes of a block of rows by default.
 BLOCK_BYTES = 64 * 2**20
 
 
 def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
            lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
            mahalanobis: Any = None) -> npt.NDArray[np.float32]:
-    """Return re-ranked distances; `evaluate_reranked` gives their numbers, signed.
+    """Return re-ranked distances; `evaluate_reranked` evaluates them.
 
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
         One row an image; finite real numbers of any dtype.
     gallery_features : array_like, shape (n_gallery, d)
-        Junk (label -1) counts as a neighbour where it is in: `VARIANTS[name].junk` says whether
-        that code's own evaluator leaves it in.
+        Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
+        says whether the published code includes them.
     k1 : int
         Neighbours that may be reciprocal: 1 to the number of all images less one.
     k2 : int
-        Neighbours whose encodings are averaged: 1 (none) to the number of all images.
+        Neighbours whose encodings are averaged: 1 (no averaging) to the number of all images.
     lambda_ : float
-        Share of the original distance, 0 to 1.
+        Weight of the original distance, 0 to 1.
     variant : str
         A key of `VARIANTS`.
     normalize : bool
-        Divide each feature by its 2-norm first, as the drivers and the evaluators of all
-        variants do by default, but for torchreid's.
+        Divide each feature by its 2-norm first: the default of all published codes except
+        torchreid's.
     mahalanobis : array_like, shape (d, d), optional
-        M of MahDist, symmetric, for features that were projected before (XQDA).
+        M of MahDist, symmetric, for features that are already projected (XQDA).
 
     Returns
     -------
@@ -75,15 +74,14 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     Raises
     ------
     InputError
-        Wrong shapes or names, numbers out of range, NaN or Inf, a feature of norm 0 that is to
-        be normalised, images that are all equal.
+        Wrong shapes or names, numbers out of range, NaN or Inf, a feature of norm 0 with
+        `normalize`, images that are all equal.
 
     Notes
     -----
     "matlab" computes in the precision of the features, the others in float32. Equal distances
-    are ranked in the order of the images, as MATLAB's sort does; the other codes leave that to
-    an unstable sort. Memory beyond the features: one more copy of them, the answer, and about
-    300 MiB.
+    are ranked in the order of the images, as by MATLAB's sort; the sort of the other codes is not
+    stable. Memory: a copy of the features, the result, and about 300 MiB.
 
     Examples
     --------
@@ -96,11 +94,11 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     gallery_features = as_rows(gallery_features, "gallery_features")
     blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
                            normalize=normalize, mahalanobis=mahalanobis)
-    answer, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
+    distances, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
     for block in blocks:
-        answer[done:done + len(block)] = block
+        distances[done:done + len(block)] = block
         done += len(block)
-    return answer
+    return distances
 
 
 @overload
@@ -127,8 +125,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
                       progress: Progress | None = None) -> Result | dict[str, Result]:
     """Re-rank and evaluate: Rank-k, mAP, mINP.
 
-    A variant whose own evaluator re-ranks a gallery without label -1 (`Variant.junk` is "out")
-    is given such a gallery: the counts and the signature are those of what is left.
+    For a variant whose published code re-ranks a gallery without label -1 (`Variant.junk` is
+    "out"), these images are left out; counts and signature are those of the remaining gallery.
 
     Parameters
     ----------
@@ -136,19 +134,19 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         As for `rerank`.
     query, gallery : Labels
     convention : str or Convention, or several of them
-        As for `reid_ref.evaluate`, but for those that take index lists.
+        As for `reid_ref.evaluate`, except those that need index lists.
     progress : callable, optional
         Called with the number of queries done since the last call.
 
     Returns
     -------
     Result, or dict of str to Result
-        The signature says how distances were re-ranked.
+        The signature has the variant and its parameters.
 
     Raises
     ------
     InputError
-        As `rerank` and `reid_ref.evaluate_distances`; a gallery of nothing but label -1 that is
+        As `rerank` and `reid_ref.evaluate_distances`; a gallery of label -1 only, where that is
         left out.
 
     Examples
@@ -163,27 +161,26 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     check_labels(query, gallery)
     check_choice(variant, "variant", VARIANTS)
     conventions = find_conventions(convention)
-    for one in conventions:
-        if one.needs_lists:
-            raise InputError(f"convention: expected one without index lists, got {one.name!r}; "
+    for record in conventions:
+        if record.needs_lists:
+            raise InputError(f"convention: expected one without index lists, got {record.name!r}; "
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
     check_feature_shapes(query_features, gallery_features, query, gallery)
     query_features = as_rows(query_features, "query_features")
     gallery_features = as_rows(gallery_features, "gallery_features")
     kept = gallery.identity != JUNK
     if VARIANTS[variant].junk == "out" and not kept.all():
-        gallery_features = gallery_features[kept]
-        gallery = Labels(gallery.identity[kept], gallery.camera[kept])
+        gallery_features, gallery = gallery_features[kept], gallery[kept]
         check_labels(query, gallery)
     blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
                            normalize=normalize, mahalanobis=mahalanobis)
-    made_of = {"rerank": variant, "k1": str(k1), "k2": str(k2), "lambda": str(lambda_)}
+    provenance = {"rerank": variant, "k1": str(k1), "k2": str(k2), "lambda": str(lambda_)}
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
-        made_of["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
-    measured = features_made_of(query_features, gallery_features, "euclidean", normalize)
-    made_of.update((key, measured[key]) for key in ("normalize", "features"))
-    results = evaluate_blocks(blocks, query, gallery, conventions, made_of, progress=progress)
+        provenance["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
+    measured = features_provenance(query_features, gallery_features, "euclidean", normalize)
+    provenance.update((key, measured[key]) for key in ("normalize", "features"))
+    results = evaluate_blocks(blocks, query, gallery, conventions, provenance, progress=progress)
     return one_or_all(results, convention)
 
 
@@ -191,7 +188,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
                   lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
                   mahalanobis: Any = None, block_size: int | None = None,
                   ) -> Iterator[npt.NDArray[np.float32]]:
-    """As `rerank`, the rows of consecutive queries at a time, without holding the answer.
+    """Yield the distances of `rerank` in blocks of consecutive queries.
 
     Parameters
     ----------
@@ -207,7 +204,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     Raises
     ------
     InputError
-        As `rerank`, at the call, before the first block is asked for.
+        As `rerank`, at the call, before the first block.
 
     Examples
     --------
@@ -217,10 +214,10 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     [(2, 25), (2, 25), (1, 25)]
     """
     check_choice(variant, "variant", VARIANTS)
-    one = VARIANTS[variant]
+    record = VARIANTS[variant]
     query = as_rows(query_features, "query_features")
     gallery = as_rows(gallery_features, "gallery_features")
-    check_features(query, gallery, _nobody(query), _nobody(gallery))
+    check_features(query, gallery, _no_labels(query), _no_labels(gallery))
     size = len(query) + len(gallery)
     _check_count("k1", k1, size - 1, "the number of images less one")
     _check_count("k2", k2, size, "the number of images")
@@ -229,15 +226,15 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     _check_count("block_size", block_size, sys.maxsize, "queries")
     if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
         raise InputError(f"lambda_: expected a number from 0 to 1, got {lambda_!r}; it is the "
-                         "share of the original distance")
-    features = _joined(query, gallery, one, normalize)
-    pairs = pairs_of(features, _checked_matrix(mahalanobis, features), one.distance)
-    return _blocks(pairs, len(query), k1, k2, float(lambda_), one, normalize, block_size)
+                         "weight of the original distance")
+    features = _joined(query, gallery, record, normalize)
+    pairs = pairs_of(features, _checked_matrix(mahalanobis, features), record.distance)
+    return _blocks(pairs, len(query), k1, k2, float(lambda_), record, normalize, block_size)
 
 
 def _blocks(pairs: Pairs, n_query: int, k1: int, k2: int, lambda_: float, variant: Variant,
             normalize: bool, block_size: int) -> Iterator[npt.NDArray[np.float32]]:
-    with np.errstate(over="ignore", invalid="ignore"):  # looked at next
+    with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
         index, farthest = nearest(pairs, max(k1 + variant.own, k2))
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
@@ -259,7 +256,7 @@ def _blocks(pairs: Pairs, n_query: int, k1: int, k2: int, lambda_: float, varian
             row += distances * (1 - lambda_)
         del original
         yield block
-        del block  # or two of them are in memory while the next one is made
+        del block  # to free the memory before the next block
 
 
 def _joined(query: Array, gallery: Array, variant: Variant, normalize: bool) -> Array:
@@ -270,9 +267,7 @@ def _joined(query: Array, gallery: Array, variant: Variant, normalize: bool) -> 
     features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
     features[:len(query)], features[len(query):] = query, gallery
     if normalize:
-        # Squares in double: those of float32 overflow from 1e19 on, and vanish below 1e-23.
-        squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
-        norms = np.sqrt(squares).astype(dtype)
+        norms = row_norms(features)
         if not norms.all():
             row = int(np.argmin(norms))
             side, row = ("query", row) if row < len(query) else ("gallery", row - len(query))
@@ -283,7 +278,8 @@ def _joined(query: Array, gallery: Array, variant: Variant, normalize: bool) -> 
     return features
 
 
-def _nobody(features: Array) -> Labels:
+def _no_labels(features: Array) -> Labels:
+    """Return labels of the right number, for checks that need some."""
     none = np.zeros(len(features) if features.ndim else 0, np.int64)
     return Labels(none, none)
 
@@ -313,6 +309,6 @@ def _check_farthest(farthest: Array, variant: Variant) -> None:
         raise InputError("query_features, gallery_features: the distances overflow "
                          f"{farthest.dtype}; pass normalize=True, or smaller numbers")
     if variant.scaled and not farthest.all():
-        raise InputError("query_features, gallery_features: expected images that differ; none is "
-                         f"farther than 0 from image {int(np.argmin(np.abs(farthest)))}, by which "
-                         "distances cannot be scaled (with a metric: one that is not positive)")
+        raise InputError("query_features, gallery_features: expected images that differ; no "
+                         f"distance of image {int(np.argmin(np.abs(farthest)))} is above 0, so "
+                         "they cannot be scaled (or the metric is not positive definite)")

@@ -1,8 +1,8 @@
-"""Distances between images, and the nearest of every image, tile by tile.
+"""Distances between images, and the nearest images of every image, tile by tile.
 
-Aim: never hold a matrix of all images against all. Distances are symmetric, so each tile of them
-is made once and serves its rows and its columns; what is kept of it are the nearest of each
-image, ties by index as a stable sort has them, and the distance of the farthest.
+The full matrix is never in memory. Distances are symmetric, so each tile is computed once, and
+used for its rows and its columns. Of each tile the nearest images are kept, ties by index as in a
+stable sort, and the largest distance.
 
 Contents: `Pairs`, `pairs_of`, `tile_of`, `distances_of_pairs`, `nearest`.
 """
@@ -16,19 +16,19 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-#: Images on each side of a tile. Larger: fewer merges, more distances made twice.
+#: Images on each side of a tile. Larger tiles: fewer merges, more distances computed twice.
 TILE = 4096
 
-#: Rows of a tile that are handled at a time: they stay in the processor's cache.
+#: Rows of a tile that are computed at a time, so that they stay in the processor's cache.
 STRIP = 32
 
-#: Images among which a first bound of the nearest is looked for. More: fewer candidates.
+#: Images that give a first bound of the nearest. More images: fewer candidates.
 FIRST_LOOK = 1024
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Where the distance of any two images comes from.
+    """Features of all images, and the distance between any two.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Pairs:
 
 
 def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
-    """Return the distances named `distance`, a `Variant.distance`, of these features."""
+    """Return the pairs of these features under a `Variant.distance`."""
     if distance == "cosine-fourth":
         squares = np.ones(len(features), features.dtype)
     else:
@@ -64,8 +64,7 @@ def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
 def tile_of(pairs: Pairs, rows: slice, columns: slice, room: Array | None = None) -> Array:
     """Return the distances of the images `rows` to the images `columns`.
 
-    `room`: a vector that holds the tile, or more; it is filled, so that memory is not asked for
-    again and again.
+    `room`, a vector of at least the size of the tile, is overwritten, to save allocations.
     """
     own, others = pairs.squares[rows, np.newaxis], pairs.squares[columns]
     if room is None:
@@ -83,28 +82,17 @@ def distances_of_pairs(pairs: Pairs, indptr: Array, indices: Array) -> Array:
     products = np.empty(len(indices), pairs.features.dtype)
     for rows in _blocks(len(indptr) - 1):
         left = _left(pairs, rows)
-        for i, one in enumerate(left, rows.start):
-            part = slice(indptr[i], indptr[i + 1])
-            np.matmul(pairs.features[indices[part]], one, out=products[part])
+        for i, row in enumerate(left, rows.start):
+            entries = slice(indptr[i], indptr[i + 1])
+            np.matmul(pairs.features[indices[entries]], row, out=products[entries])
     own = np.repeat(pairs.squares, np.diff(indptr))
     return _finish(pairs, products, own + pairs.squares[indices], out=products)
 
 
 def nearest(pairs: Pairs, count: int) -> tuple[Array, Array]:
-    """Find the nearest images of every image, itself among them.
+    """Return the `count` nearest images of every image, itself included, and its largest distance.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    count : int
-        At most the number of images.
-
-    Returns
-    -------
-    index : int32, shape (n, count)
-        The nearest first; equal distances in the order of the images.
-    farthest : shape (n,)
-        The largest distance of each image.
+    Equal distances are in the order of the images; shapes are (n, count) and (n,).
     """
     size, dtype = len(pairs.features), pairs.features.dtype
     values = np.full((size, count), np.inf, dtype)
@@ -112,7 +100,7 @@ def nearest(pairs: Pairs, count: int) -> tuple[Array, Array]:
     farthest = np.full(size, -np.inf, dtype)
     blocks = _blocks(size)
     room = np.empty(min(size, TILE)**2, dtype)
-    # In this order every image meets the others by ascending index.
+    # In this order, blocks are merged by ascending index for every image, as `_merge` needs.
     for k, rows in enumerate(blocks):
         for columns in blocks[k:]:
             tile = tile_of(pairs, rows, columns, room)
@@ -123,12 +111,12 @@ def nearest(pairs: Pairs, count: int) -> tuple[Array, Array]:
 
 
 def _merge(tile: Array, first: int, values: Array, index: Array, farthest: Array) -> None:
-    """Take the images `first`, `first` + 1, ... into what is known of the tile's rows."""
+    """Merge the distances of images `first`, `first` + 1, ... into the nearest of the rows."""
     np.maximum(farthest, tile.max(axis=1), out=farthest)
     count, bound = values.shape[1], values[:, -1]
-    if np.isinf(bound).any() and tile.shape[1] >= count:  # nothing is known yet
-        some = np.partition(tile[:, :max(count, FIRST_LOOK)], count - 1, axis=1)
-        bound = np.nextafter(some[:, count - 1], np.inf)
+    if np.isinf(bound).any() and tile.shape[1] >= count:  # the first tile of these rows
+        partitioned = np.partition(tile[:, :max(count, FIRST_LOOK)], count - 1, axis=1)
+        bound = np.nextafter(partitioned[:, count - 1], np.inf)
     row, column = _nonzero(tile < bound[:, np.newaxis])
     size = np.bincount(row, minlength=len(tile))
     place = count + np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
@@ -142,12 +130,12 @@ def _merge(tile: Array, first: int, values: Array, index: Array, farthest: Array
 
 
 def _nonzero(mask: Array) -> tuple[Array, Array]:
-    """Return rows and columns of what is set, row by row; the mask may be a transposed one."""
+    """Return the rows and columns where a mask is set, row by row; it may be a transposed view."""
     if mask.flags.c_contiguous:
         row, column = np.divmod(np.flatnonzero(mask), mask.shape[1])
         return row, column
     column, row = np.divmod(np.flatnonzero(mask.T), mask.shape[0])
-    order = np.argsort(row.astype(np.int16), kind="stable")  # a radix sort; tiles are smaller
+    order = np.argsort(row.astype(np.int16), kind="stable")  # int16: radix sort; TILE fits
     return row[order], column[order]
 
 
@@ -157,7 +145,7 @@ def _left(pairs: Pairs, rows: slice) -> Array:
 
 
 def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
-    """Return sums - 2 products, in that order of rounding, as MahDist has it."""
+    """Return sums - 2 products, rounded in the order of MahDist.m."""
     np.multiply(products, 2, out=out)
     np.subtract(sums, out, out=out)
     return np.square(out, out=out) if pairs.squared_again else out

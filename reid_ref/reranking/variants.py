@@ -1,7 +1,7 @@
-"""What the published re-ranking codes compute: one frozen record each.
+"""The published re-ranking codes: one frozen record each.
 
-They all say "k-reciprocal, k1=20, k2=6, lambda=0.3" and are different computations. Each record
-is checked against recorded answers of that code (`fixtures/peers/rerank`).
+All are k-reciprocal re-ranking with k1=20, k2=6, lambda=0.3, but they compute different distances.
+Each record is tested against recorded answers of its code (`fixtures/peers/rerank`).
 """
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ class Variant:
     source : str
         Repository and file.
     distance : {"squared", "fourth", "cosine-fourth"}
-        Inside: the squared Euclidean distance, that squared again, or (2 - 2 q.g) squared.
+        The squared Euclidean distance, its square, or the square of 2 - 2 q.g.
     window : callable
         k1 to the number of neighbours of a candidate, itself included.
     own : int
-        1: an image's first k1 + 1 neighbours are looked at, itself included; 0: its first k1.
+        1: the first k1 + 1 neighbours of an image are used, itself included; 0: the first k1.
     scaled : bool
-        Distances are divided by their row's largest. If not, the distance in the final mix is
-        1 - cosine where features are normalised, else the squared Euclidean distance, and a
-        Jaccard distance below 0 (rounding) becomes 0.
+        Distances are divided by the largest of their row. If not, the original distance in the
+        final sum is 1 - cosine for normalised features, else the squared Euclidean distance, and
+        a Jaccard distance below 0 (rounding) becomes 0.
     precision : str
-        Of features and distances: "features" is that of the caller's features.
+        That of features and distances; "features": that of the given features.
     stored : str
         Precision of encodings and Jaccard distances.
     junk : {"in", "out", "caller"}
-        Whether images of label -1 are in the gallery that its own evaluator re-ranks.
+        Whether the code's own evaluator re-ranks a gallery with images labelled -1.
     """
 
     source: str

@@ -58,14 +58,14 @@ class Mutant:
 
 
 @contextmanager
-def world(name, source):
-    """The rooms of the fast path loaded afresh, with this source of one file."""
+def world(name, source, rooms=ROOMS):
+    """These rooms loaded afresh, with this source of one file; by default the fast path."""
     def ours():
         return {key: module for key, module in sys.modules.items()
-                if key.startswith("reid_ref.") and key.split(".")[1] in ROOMS}
+                if key.startswith("reid_ref.") and key.split(".")[1] in rooms}
 
     kept = ours()
-    rooms = {room: vars(reid_ref).pop(room) for room in ROOMS if room in vars(reid_ref)}
+    attributes = {room: vars(reid_ref).pop(room) for room in rooms if room in vars(reid_ref)}
     for key in kept:
         del sys.modules[key]
     mutant = Mutant(name, source)
@@ -77,9 +77,9 @@ def world(name, source):
         for key in ours():
             del sys.modules[key]
         sys.modules.update(kept)
-        for room in ROOMS:
+        for room in rooms:
             vars(reid_ref).pop(room, None)
-        vars(reid_ref).update(rooms)
+        vars(reid_ref).update(attributes)
 
 
 def same(actual, expected):
@@ -342,15 +342,15 @@ class Stored:
 def check_doors():
     """What is refused and warned of; a gallery in a file comes in parts."""
     module = afresh("ranking.exact_distances")
-    for size, fine in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
+    for size, valid in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
         rows = np.array([[1.0], [size]])
-        if fine:
-            near(module.checked_squares(rows, "some")[0], 1)
+        if valid:
+            near(module.checked_squares(rows, "rows")[0], 1)
         else:
-            with pytest.raises(InputError, match="^some: .* in row 1, whose"):
-                module.checked_squares(rows, "some")
+            with pytest.raises(InputError, match="^rows: .* in row 1, whose"):
+                module.checked_squares(rows, "rows")
     with pytest.raises(InputError, match="expected finite.* row 6"):
-        module.checked_squares(np.array([[1.0], [NAN]]), "some", 5)
+        module.checked_squares(np.array([[1.0], [NAN]]), "rows", 5)
     gallery = features("plain")[1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -387,7 +387,7 @@ def check_counting():
 
     rng = np.random.default_rng(0)
     for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
-        counting._SORT_FROM, counting._TOGETHER = sort_from, together
+        counting._SORT_FROM, counting._AT_ONCE = sort_from, together
         error = slack * rng.uniform(-.24, .24, (2, 60))
         # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
         same(counting.count_before(part(error, slack), goods, 2, counting.Counting(none, none)),
@@ -402,7 +402,7 @@ def check_counting():
         else:
             counting.count_before(*arguments)
     same(list(counting.ahead(iter(range(9)))), range(9))
-    counting._SORT_FROM, counting._TOGETHER = 64, 2**17
+    counting._SORT_FROM, counting._AT_ONCE = 64, 2**17
 
 
 # Metrics.
@@ -484,6 +484,8 @@ def check_other_metrics():
          [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4, (1 + 2 / 4 + 1) / 4])
     near(metrics.cumulative_matching_all_shots(ranks, 2, 4),
          [(1 / 3 + 1) / 4, (1 / 3 + 2 / 4 + 1) / 4])
+    near(metrics.all_shots_at(ranks, 1), [1 / 3, 0, 0, 0, 1])
+    near(metrics.all_shots_at(ranks, 2), [1 / 3, 0, 2 / 4, 0, 1])
 
 
 def check_sums():
@@ -539,7 +541,7 @@ def check_identities():
 
 # Results.
 
-#: Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
+#: Query 0: matched. 1: identity absent. 2: only on its own camera. 3: labelled -1.
 QUERY = Labels([1, 9, 2, -1], [1, 1, 2, 1])
 GALLERY = Labels([1, 1, 2, -1, 0, 1], [1, 2, 2, 2, 3, 3])
 DISTANCES = np.array([[.1, .4, .2, .3, .25, .6]] * 4)
@@ -568,8 +570,8 @@ def evaluated(distances, query, gallery, *conventions, lists=None, **options):
 def check_results():
     for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
         result, = evaluated(DISTANCES, QUERY, GALLERY, name)
-        near(result.mean_ap, mean_ap)
-        near(result.mean_inp, mean_inp)
+        near(result.mAP, mean_ap)
+        near(result.mINP, mean_inp)
         near(result.cmc, cmc)
         assert result.counted == counted, name
         same(result.per_query.first_match, first_match)
@@ -619,8 +621,8 @@ def check_choices():
         result, = evaluated(distances, query, gallery, own(**changes))
         if expected is None:
             expected = float(np.float32(np.float32(1.5) + 3 / 9) / np.float32(3))
-            assert result.mean_ap == result.per_query.ap[0] == expected
-        near(result.mean_ap, expected)
+            assert result.mAP == result.per_query.ap[0] == expected
+        near(result.mAP, expected)
         assert result.counts.tied == 1, changes
         assert result.per_query.n_good == [3]
     behind, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
@@ -680,9 +682,9 @@ def check_curves():
                         own(cmc="identities"))
     same(shares.cmc, [1])
     # In single precision all are at one distance, so gallery order decides.
-    fine = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
+    close = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
     for arithmetic, expected in (("double", [0, 1]), ("float32", [1, 1])):
-        result, = evaluated(fine, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
+        result, = evaluated(close, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
                             own(cmc="identities", arithmetic=arithmetic, ap="step"))
         same(result.cmc, expected)
     draws = [own(cmc="single-gallery-shot-draws").replace(name=name, cmc_length=length)
@@ -700,7 +702,7 @@ def check_against_the_port():
         result, mars = evaluated(distances, query, gallery, "matlab", "mars")
         cmc, mean_ap, _, _ = matlab.evaluation(
             distances.T, gallery.identity, query.identity, gallery.camera, query.camera)
-        assert result.mean_ap == mean_ap
+        assert result.mAP == mean_ap
         same(result.cmc, cmc)
         same(mars.cmc, cmc)
 
@@ -711,6 +713,95 @@ METRICS = (check_average_precision, check_other_metrics, check_sums, check_ident
            check_against_the_port)
 FEATURES = (check_bounds, check_doors, check_features, check_rows_of_features)
 RESULT = (check_results, check_choices, check_curves, check_against_the_port)
+
+
+# Ranked lists.
+
+def by_lists(ranked, *labels, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return afresh("evaluation.ranked_lists").evaluate_ranked_lists(ranked, *labels, **options)
+
+
+def check_ranked_lists():
+    """Complete lists against distances in that order; cut ones by counting along each list."""
+    _, query, gallery, lists, _ = problem(0)
+    order = np.argsort(np.random.default_rng(3).standard_normal((6, 40)), axis=1)
+    distances = np.empty(order.shape)
+    np.put_along_axis(distances, order, np.arange(40.)[np.newaxis], axis=1)
+    matlab_ = afresh("conventions").CONVENTIONS["matlab"]
+    for ignored in (*IGNORED, LISTED):
+        convention = matlab_.replace(ignored=ignored)
+        options = {"convention": convention, "lists": lists if ignored == LISTED else None}
+        expected, = evaluated(distances, query, gallery, convention, lists=options["lists"])
+        for ranked in (order, list(order)):
+            for memory in ("1M", "3K"):
+                found = by_lists(ranked, query, gallery, max_memory=memory, **options)
+                for name in ("rank", "image", "found", "n_good", "n_junk", "n_kept",
+                             "first_match"):
+                    same(getattr(found.ranks, name), getattr(expected.ranks, name))
+                same(found.cmc, expected.cmc)
+    cut = np.concatenate([order[:, :12], np.full((6, 2), -1)], axis=1)
+    cut[1, 5:] = -1
+    found = by_lists(cut, query, gallery)
+    ranks, n_found = [], []
+    for k, row in enumerate(cut):
+        place, here = 0, 0
+        for image in row[row >= 0]:
+            same_identity = gallery.identity[image] == query.identity[k]
+            other_camera = gallery.camera[image] != query.camera[k]
+            if gallery.identity[image] == -1 or same_identity and not other_camera:
+                continue
+            place += 1
+            if same_identity:
+                ranks.append(place)
+                here += 1
+        n_found.append(here)
+    same(found.ranks.rank, ranks)
+    same(found.ranks.found, n_found)
+    same(found.ranks.n_good, by_lists(order, query, gallery).ranks.n_good)
+
+
+def check_wrong_lists():
+    labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
+    for ranked, message in (
+            ([[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
+            ([[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
+            ([[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
+            (np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
+            (np.array([0, 1]), "ranked: expected gallery indices"),
+            (np.eye(2), "ranked: expected gallery indices"),
+            ([["a"], ["b"]], r"ranked\[0\]: a list of names"),
+            ([3, 4], r"ranked\[0\]: expected a list"), ({"a": [0], "b": [1]}, "query_names")):
+        with pytest.raises(InputError, match=message):
+            by_lists(ranked, *labels)
+    names = ["x/a.jpg", "b.png", "x/c.jpg"]
+    for ranked, message in (
+            ({"q1": ["a"], "q3": []}, "'q3' is no query"), ({"q1": ["a"]}, "none for 1 of them"),
+            ({"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
+            ([["a"], ["d"]], r"ranked\[1\]: 'd' is no name")):
+        with pytest.raises(InputError, match=message):
+            by_lists(ranked, *labels, query_names=["q1.jpg", "q2.jpg"], gallery_names=names)
+    with pytest.raises(InputError, match="each name once"):
+        by_lists([["a"], []], *labels, gallery_names=["a", "b", "a"])
+
+
+def check_names_in_lists():
+    """Names with and without folder and suffix; one plain name of two images is no name."""
+    labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
+    names = ["x/a.jpg.jpg", "b.PNG", "y/c.jpeg"]
+    by_name = {"q2": ["b.jpg", "c"], "q1": ["a", "y/c.jpeg"]}
+    found = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
+    same(found.ranks.image, [0, 2, 1])
+    same(found.ranks.rank, [1, 2, 1])
+    with pytest.raises(InputError, match="'a' is no name"):
+        by_lists([["a"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
+    found = by_lists([["x/a.jpg"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
+    same(found.ranks.image, [0])
+
+
+LISTS = [check_ranked_lists, check_wrong_lists, check_names_in_lists]
+
 
 #: File: its checks, and its mutants: snippet, replacement.
 MUTANTS = {
@@ -738,8 +829,8 @@ MUTANTS = {
         ("np.searchsorted(self.junk_query, [k, k + 1]))]] = False",
          "np.searchsorted(self.junk_query, [k, k]))]] = False"),
         ("self.columns.copy()", "self.columns"),
-        ("np.repeat(np.arange(len(parts)), [len(one) for one in parts])",
-         "np.repeat(np.arange(len(parts)), [len(parts[0]) for one in parts])"),
+        ("np.repeat(np.arange(len(parts)), [len(images) for images in parts])",
+         "np.repeat(np.arange(len(parts)), [len(parts[0]) for images in parts])"),
     ]),
     "ranking.rank": (RANKING, [
         ("share = 1 / max(1, len(groups) * len(parts))", "share = 1 / len(parts)"),
@@ -750,8 +841,8 @@ MUTANTS = {
         ("~_member(goods, left_out))", "_member(goods, left_out) | True)"),
         ("            counts += before.get(name, 0)\n",
          "            counts = before.get(name, counts)\n"),
-        ("        if len(added[one]):\n", "        if False:\n"),
-        ("every[1:] != every[:-1]]", "every[1:] == every[1:]]"),
+        ("        if len(added[rule]):\n", "        if False:\n"),
+        ("union[1:] != union[:-1]]", "union[1:] == union[1:]]"),
         ("among[place] == keys", "among[place] >= keys"),
         ("added = left_out[~_member(left_out, junk)]", "added = left_out"),
         ("        counts &= role.place[image] != role.query_place[row]\n", "        pass\n"),
@@ -765,10 +856,10 @@ MUTANTS = {
         ("(n_gallery + 1) + rank_", "n_gallery - rank_"),
         ("tied=before[1, kept] + 1", "tied=before[1, kept]"),
         ("n_junk=n_gallery - n_kept", "n_junk=n_gallery - n_kept + 1"),
-        ("np.lexsort((counts_one, image, value, row))",
-         "np.lexsort((~counts_one, image, value, row))"),
-        ("np.lexsort((counts_one, image, value, row))",
-         "np.lexsort((counts_one, -image, value, row))"),
+        ("np.lexsort((is_counted, image, value, row))",
+         "np.lexsort((~is_counted, image, value, row))"),
+        ("np.lexsort((is_counted, image, value, row))",
+         "np.lexsort((is_counted, -image, value, row))"),
         ("so_far[first[group]] - so_far[row_start]", "so_far[first[group]]"),
         # so_far[1:] for so_far[:-1] is the same: only good images are read, which add nothing.
         ("so_far[:-1] - so_far[first[group]]", "so_far[:-1] - so_far[row_start]"),
@@ -813,8 +904,8 @@ MUTANTS = {
         ("        counts[tile.left_out[1][tile.left_out[0] == row]] = False\n", ""),
         ("np.fmax.reduceat", "np.maximum.reduceat"),
         ("np.fmax.reduceat", "np.fmin.reduceat"),
-        ("            unclear, waiting = [], 0\n", "            waiting = 0\n"),
-        ("    if unclear:\n", "    if waiting > 9:\n"),
+        ("            undecided, waiting = [], 0\n", "            waiting = 0\n"),
+        ("    if undecided:\n", "    if waiting > 9:\n"),
         ("    if is_nan.any():\n", "    if is_nan.all():\n"),
     ]),
     "ranking.good_ranks": (RANKING, [
@@ -826,7 +917,7 @@ MUTANTS = {
         ("np.cumsum(~is_junk) - ~is_junk", "np.cumsum(~is_junk)"),
         ("rank = 1 + before[is_good & ~is_junk]", "rank = 1 + before[is_good]"),
         ("places = 1 + before[is_good]", "places = 1 + before[is_good & ~is_junk]"),
-        ("n_good=one * np.size(good)", "n_good=one * len(rank)"),
+        ("n_good=ones * np.size(good)", "n_good=ones * len(rank)"),
         ("inside = ranks.rank <= top_k", "inside = ranks.rank < top_k"),
         ("ranks.first_match <= top_k, ranks", "ranks.first_match < top_k, ranks"),
         ("np.where(ranks.found > 0, ranks.first_match, 0))",
@@ -867,9 +958,9 @@ MUTANTS = {
          "product = _scaled(query, np.arange(len(query))[rows], scale"),
         ("chosen = columns[first:first + shape[1]]",
          "chosen = columns[first:first + shape[1] - 1]"),
-        ("part = slice(start + one, start", "part = slice(start, start"),
+        ("block = slice(start + row, start", "block = slice(start, start"),
         ("values.size / (len(query) * len(columns))", "values.size / (len(query) * len(gallery))"),
-        ("1 / divisor[part], gallery_square", "2 / divisor[part], gallery_square"),
+        ("1 / divisor[block], gallery_square", "2 / divisor[block], gallery_square"),
         ("distances /= -norm", "distances /= norm"),
         ("            distances *= -2\n", "            distances *= -1\n"),
         ("            distances += gallery_square\n", ""),
@@ -877,21 +968,54 @@ MUTANTS = {
         ("(2 * query_norm + largest) * largest", "(query_norm + largest) * largest"),
         ("return distances, 2 * 2.0**-29 *", "return distances, 2.0**-29 *"),
         ("row_bytes + 4 * columns", "row_bytes + columns"),
-        ("one.astype(np.float64, order=\"C\")", "one.astype(np.float32, order=\"C\")"),
+        ("left.astype(np.float64, order=\"C\")", "left.astype(np.float32, order=\"C\")"),
         ("slice(start, start + step) for start in range(0, count, step)]\n    if len(parts)",
          "slice(start, start + step) for start in range(0, count - 1, step)]\n    if len(parts)"),
         ("pool.map(work, parts)", "pool.map(work, parts[::-1])"),
-        ("whole = len(some) == some[-1] - some[0] + 1", "whole = True"),
+        ("whole = len(block) == block[-1] - block[0] + 1", "whole = True"),
     ]),
     "ranking.exact_rows": (FEATURES, [
         ("step = max(1, max_memory // 12 // (8 * n_gallery))",
          "step = max(1, max_memory // (8 * n_gallery))"),
         ("<= 2 * off[k]", "< 0 * off[k]"),
-        ("        unclear[k, order[:-1][close]] = True\n", ""),
-        ("        unclear[k, order[1:][close]] = True\n", ""),
+        ("        undecided[k, order[:-1][close]] = True\n", ""),
+        ("        undecided[k, order[1:][close]] = True\n", ""),
         ("start = images.start + first", "start = images.start"),
         ("of_rows = square[start:start + step]", "of_rows = square[:step]"),
         ("    values[row, image] = exact\n", "    values[row, image] = exact + 1\n"),
+    ]),
+    "ranking.ranked_lists": (LISTS, [
+        ("kept = ~ignored.reshape(-1)[pair]", "kept = np.ones(len(pair), dtype=bool)"),
+        ("np.cumsum(kept)", "np.arange(1, len(kept) + 1)"),
+        ("1 + before[places] - before[block.start[query]]", "1 + before[places]"),
+        ("1 + before[places] - before[block.start[query]]",
+         "before[places] - before[block.start[query]]"),
+        ("first[matched] = rank[at]", "first[matched] = rank[at] - 1"),
+        ("rank = rank[is_kept]", "rank = rank[np.ones(len(is_kept), dtype=bool)]"),
+        ("minlength=n),\n        n_good=np.bincount(roles.good_query, minlength=n)",
+         "minlength=n),\n        n_good=np.bincount(query, minlength=n)"),
+        ("ignored[:, ~roles.columns] = True", "pass"),
+        ("ignored |= roles.place == roles.query_place[:, np.newaxis]", "pass"),
+        ("ignored[roles.junk_query, roles.junk] = True", "pass"),
+        ("return rows[~filler]", "return rows[filler]"),
+        ("(filler[:, :-1] & ~filler[:, 1:])", "(filler[:, :-1] & filler[:, 1:])"),
+        ("(block.image < 0) | ", ""),
+        ("block.image >= block.n_gallery", "block.image > block.n_gallery"),
+        ("np.count_nonzero(seen, axis=1) < block.length", "block.length < 0"),
+        ("for start in range(0, len(ranked), step):", "for start in range(0, 1):"),
+    ]),
+    "ranking.list_inputs": (LISTS, [
+        ("matrix.ndim != 2 or ", ""), (' or matrix.dtype.kind not in "iu"', ""),
+        ("if k is None:", "if False:"), ("if k in found:", "if False:"),
+        ("if missing:", "if False:"),
+        ("for k in range(len(query_names)) if k not in found]", "for k in ()]"),
+    ]),
+    "ranking.image_names": (LISTS, [
+        ("[/\\\\]", "[/]"), ("flags=re.IGNORECASE", "flags=0"), ("bmp))+", "bmp))"),
+        ("if name in exact:", "if False:"), ("if name not in shared}", "if True}"),
+        ("**exact}", "}"),
+        ("places.get(word, places.get(plain(word)))", "places.get(plain(word))"),
+        ("places.get(word, places.get(plain(word)))", "places.get(word)"),
     ]),
     "metrics.average_precision": (METRICS, [
         ("recall, old_recall = nth / n_good, (nth - 1) / n_good",
@@ -961,6 +1085,8 @@ MUTANTS = {
         ("inside = place < length", "inside = place <= length"),
         ("return per_query_share(np.cumsum(steps), n_query)",
          "return per_query_share(steps, n_query)"),
+        ("ranks.rank - ranks.nth < k", "ranks.rank <= k"),
+        ("hits / np.maximum(ranks.n_good, 1)", "hits / np.maximum(ranks.found, 1)"),
     ]),
     "metrics.penalty": (METRICS, [
         ("(ranks.found == ranks.n_good) & (ranks.found > 0)", "ranks.found > 0"),
@@ -984,7 +1110,7 @@ MUTANTS = {
     ]),
     "evaluation.summary": (RESULT, [
         ("replace(ranks, n_junk=ranks.n_junk - n_absent)", "ranks"),
-        ("convention.in_order(of_queries(every, there))", "of_queries(every, there)"),
+        ("convention.in_order(of_queries(ranks, there))", "of_queries(ranks, there)"),
         ("ranks = convention.cut_off(loaded)", "ranks = loaded"),
         ("for values in (ap, inp))", "for values in (ap, ap))"),
         ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),
@@ -1009,7 +1135,6 @@ MUTANTS = {
         ("np.random.RandomState(0) for key", "np.random.RandomState(len(key[1])) for key"),
         ("self._random = {key: np.random.RandomState(0) for key in of_rows}",
          "one = np.random.RandomState(0)\n        self._random = {key: one for key in of_rows}"),
-        ("ARITHMETIC[convention.arithmetic].curve(curve, n_query)", "curve"),
         ("(*convention.ignored, *convention.curve.also_ignored)", "convention.ignored"),
         ("self._gallery.identity[loaded]", "self._gallery.identity"),
         ("self._length(convention, ranks.n_kept)", "self._length(convention)"),
@@ -1022,7 +1147,10 @@ MUTANTS = {
         ("JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))",
          "JUNK_MATCH[self.junk_match].matches(ranks)"),
         ("            ranks = truncate(ranks, self.top_k)\n", "            pass\n"),
-        ("n_good=RECALL[self.recall].n_good(ranks.found, n_good)", "n_good=n_good"),
+        ("n_good=RECALL[self.recall].n_good(\n            ranks.found, n_good, self.top_k)",
+         "n_good=n_good"),
+        ("ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts\n"
+         "                else curve", "curve"),
         ("len(n_good) if UNMATCHED[self.unmatched].in_cmc else", "len(n_good) if True else"),
         ("int(np.count_nonzero(n_good))", "int(np.count_nonzero(n_good > 1))"),
         ("min(int(self.cmc_length), len(identity))", "int(self.cmc_length)"),

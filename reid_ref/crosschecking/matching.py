@@ -1,4 +1,4 @@
-"""Which convention an answer follows: the one seam between foreign numbers and ours."""
+"""Which convention an answer follows: only here are foreign numbers compared with ours."""
 from __future__ import annotations
 
 import warnings
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import (
     CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention)
-from reid_ref.crosscheck.foreign import Answer, Arrays
+from reid_ref.crosschecking.foreign import Answer, Arrays
 from reid_ref.evaluation.engine import results_of_distances
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
@@ -46,7 +46,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Match:
-    """An answer held against one convention.
+    """An answer compared with one convention.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Match:
 
 
 def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) -> list[Match]:
-    """Hold an answer against every convention; return the matches, the best first.
+    """Compare an answer with every convention; return the matches, the best first.
 
     Other orders of ties, and the slow conventions, are tried only where
     no quick and named convention gives the same numbers.
@@ -135,15 +135,15 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) ->
 
 def _screened(answer: Answer, arrays: Arrays, conventions: list[Convention],
               expected: str | None) -> list[Convention]:
-    """Leave out, where there are many queries, what some of them already refute.
+    """Leave out, where there are many queries, conventions that a sample of them refutes.
 
-    Kept are the conventions whose AP agrees on these queries, or else the nearest few.
+    Kept are the conventions whose AP agrees on the sample, or else the nearest few.
     """
     if len(arrays.query) <= 2 * _SCREEN or answer.ap is None:
         return conventions
-    some = np.linspace(0, len(arrays.query) - 1, _SCREEN).astype(np.int64)
+    sample = np.linspace(0, len(arrays.query) - 1, _SCREEN).astype(np.int64)
     matches = _ordered(_match_all(
-        Answer(ap=answer.ap[some]), arrays.rows(some), conventions), expected)
+        Answer(ap=answer.ap[sample]), arrays.rows(sample), conventions), expected)
     kept = {m.name for m in matches if m.agrees} or {m.name for m in matches[:_NEAREST]}
     return [c for c in conventions if c.name in kept]
 
@@ -177,11 +177,11 @@ def _match_all(answer: Answer, arrays: Arrays, conventions: Iterable[Convention]
         warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
         tried = list(conventions)
         results = results_of_distances(arrays.distances, arrays.query, arrays.gallery, tried)
-    return [match(answer, results[one.name], one) for one in tried]
+    return [match(answer, results[convention.name], convention) for convention in tried]
 
 
 def match(answer: Answer, result: Result, convention: Convention) -> Match:
-    """Hold an answer against one result."""
+    """Compare an answer with one result."""
     n_query = len(result.per_query.ap)
     agreement: dict[str, Agreement] = {}
     operations = result.per_query.n_good.astype(np.float64) + 4.0
@@ -194,8 +194,8 @@ def match(answer: Answer, result: Result, convention: Convention) -> Match:
     else:
         compared = np.zeros(n_query, dtype=bool)
     mean = np.array([4 + 4 * n_query**0.5])
-    for quantity, theirs, ours in (("mAP", answer.mean_ap, result.mean_ap),
-                                   ("mINP", answer.mean_inp, result.mean_inp)):
+    for quantity, theirs, ours in (("mAP", answer.mean_ap, result.mAP),
+                                   ("mINP", answer.mean_inp, result.mINP)):
         if theirs is not None:
             agreement[quantity] = _agreement(np.array([theirs]), np.array([ours]), mean)
     if answer.cmc is not None and len(answer.cmc):
@@ -206,7 +206,7 @@ def match(answer: Answer, result: Result, convention: Convention) -> Match:
 
 
 def _mean_away(answer: Answer, result: Result, compared: npt.NDArray[np.bool_]) -> float:
-    mean = result.mean_ap
+    mean = result.mAP
     if answer.mean_ap is None:
         return 0.0
     if answer.ap is not None and compared.any():

@@ -14,10 +14,10 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import TIES
-from reid_ref.crosscheck.child import Outcome
-from reid_ref.crosscheck.foreign import MAX_RANK, Arrays
-from reid_ref.crosscheck.matching import Match
-from reid_ref.crosscheck.reasons import Reason
+from reid_ref.crosschecking.child import Outcome
+from reid_ref.crosschecking.foreign import MAX_RANK, Arrays
+from reid_ref.crosschecking.matching import Match
+from reid_ref.crosschecking.reasons import Reason
 
 
 #: The orders of ties that are tried; None is numpy's default.
@@ -150,9 +150,10 @@ def _above_one(e: Evidence) -> str | None:
 
 def _zero_tail(e: Evidence) -> str | None:
     identities = len(np.unique(e.arrays.gallery.identity))
-    some = np.flatnonzero(e.cmc)
-    if some.size and some[-1] + 1 < len(e.cmc) and some[-1] < identities:
-        return f"its CMC is 0 from Rank-{some[-1] + 2} on; the gallery has {identities} identities"
+    above_0 = np.flatnonzero(e.cmc)
+    if above_0.size and above_0[-1] + 1 < len(e.cmc) and above_0[-1] < identities:
+        return (f"its CMC is 0 from Rank-{above_0[-1] + 2} on; the gallery has {identities} "
+                "identities")
     return None
 
 
@@ -228,7 +229,7 @@ def _percent(e: Evidence) -> str | None:
     answer = e.outcome.answer
     if answer is None or answer.mean_ap is None or not 1 < answer.mean_ap <= 100:
         return None
-    near = e.match is not None and abs(answer.mean_ap / 100 - e.match.result.mean_ap) < 0.02
+    near = e.match is not None and abs(answer.mean_ap / 100 - e.match.result.mAP) < 0.02
     if not near and not (len(e.cmc) and 1 < e.cmc.max() <= 100):
         return None
     return f"its mAP is {answer.mean_ap!r}; divide its numbers by 100 and check again"

@@ -9,20 +9,20 @@ Distance: smaller is nearer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from reid_ref.analysis.blocks import whole_matrix
 from reid_ref.arrays import Doubles, InputError, check_choice, check_real_distances
-from reid_ref.arrays.stored import read_rows
-from reid_ref.crosscheck.adapters import ADAPTERS
-from reid_ref.crosscheck.child import Child, Outcome
-from reid_ref.crosscheck.defects import Evidence, recognise
-from reid_ref.crosscheck.foreign import Answer, Arrays, check_spec, problems
-from reid_ref.crosscheck.matching import Match, best_matches, same_ranks
-from reid_ref.crosscheck.reasons import Reason, explain
-from reid_ref.labels import Labels, check_distances
+from reid_ref.crosschecking.adapters import ADAPTERS
+from reid_ref.crosschecking.child import Child, Outcome
+from reid_ref.crosschecking.defects import Evidence, recognise
+from reid_ref.crosschecking.foreign import Answer, Arrays, check_spec, problems
+from reid_ref.crosschecking.matching import Match, best_matches, same_ranks
+from reid_ref.crosschecking.reasons import Reason, explain
+from reid_ref.files import ResultFile
 from reid_ref.result import Result
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]
@@ -61,7 +61,7 @@ class CrossCheck:
     Parameters
     ----------
     evaluator, version : str
-        The name asked for; the package's version, if it is one.
+        The name that was given; the version, where it is a package.
     computes, fed : str
         What was called, and with what.
     verdict : {"equal", "different", "failed"}
@@ -115,8 +115,8 @@ class CrossCheck:
         return None if self.match is None else self.match.result
 
 
-def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Labels,
-               gallery: Labels, *, timeout: float = 600,
+def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
+               metric: str = "euclidean", normalize: bool = True, timeout: float = 600,
                progress: Progress | None = None) -> CrossCheck:
     """Run another evaluator on the same arrays and compare, query by query.
 
@@ -130,14 +130,16 @@ def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Label
 
     Parameters
     ----------
+    data : ResultFile
+        As for `reid_ref.explain`. The evaluator is fed a distance matrix: the file's own, in its
+        dtype, or that of the features in double, in which every order is the exact one.
     evaluator : str or callable
         A key of `ADAPTERS`; or "module:function", "file.py:function" or the function itself,
         with torchreid's signature (distmat, q_pids, g_pids, q_camids, g_camids, max_rank) or
         ours (distances, query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc,
         all_AP, all_INP) or a `Result`.
-    distances : array_like, shape (n_query, n_gallery)
-        Smaller is nearer.
-    query, gallery : Labels
+    metric, normalize
+        As for `reid_ref.evaluate`; for features.
     timeout : float
         Seconds that importing it, or any one call, may take.
     progress : callable, optional
@@ -162,13 +164,13 @@ def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Label
     ...     precision = np.cumsum(hits, axis=1) / np.arange(1, hits.shape[1] + 1)
     ...     ap = (precision * hits).sum(axis=1) / hits.sum(axis=1)
     ...     return np.maximum.accumulate(hits, axis=1).mean(axis=0), ap.mean()
-    >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
-    >>> found = crosscheck(theirs, np.array([[.1, .2, .3], [.1, .2, .3]]), query, gallery)
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]),
+    ...     distances=np.array([[.1, .2, .3], [.1, .2, .3]]))
+    >>> found = reid_ref.crosscheck(data, theirs)
     >>> found.verdict, found.follows, found.match.agreement["ap"].level
     ('equal', 'torchreid-function', 'bit')
     """
-    distances = check_distances(distances, query, gallery)
-    check_real_distances(distances)
     if isinstance(evaluator, str):
         if ":" in evaluator:
             check_spec(evaluator)
@@ -176,10 +178,16 @@ def crosscheck(evaluator: str | Callable[..., Any], distances: Any, query: Label
             check_choice(evaluator, "evaluator (or module:function, file.py:function)", ADAPTERS)
     if not timeout > 0:
         raise InputError(f"timeout: expected seconds above 0, got {timeout!r}")
-    arrays = Arrays(read_rows(distances), query.identity, gallery.identity, query.camera,
-                    gallery.camera)
+    distances = whole_matrix(data, metric, normalize)
+    check_real_distances(distances)
+    arrays = Arrays(distances, data.query.identity, data.gallery.identity, data.query.camera,
+                    data.gallery.camera)
     with Child(evaluator, arrays, timeout) as child:
-        return _compare(child, arrays, progress)
+        found = _compare(child, arrays, progress)
+    if data.distances is not None:
+        return found
+    return replace(found, fed=f"{found.fed}; the distances of the features are double, in "
+                              "their exact order")
 
 
 def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCheck:
@@ -347,7 +355,7 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match], reason: Rea
 def _mean_remark(answer: Answer, best: Match) -> str:
     """Say what the mean does with queries without a good image."""
     text = (f"AP agrees query by query, mAP does not: {answer.mean_ap!r} for "
-            f"{best.result.mean_ap!r}")
+            f"{best.result.mAP!r}")
     if answer.ap is None or answer.mean_ap is None:
         return text
     fine, n = answer.ap[best.compared], len(answer.ap)

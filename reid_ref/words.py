@@ -1,15 +1,16 @@
-"""The words that every report shares: wrapped rows, percent, JSON's numbers."""
+"""The words that a result and every report share: wrapped rows, percent, JSON's numbers."""
 from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Iterable
 
 from reid_ref.arrays import Doubles
 
 #: Columns of the terminal that reports are made for.
 WIDTH = 80
 #: What stands in the place of a benchmark's name.
-NO_BENCHMARK = "none of the known benchmarks has such counts"
+NO_BENCHMARK = "none of the known benchmarks has these counts"
 
 
 def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
@@ -32,9 +33,30 @@ def row(name: str, text: str, indent: int = 10) -> list[str]:
     return wrap(text, f"{name:{indent}}", " " * indent)
 
 
+def cells(name: str, values: Iterable[str], indent: int, width: int = 7) -> list[str]:
+    """Return a row of a table: a name of `indent` columns, or a line of its own, and its cells.
+
+    Examples
+    --------
+    >>> cells("matlab", ["41.64", "-"], 12)
+    ['matlab        41.64      -']
+    >>> cells("matlab[ap=step]", ["42.11"], 12)
+    ['matlab[ap=step]', '              42.11']
+    """
+    line = "".join(f"{value:>{width}}" for value in values)
+    if len(name) < indent:
+        return [f"{name:{indent}}{line}"]
+    return [name, " " * indent + line]
+
+
+def spaced(signature: str) -> str:
+    """Return a signature with spaces between its fields; without any it could not be wrapped."""
+    return signature.replace("|", " | ")
+
+
 def signature_rows(signature: str) -> list[str]:
-    """Return a signature as rows; it has no spaces, and so could not be wrapped as it is."""
-    return row("signature", signature.replace("|", " | "))
+    """Return a signature as rows of a report."""
+    return row("signature", spaced(signature))
 
 
 def percent(value: float, absent: str = "-") -> str:
@@ -49,7 +71,7 @@ def percent(value: float, absent: str = "-") -> str:
 
 
 def signed_percent(difference: float) -> str:
-    """Return a difference in points of percent with its sign, a dash for NaN.
+    """Return a difference in percentage points with its sign, a dash for NaN.
 
     Examples
     --------

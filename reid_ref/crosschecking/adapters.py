@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError
-from reid_ref.crosscheck.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
+from reid_ref.crosschecking.foreign import MAX_RANK, About, Answer, Arrays, Evaluator, describe
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,10 @@ def _load_torchmetrics() -> Callable[[Arrays], Answer]:
             batch = (torch.from_numpy(_scores(row)).float(),
                      torch.from_numpy(np.where(ignored, -1, same).astype(np.int64)),
                      torch.full((len(row),), k, dtype=torch.long))
-            one = retrieval.RetrievalMAP(**options)
-            for metric in (one, *whole):
+            alone = retrieval.RetrievalMAP(**options)
+            for metric in (alone, *whole):
                 metric.update(*batch)
-            ap.append(one.compute().item())
+            ap.append(alone.compute().item())
         mean_ap, *cmc = (metric.compute().item() for metric in whole)
         return Answer(mean_ap, np.array(cmc), ranks=ranks, ap=np.array(ap))
     return call
@@ -242,7 +242,7 @@ ADAPTERS: dict[str, Adapter] = {
     "fastreid": Adapter(
         "fastreid", "pip install --no-deps fastreid",
         "evaluate_rank of its evaluation/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "fast-reid-function",
+        _AS_THEY_ARE, "torchreid-function",
         lambda: _load_rank("fastreid", ("evaluation/rank.py",))),
     "torchreid": Adapter(
         "torchreid", "pip install --no-deps torchreid",

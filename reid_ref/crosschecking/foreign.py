@@ -1,7 +1,7 @@
 """Code that is not ours: finding it, knowing how to call it, reading what it answers.
 
 All of this but `Arrays`, `Answer` and `problems` runs in the evaluator's own process
-(`reid_ref.crosscheck.child`), since importing such code runs it, and so may reading what it
+(`reid_ref.crosschecking.child`), since importing such code runs it, and so may reading what it
 returned.
 """
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Arrays:
         return Arrays(*(array.copy() for array in self.five()))
 
     def rows(self, which: Any) -> Arrays:
-        """Return some of the queries: a slice, or their numbers."""
+        """Return a part of the queries: a slice, or their numbers."""
         return Arrays(self.distances[which], self.q_pids[which], self.g_pids,
                       self.q_camids[which], self.g_camids)
 

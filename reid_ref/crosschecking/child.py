@@ -30,8 +30,8 @@ import numpy as np
 from numpy import array_equal  # taken before an evaluator can put another in its place
 
 from reid_ref.arrays import InputError
-from reid_ref.crosscheck.adapters import load_adapter
-from reid_ref.crosscheck.foreign import (
+from reid_ref.crosschecking.adapters import load_adapter
+from reid_ref.crosschecking.foreign import (
     About, Answer, Arrays, Evaluator, Nonsense, describe, from_function, load_function,
     read_answer, text_of)
 
@@ -44,7 +44,7 @@ _LOOK = 0.1
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
 _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
-            "from reid_ref.crosscheck.child import main; main(*sys.argv[1:5])")
+            "from reid_ref.crosschecking.child import main; main(*sys.argv[1:5])")
 #: Signals that a process gets for a fault in machine code.
 _CRASHES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT")
 _NOT_OURS = "it wrote something else into the pipe through which its answer would come"
@@ -307,7 +307,7 @@ def _last_words(pid: int) -> str:
         return "its process ended before it answered"
     if end.si_code == os.CLD_EXITED:
         return f"its process ended with exit code {end.si_status} before it answered"
-    name = {int(one): one.name for one in signal.Signals}.get(
+    name = {int(number): number.name for number in signal.Signals}.get(
         end.si_status, f"signal {end.si_status}")
     why = ", a crash in compiled code" if name in _CRASHES else ""
     if name == "SIGKILL":

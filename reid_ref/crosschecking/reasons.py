@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
-from reid_ref.crosscheck.foreign import Arrays
+from reid_ref.crosschecking.foreign import Arrays
 
 #: Queries looked at on either side (differing, equal) for one explanation.
 SAMPLE = 12
@@ -234,11 +234,11 @@ def explain(arrays: Arrays, ours: Doubles, theirs: Doubles, equal: npt.NDArray[n
     if not differ.size:
         return None
 
-    def fits(choices: Choices, target: Doubles, some: Sequence[int]) -> list[bool]:
+    def fits(choices: Choices, target: Doubles, looked_at: Sequence[int]) -> list[bool]:
         # A query labelled -1 has AP 0 in evaluation.m, though its good images are all ignored.
         return [bool(abs(np.nan_to_num(average_precision(
             choices, arrays.distances[k], int(arrays.query.identity[k]),
-            int(arrays.query.camera[k]), arrays)) - target[k]) <= tolerance[k]) for k in some]
+            int(arrays.query.camera[k]), arrays)) - target[k]) <= tolerance[k]) for k in looked_at]
 
     best: Reason | None = None
     for start in _baselines():

@@ -1,0 +1,48 @@
+"""What an evaluator can tell about an input before anybody believes the number."""
+from __future__ import annotations
+
+from reid_ref.analysis.doctor_features import check_values
+from reid_ref.analysis.doctor_labels import check_labels
+from reid_ref.analysis.findings import SEVERITIES, Finding
+from reid_ref.arrays import InputError
+from reid_ref.files import ResultFile
+
+
+def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
+    """Look for known mistakes in labels, cameras, features and distances.
+
+    One pass over the labels, and a sample of 300 queries with all their good images and 2,000
+    others. Each finding stands for a mistake that people have asked about in public; what is
+    found on the labels of Market-1501, DukeMTMC-reID, MARS, CUHK03-NP and VeRi-776 is nothing.
+
+    Parameters
+    ----------
+    data : ResultFile
+        As for `reid_ref.explain`.
+    seed : int
+        Of the sample, from 0.
+
+    Returns
+    -------
+    list of Finding
+        The most serious first.
+
+    Raises
+    ------
+    InputError
+        `seed` is not a whole number from 0.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7, 8], [0, 0]), reid_ref.Labels([7, 8, 7], [0, 0, 0]),
+    ...     distances=[[.1, .2, .3], [.3, .1, .2]])
+    >>> for finding in doctor(data):
+    ...     print(finding.key, finding.severity)
+    doctor:single-camera error
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
+    found = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
+    return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))

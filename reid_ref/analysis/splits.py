@@ -1,0 +1,96 @@
+"""Several query sets or trials of one benchmark: each number, their mean, and how sure it is."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.analysis.compare import METRICS
+from reid_ref.analysis.runs import Runs, over_results
+from reid_ref.analysis.same_queries import check_same_convention, checked_metrics, results_by_name
+from reid_ref.arrays import Doubles, check_choice, each_warning_once
+from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
+from reid_ref.statistics import interval_of, unit_sums
+from reid_ref.statistics.draws import RESAMPLES, SEED
+from reid_ref.statistics.interval import LEVEL
+
+
+def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[str] = METRICS,
+           unit: str = "identity", level: float = LEVEL, method: str = "bootstrap-t",
+           resamples: int = RESAMPLES, seed: int = SEED) -> dict[str, Runs]:
+    """Sum up results of different query sets, or trials, of one benchmark.
+
+    Each result counts alike in the mean, however many queries it has. Queries of one identity
+    are one unit, also where they are in several results.
+
+    Parameters
+    ----------
+    results : dict of str to Result, or sequence of Result
+        At least two; a sequence is numbered from 1.
+    unit : str
+        "identity" or "query".
+    metrics, level, method, resamples, seed
+        As `Result.interval` takes them.
+
+    Returns
+    -------
+    dict of str to Runs
+        By metric.
+
+    Raises
+    ------
+    InputError
+        Fewer than two results, or of different conventions.
+
+    Examples
+    --------
+    The same thirty identities in two trials, of which the second is harder:
+
+    >>> import numpy as np, reid_ref
+    >>> query = reid_ref.Labels(range(30), [1] * 30)
+    >>> gallery = reid_ref.Labels(range(30), [2] * 30)
+    >>> distances = 1 - np.eye(30)
+    >>> distances[:10, 20] = -1
+    >>> results = {"first": reid_ref.evaluate_distances(distances, query, gallery)}
+    >>> distances[:16, 20] = -1
+    >>> results["second"] = reid_ref.evaluate_distances(distances, query, gallery)
+    >>> found = reid_ref.splits(results)["Rank-1"]
+    >>> round(found.mean, 4), found.queries, found.interval.units, found.interval.queries
+    (0.5667, {'first': 30, 'second': 30}, 30, 60)
+    """
+    named = results_by_name(results)
+    check_same_convention(named)
+    check_choice(unit, "unit", ("identity", "query"))
+    found = {}
+    with each_warning_once():
+        for metric in checked_metrics(metrics):
+            scores = {key: query_values(result, metric) for key, result in named.items()}
+            values, weight, counted = _pooled(list(scores.values()))
+            by_query = np.arange(len(values))
+            groups = by_query if unit == "query" else np.concatenate(
+                [unit_of_queries(result, unit)[1] for result in named.values()])
+            bounds = interval_of(
+                unit_sums(values, groups, counted, weight),
+                unit_sums(values, by_query, counted, weight),
+                level=level, method=method, resamples=resamples, seed=seed)
+            found[metric] = over_results(
+                metric, {key: one.mean for key, one in scores.items()},
+                {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()},
+                replace(bounds, unit=unit))
+    return found
+
+
+def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+    """Return values, weights and counted flags of all queries; the weights of each set are one.
+
+    A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
+    weights the number of queries.
+    """
+    sizes = [int(np.count_nonzero(one.counted)) for one in scores]
+    share = sum(sizes) / len(sizes)
+    weight = np.concatenate([np.full(len(one.values), share / max(size, 1))
+                             for one, size in zip(scores, sizes)])
+    return (np.concatenate([one.values for one in scores]), weight,
+            np.concatenate([one.counted for one in scores]))

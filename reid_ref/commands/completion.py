@@ -1,0 +1,64 @@
+"""`reid-ref completion`: a script with which a shell completes commands, options and names."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from reid_ref.commands.terminal import show
+
+SHELLS = ("bash", "zsh", "tcsh")
+#: What stands in the help for the name of a file or a folder.
+FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", ("GOOD", "JUNK"))
+
+
+def add(commands: Any, parser: argparse.ArgumentParser) -> None:
+    """Add the command; `parser` is that of all commands."""
+    command = commands.add_parser(
+        "completion", help="a script for your shell's completion",
+        description="Print a script with which a shell completes commands, options, files and "
+                    "the names of conventions. bash and zsh: eval \"$(reid-ref completion bash)\" "
+                    "in ~/.bashrc, or the same with zsh in ~/.zshrc; tcsh: save it, and source it "
+                    "in ~/.tcshrc. Needs shtab: pip install \"reid-ref[completion]\".")
+    command.set_defaults(run=partial(run, parser))
+    command.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
+
+
+def run(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
+    from reid_ref.arrays import InputError
+
+    try:
+        import shtab
+    except ImportError as error:
+        raise InputError(f"completion: needs shtab ({error}); "
+                         'pip install "reid-ref[completion]"') from None
+    names = _names()
+    for command in _commands(parser):
+        for action in command._actions:
+            if action.metavar in FILES:
+                setattr(action, "complete", shtab.FILE)
+            elif action.choices is None and action.dest in names:
+                action.choices = names[action.dest]
+    show(shtab.complete(parser, shell=args.shell))
+    return 0
+
+
+def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:
+    """Return the parsers of the commands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict.fromkeys(action.choices.values())
+    return ()
+
+
+def _names() -> dict[str, list[str]]:
+    """Return the known names of what argparse is not told about, by the argument's name."""
+    from reid_ref.conventions import NAMES, TIES
+    from reid_ref.distances import METRICS
+    from reid_ref.drivers import DRIVERS
+    from reid_ref.reranking.k_reciprocal import VARIANTS
+
+    return {"convention": [*NAMES, "all"], "name": [*NAMES],
+            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES, "bounds"],
+            "metric": [*METRICS], "rerank": [*VARIANTS], "driver": [*DRIVERS]}

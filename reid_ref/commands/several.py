@@ -1,0 +1,116 @@
+"""`reid-ref evaluate` with several results, a row each: one is in memory at a time."""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reid_ref.commands import common
+from reid_ref.commands.terminal import in_options, show
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
+    from reid_ref.files import ResultFile
+    from reid_ref.report.methods import Method
+    from reid_ref.result import Result
+
+    Evaluate = Callable[[argparse.Namespace, ResultFile], dict[str, Result]]
+
+
+def asked_for(args: argparse.Namespace) -> bool:
+    """Tell whether each result is a row: there are several, or their rows have names."""
+    from reid_ref.files import results_of_files
+
+    args.groups = results_of_files(*args.files)
+    return len(args.groups) > 1 or args.names is not None
+
+
+def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, str],
+        evaluate: Evaluate) -> int:
+    """Evaluate each result under every convention by `evaluate`, and print a row for each."""
+    from reid_ref.report import methods, rows
+
+    _refuse_what_is_for_one(args)
+    names = _names(args)
+    found: list[Method] = []
+    for name, files in zip(names, args.groups):
+        found.append(_one(args, name, list(map(str, files)), evaluate))
+    if args.format == "json":
+        common.print_json(methods.as_json(found, left_out, args.cmc))
+    elif args.format == "table":
+        show(methods.as_table(found, left_out, common.ranks(args)))
+    else:
+        write = {"csv": rows.as_csv, "markdown": rows.as_markdown,
+                 "latex": rows.as_latex}[args.format]
+        show(write(methods.rows_of(found), ranks=common.ranks(args)))
+    return 0
+
+
+def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
+    from reid_ref.arrays import InputError
+
+    given = {"--per-query": args.per_query is not None, "--ties bounds": args.ties == "bounds",
+             "--implementation": args.implementation != "fast",
+             "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
+             "--at": args.at is not None, "--worst": args.worst is not None,
+             "--by": args.by is not None}
+    for option in (option for option, is_given in given.items() if is_given):
+        raise InputError(
+            f"{option}: expected one result and no --name, got {len(args.groups)} "
+            f"{'results' if len(args.groups) > 1 else 'result and --name'}; evaluate each in a "
+            "call of its own")
+
+
+def _one(args: argparse.Namespace, name: str, files: list[str], evaluate: Evaluate) -> Method:
+    from reid_ref.report.methods import Method
+    from reid_ref.report.tables import sizes
+
+    with _said_of(name, files):
+        own = argparse.Namespace(**{**vars(args), "files": files})
+        data = common.read_files(own)
+        return Method(name, files, data.layout, sizes(data), common.recognised(data),
+                      evaluate(own, data))
+
+
+@contextlib.contextmanager
+def _said_of(name: str, files: list[str]) -> Iterator[None]:
+    """Let warnings and errors say which result they are about."""
+    from reid_ref.arrays import InputError, warn
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except InputError as error:
+            text = in_options(str(error))
+            named = text.startswith(tuple(files))
+            raise InputError(text if named else f"{name}: {text}") from None
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        warn(f"{name}: {in_options(text)}")
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    """Return the names of the rows: as asked for, or after the files."""
+    from reid_ref.arrays import InputError
+
+    if args.names is None:
+        return _names_of_files([files[0] for files in args.groups])
+    names: list[str] = args.names
+    if len(names) != len(args.groups):
+        names = [name for given in names for name in given.split(",")]
+    names = [name.strip() for name in names]
+    if len(names) != len(args.groups) or "" in names or len(set(names)) < len(names):
+        raise InputError(f"--name: expected a name of its own for each of {len(args.groups)} "
+                         f"results, got {', '.join(map(repr, names))}")
+    return names
+
+
+def _names_of_files(paths: list[Path]) -> list[str]:
+    """Return file names; names of folders where those are alike; whole paths at the worst."""
+    stems = [path.name if path.is_dir() else path.stem for path in paths]
+    names = [path.absolute().parent.name if stems.count(stem) > 1 else stem
+             for path, stem in zip(paths, stems)]
+    return names if len({*names, ""}) > len(names) else list(map(str, paths))

@@ -1,0 +1,78 @@
+"""Inverses of covariances, and distances under a metric."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from reid_ref.arrays import InputError
+from reid_ref.metric_learning.checks import checked_features
+
+Array = npt.NDArray[Any]
+
+
+def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) -> Array:
+    """Return the squared distances of all queries to the gallery under a metric.
+
+    Parameters
+    ----------
+    query_features : array_like of float, shape (n_query, r)
+        In the space of `M`: times W, or in components.
+    gallery_features : array_like of float, shape (n_gallery, r)
+    M : array_like of float, shape (r, r)
+        Symmetric.
+
+    Returns
+    -------
+    ndarray, shape (n_query, n_gallery)
+        Smaller is nearer. Negative where M is not definite.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, or NaN.
+
+    Notes
+    -----
+    Source: ``MahDist.m`` in zhunzhong07/person-re-ranking, commit 278f2c7.
+
+    Examples
+    --------
+    >>> mahalanobis_distances([[0., 0.]], [[1., 0.], [1., 2.]], [[1., 0.], [0., 3.]])
+    array([[ 1., 13.]])
+    """
+    query = checked_features(query_features, "query_features")
+    gallery = checked_features(gallery_features, "gallery_features")
+    M = checked_features(M, "M")
+    if not query.shape[1] == gallery.shape[1] == len(M) == M.shape[1]:
+        raise InputError(
+            f"query_features, gallery_features, M: expected (n, r), (m, r) and (r, r), got "
+            f"{query.shape}, {gallery.shape} and {M.shape}; features must be in the space of M, "
+            "e.g. features @ W")
+    query_M = query @ M
+    distances: Array = query_M @ gallery.T
+    distances *= -2
+    distances += np.einsum("ij,ij->i", query_M, query)[:, np.newaxis]
+    distances += np.einsum("ij,ij->i", gallery @ M, gallery)
+    return distances
+
+
+def solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -> Array:
+    """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", linalg.LinAlgWarning)
+        try:
+            solution: Array = linalg.solve(symmetric(covariance), right, assume_a="pos")
+        except (linalg.LinAlgError, linalg.LinAlgWarning):
+            raise InputError(
+                f"{name}: the {what} is singular in {len(covariance)} dimensions; {way_out}"
+            ) from None
+    return solution
+
+
+def symmetric(matrix: Array) -> Array:
+    half: Array = (matrix + matrix.T) / 2
+    return half

@@ -1,0 +1,94 @@
+"""More of one result than its headline: numbers at k, the worst queries, groups of queries.
+
+Rows are plain JSON values; tables are made of these rows.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from reid_ref.analysis.groups import Groups
+from reid_ref.files import ResultFile
+from reid_ref.report.rows import per_query_json
+from reid_ref.words import number, percent, wrap
+from reid_ref.result import AtK, Result
+
+#: Identities that a table shows.
+SHOWN = 20
+Row = dict[str, Any]
+
+
+def at_rows(every: Iterable[AtK]) -> list[Row]:
+    """Return one row a k: k, accuracy, precision, recall, mAP."""
+    return [{"k": one.k, **{name: number(getattr(one, name)) for name in (
+        "accuracy", "precision", "recall", "mAP")}} for one in every]
+
+
+def at_table(rows: list[Row]) -> str:
+    """Return one line a k, in percent."""
+    names = ("accuracy", "precision", "recall", "mAP")
+    lines = ["", f"{'at k':10}" + "".join(f"{name:>10}" for name in names)]
+    lines += [f"{row['k']:<10}" + "".join(f"{_percent(row[name]):>10}" for name in names)
+              for row in rows]
+    return "\n".join(lines)
+
+
+def worst_rows(result: Result, data: ResultFile, queries: Iterable[int],
+               wrong: Iterable[int | None]) -> list[Row]:
+    """Return one row a query: what `per_query_json` has, and its nearest wrong image."""
+    gallery = data.gallery
+    every = per_query_json(result, data.query, gallery)["queries"]
+    return [{**every[query], "nearest_wrong": None if image is None else {
+        "image": image, "identity": int(gallery.identity[image]),
+        "camera": int(gallery.camera[image])}} for query, image in zip(queries, wrong)]
+
+
+def worst_table(rows: list[Row]) -> str:
+    """Return one line a query, the lowest AP first."""
+    lines = ["", f"{'worst':>6}{'identity':>9}{'cam':>4}{'AP':>7}{'first':>6}{'good':>5}"
+                 f"{'wrong':>8}{'identity':>9}{'cam':>4}  status"]
+    for row in rows:
+        wrong = row["nearest_wrong"] or dict.fromkeys(("image", "identity", "camera"), "-")
+        lines.append(
+            f"{row['query']:>6}{row['identity']:>9}{row['camera']:>4}{_percent(row['ap']):>7}"
+            f"{row['first_match'] or '-':>6}{row['n_good']:>5}{wrong['image']:>8}"
+            f"{wrong['identity']:>9}{wrong['camera']:>4}  {row['status']}")
+    return "\n".join([*lines, *wrap(
+        "worst: queries of lowest AP (percent), by number from 0; first: rank of the first "
+        "match; good: number of good images; wrong: nearest wrong gallery image, by number from "
+        "0, with its identity and camera", rest="    ")])
+
+
+def group_rows(groups: Groups, by: str) -> list[Row]:
+    """Return one row a group; identities by mAP, the lowest first, cameras by number."""
+    columns = zip(groups.value.tolist(), groups.queries.tolist(), groups.counted.tolist(),
+                  *(map(number, values.tolist())
+                    for values in (groups.mAP, groups.rank1, groups.mINP)))
+    rows = [dict(zip((by, "queries", "counted", "mAP", "Rank-1", "mINP"), values))
+            for values in columns]
+    if by == "camera":
+        return rows
+    return sorted(rows, key=lambda row: (row["mAP"] is None, row["mAP"]))
+
+
+def group_tables(groups: dict[str, list[Row]]) -> str:
+    """Return one line a group, in percent, as many identities as one can look at."""
+    lines = []
+    for by, rows in groups.items():
+        lines += ["", f"{by:10}{'queries':>9}{'counted':>9}{'mAP':>9}{'Rank-1':>9}{'mINP':>9}"]
+        shown = rows[:SHOWN] if by == "identity" else rows
+        for row in shown:
+            means = "".join(f"{_percent(row[name]):>9}" for name in ("mAP", "Rank-1", "mINP"))
+            lines.append(f"{row[by]:<10}{row['queries']:>9}{row['counted']:>9}{means}")
+        if len(shown) < len(rows):
+            lines.append(f"and {len(rows) - len(shown):,} more; --json has all")
+    return "\n".join(lines)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else percent(value)
+
+
+#: By the key that the rows have in JSON.
+TABLES: dict[str, Callable[[Any], str]] = {
+    "at": at_table, "worst": worst_table, "by": group_tables}

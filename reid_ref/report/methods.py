@@ -1,0 +1,93 @@
+"""Several methods in one table: a row a method, or a row a method and convention."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from reid_ref.datasets import Recognised
+from reid_ref.report.names import source
+from reid_ref.report.tables import results_as_json
+from reid_ref.result import Result
+from reid_ref.words import WIDTH, by_reason, cells, percent, row, signature_rows
+
+
+@dataclass(frozen=True)
+class Method:
+    """One result: where it was read, and its numbers by convention.
+
+    Parameters
+    ----------
+    name : str
+        Of its row.
+    files : list of str
+    layout, sizes : str
+        As reports show them.
+    known : Recognised or None
+        The benchmark that its labels are of.
+    results : dict of str to Result
+        By convention.
+    """
+
+    name: str
+    files: list[str]
+    layout: str
+    sizes: str
+    known: Recognised | None
+    results: dict[str, Result]
+
+
+def rows_of(methods: list[Method]) -> dict[str, Result]:
+    """Return row name to result: the method's, with its convention where there are several."""
+    return {f"{method.name} ({convention})" if len(method.results) > 1 else method.name: result
+            for method in methods for convention, result in method.results.items()}
+
+
+def as_json(methods: list[Method], left_out: dict[str, str],
+            length: int | None) -> dict[str, Any]:
+    """Return what each method's files hold and its numbers, by the method's name."""
+    return {"results": {
+        method.name: {"files": method.files, "layout": method.layout,
+                      **results_as_json(method.results, left_out, method.known, length)}
+        for method in methods}}
+
+
+def as_table(methods: list[Method], left_out: dict[str, str], ranks: tuple[int, ...]) -> str:
+    """Return what each method's files hold, and one line a row in percent.
+
+    Parameters
+    ----------
+    methods : list of Method
+    left_out : dict of str to str
+        Conventions that were not computed, and why.
+    ranks : tuple of int
+        Which Rank-k are shown.
+    """
+    lines: list[str] = []
+    for method in methods:
+        counts = next(iter(method.results.values())).counts
+        lines += row("input", f"{method.name}: {source(method.files, method.layout)}")
+        lines += row("", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}"
+                     + (f"; {method.known.sentence}" if method.known else ""))
+    rows = rows_of(methods)
+    indent = max(12, WIDTH - 7 * (len(ranks) + 2) - 6)
+    heads = [*(f"R-{k}" for k in ranks), "mAP", "mINP"]
+    lines += ["", cells("percent", heads, indent)[-1] + f"{'used':>6}"]
+    for name, result in rows.items():
+        points = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
+                  for k in ranks]
+        lines += cells(name, [*points, percent(result.mAP), percent(result.mINP)], indent)
+        lines[-1] += f"{result.counted:>6}"
+    lines += ["", *row("used", "number of queries in the mean of mAP")]
+    for why, names in by_reason(left_out).items():
+        lines += row("left out", f"{', '.join(names)}: {why}")
+    return "\n".join([*lines, *_signatures(rows)])
+
+
+def _signatures(rows: dict[str, Result]) -> list[str]:
+    """Return every signature once, below the rows that it is of."""
+    lines: list[str] = []
+    of_rows = by_reason({name: result.signature for name, result in rows.items()})
+    for signature, names in of_rows.items():
+        lines += row("of", ", ".join(names)) if len(of_rows) > 1 else []
+        lines += signature_rows(signature)
+    return lines

@@ -1,0 +1,199 @@
+"""Confidence intervals of a mean over queries: bootstrap-t by unit, logit-t, exact bound."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError, check_choice
+from reid_ref.statistics.draws import RESAMPLES, SEED, check_random, resampled_sums
+from reid_ref.statistics.spread import standard_error
+from reid_ref.statistics.units import UnitSums, unit_sums, warn_few
+
+LEVEL = 95
+#: The part of a resample's sum of squares that rounding may leave of an exact zero.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over queries with its confidence interval; it holds for this gallery and model.
+
+    Parameters
+    ----------
+    value : float
+        The mean, as it is printed.
+    low, high : float
+        Ends of the interval.
+    se, se_naive : float
+        Standard error by unit, and as if queries were independent.
+    design_effect : float
+        ``(se / se_naive) ** 2``; NaN where no value differs from another.
+    unit : str
+        "identity", "query" or "group" (given by the caller).
+    units, queries : int
+        How many stand behind the mean.
+    method : str
+        "bootstrap-t", "analytic", or "exact" where all queries are right, or all wrong: a
+        one-sided bound.
+    level : float
+        In percent.
+    resamples : int
+        0 where no random numbers are drawn.
+    seed : int or None
+    """
+
+    value: float
+    low: float
+    high: float
+    se: float
+    se_naive: float
+    design_effect: float
+    unit: str
+    units: int
+    queries: int
+    method: str
+    level: float
+    resamples: int
+    seed: int | None
+
+
+def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVEL,
+             method: str = "bootstrap-t", resamples: int = RESAMPLES,
+             seed: int = SEED) -> Interval:
+    """Return the confidence interval of a mean of values in [0, 1], by unit.
+
+    Parameters
+    ----------
+    values, unit, counted
+        As `unit_sums` takes them.
+    level : float
+        In percent, from 50 to below 100.
+    method : str
+        "bootstrap-t": units are drawn with replacement, and the mean of each resample is divided
+        by its own standard error. "analytic": Student's t on the logit scale, without random
+        numbers.
+    resamples, seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    Interval
+        Where all queries are right, or all wrong, no unit differs from another, and the end that
+        is not 1 or 0 is the exact bound: ``(alpha / 2) ** (1 / units)`` for a mean of 1.
+
+    Raises
+    ------
+    InputError
+        Names the argument, what was expected, what came and the way out.
+
+    Source
+    ------
+    Bootstrap-t: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 12.5.
+
+    Examples
+    --------
+    Thirty identities of two queries each, which are alike:
+
+    >>> found = interval([1, 1, 1, 0, 0, 0] * 10, unit=[k // 2 for k in range(60)])
+    >>> found.value, found.units, round(found.design_effect, 2)
+    (0.5, 30, 1.36)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.343, 0.657)
+    """
+    by_unit = unit_sums(values, unit, counted)
+    by_query = unit_sums(values, np.arange(np.size(values)), counted)
+    return interval_of(by_unit, by_query, level=level, method=method, resamples=resamples,
+                       seed=seed)
+
+
+def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
+                method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                seed: int = SEED) -> Interval:
+    """As `interval`, of sums by unit and by query."""
+    check_choice(method, "method", METHODS)
+    alpha = check_level(level)
+    check_random(resamples, seed)
+    se, naive = standard_error(by_unit), standard_error(by_query)
+    warn_few(len(by_unit.weight))
+    if se == 0:
+        method, (low, high) = "exact", exact_bound(by_unit, alpha)
+    else:
+        low, high = METHODS[method](by_unit, alpha, resamples, seed)
+    drawn = method == "bootstrap-t"
+    return Interval(
+        by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
+        "group", len(by_unit.weight), len(by_query.weight), method, level,
+        int(resamples) if drawn else 0, int(seed) if drawn else None)
+
+
+def bootstrap_t(sums: UnitSums, alpha: float, resamples: int, seed: int,
+                least: float = 0.0) -> tuple[float, float]:
+    """Return the ends of the bootstrap-t interval, not below `least` nor above 1."""
+    place = math.floor(alpha / 2 * (resamples + 1) + 1e-9)
+    if place < 1:
+        raise InputError(f"resamples: expected at least {math.ceil(2 / alpha - 1e-9) - 1} for "
+                         f"this level, got {resamples}")
+    se, mean = standard_error(sums), sums.mean
+    if se == 0:
+        return mean, mean
+    t = np.sort(studentized(sums, resamples, seed))
+    low, high = mean - float(t[-place]) * se, mean - float(t[place - 1]) * se
+    return max(low, least), min(high, 1.0)
+
+
+def studentized(sums: UnitSums, resamples: int, seed: int) -> Doubles:
+    """Return (mean - the mean of all) / standard error of each resample, in its order."""
+    error, weight = sums.errors, sums.weight
+    e, n, ee, en, nn = resampled_sums(
+        np.array([error, weight, error**2, error * weight, weight**2]), resamples, seed)
+    shift = e / n
+    square = ee - 2 * shift * en + shift**2 * nn
+    # Units that are all alike have no spread: what rounding leaves of it is no number to divide
+    # by. Then the mean is that of all (t is 0), or infinitely many standard errors away.
+    spread = square > ROUNDING * ee
+    units = len(weight)
+    t = np.where(ee > 0, np.copysign(np.inf, shift), 0.0)
+    np.divide(e, np.sqrt(units / (units - 1) * np.where(spread, square, 1.0)), out=t,
+              where=spread)
+    return t
+
+
+def logit_t(sums: UnitSums, alpha: float, *_: int) -> tuple[float, float]:
+    """Return the ends by Student's t on the logit scale."""
+    from scipy.special import stdtrit  # scipy takes long to load
+
+    mean, se = sums.mean, standard_error(sums)
+    middle = math.log(mean / (1 - mean))
+    half = float(stdtrit(len(sums.weight) - 1, 1 - alpha / 2)) * se / (mean * (1 - mean))
+    return logistic(middle - half), logistic(middle + half)
+
+
+def logistic(value: float) -> float:
+    # exp of a large number would overflow.
+    if value < 0:
+        return math.exp(value) / (1 + math.exp(value))
+    return 1 / (1 + math.exp(-value))
+
+
+def exact_bound(sums: UnitSums, alpha: float) -> tuple[float, float]:
+    """Return the one-sided exact bound where all are right or all wrong."""
+    bound = (alpha / 2) ** (1 / len(sums.weight))
+    mean = sums.mean
+    return (bound, mean) if mean == 1 else (mean, 1 - bound) if mean == 0 else (mean, mean)
+
+
+#: The methods that a user may name.
+METHODS: dict[str, Callable[[UnitSums, float, int, int], tuple[float, float]]] = {
+    "bootstrap-t": bootstrap_t, "analytic": logit_t}
+
+
+def check_level(level: Any) -> float:
+    """Return alpha = 1 - level."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 50 <= level < 100:
+        raise InputError(f"level: expected percent from 50 to below 100, such as 95, got "
+                         f"{level!r}")
+    return (100 - float(level)) / 100

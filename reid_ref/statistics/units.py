@@ -1,0 +1,131 @@
+"""Values a query, added up by unit."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles, InputError, as_vector, warn
+
+#: With fewer units than these an interval is printed with a warning.
+FEW_UNITS = 20
+#: What rounding leaves of an exact zero is below this, for values up to 1.
+ZERO = 1e-12
+
+
+@dataclass(frozen=True)
+class UnitSums:
+    """Sums over the queries of each unit that has a query that counts, in order of its label.
+
+    Parameters
+    ----------
+    value : float64, shape (G,)
+        Sum of the values.
+    weight : float64, shape (G,)
+        Number of queries, or sum of their weights.
+    """
+
+    value: Doubles
+    weight: Doubles
+
+    @property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return add_up(self.weight)
+
+    @property
+    def mean(self) -> float:
+        """Mean over queries, not over units."""
+        return add_up(self.value) / self.total
+
+    @property
+    def errors(self) -> Doubles:
+        """How far each unit's sum is from what the mean lets expect."""
+        return without_rounding(self.value - self.mean * self.weight, self.weight)
+
+
+def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -> UnitSums:
+    """Add up values by unit.
+
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        One number a query.
+    unit : array_like, shape (n,)
+        The identity of each query, or another group: numbers or texts.
+    counted : array_like of bool, shape (n,), optional
+        Which queries are in the mean; all by default.
+    weight : array_like, shape (n,), optional
+        Of each query in the mean; 1 by default.
+
+    Returns
+    -------
+    UnitSums
+        Of the units that have a query that counts.
+
+    Raises
+    ------
+    InputError
+        Arrays of different length, a value that is NaN or infinite and counts, or fewer than two
+        units.
+
+    Examples
+    --------
+    >>> sums = unit_sums([1, .5, 0, .25], unit=[7, 3, 7, 9], counted=[True, True, True, False])
+    >>> sums.value, sums.weight, sums.mean
+    (array([0.5, 1. ]), array([1., 2.]), 0.5)
+    """
+    numbers = as_vector(values, "values").astype(np.float64)
+    keep = np.ones(len(numbers), bool) if counted is None else as_vector(counted, "counted") != 0
+    groups = as_vector(unit, "unit")
+    weights = (np.ones(len(numbers)) if weight is None
+               else as_vector(weight, "weight").astype(np.float64))
+    for name, array in (("counted", keep), ("unit", groups), ("weight", weights)):
+        if len(array) != len(numbers):
+            raise InputError(f"{name}: expected {len(numbers)} entries, one for each query, got "
+                             f"{len(array)}")
+    check_labels(groups)
+    numbers, weights = numbers[keep], weights[keep]
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise InputError(
+            f"values: expected a number of every query that counts, got {numbers[bad[0]]} of "
+            f"query {np.flatnonzero(keep)[bad[0]]}: the mean is no number and has no interval; "
+            "choose a convention that counts such queries as 0 or leaves them out")
+    code = np.unique(groups[keep], return_inverse=True)[1].reshape(-1)
+    sums = UnitSums(by_code(code, numbers * weights), by_code(code, weights))
+    if len(sums.weight) < 2:
+        raise InputError(f"unit: expected at least 2 units with a query that counts, got "
+                         f"{len(sums.weight)}; nothing tells how much units differ")
+    return sums
+
+
+def check_labels(groups: npt.NDArray[Any]) -> None:
+    """Refuse what cannot be put in order: objects, NaN."""
+    if groups.dtype.kind not in "iubUSf" or (groups.dtype.kind == "f" and np.isnan(groups).any()):
+        raise InputError("unit: expected a number or a text for each query, got "
+                         + ("NaN" if groups.dtype.kind == "f" else f"dtype {groups.dtype}"))
+
+
+def warn_few(units: int) -> None:
+    """Warn where units are too few for an interval to be relied on."""
+    if units < FEW_UNITS:
+        warn(f"unit: only {units} units stand behind these intervals, which may be too narrow "
+             f"below {FEW_UNITS}")
+
+
+def by_code(code: npt.NDArray[np.intp], values: Doubles) -> Doubles:
+    # bincount adds in order of the queries, one after another; of nothing it gives integers.
+    return np.bincount(code, weights=values).astype(np.float64)
+
+
+def add_up(values: Doubles) -> float:
+    """Sum of one value after another, which `sum` does not do."""
+    return float(np.cumsum(values)[-1])
+
+
+def without_rounding(sums: Doubles, weight: Doubles) -> Doubles:
+    """Put 0 where a sum over queries is 0 but for rounding."""
+    return np.where(np.abs(sums) <= ZERO * weight, 0.0, sums)

@@ -1,0 +1,286 @@
+"""The doctor: a made file for each finding, and nothing on what is sound."""
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels, ResultFile
+from reid_ref.cli import main
+from reid_ref.analysis.doctor import doctor
+from reid_ref.datasets import read_labels
+from tests.shared import shared
+
+RNG = np.random.default_rng
+
+
+def labels(seed, n_query=120, n_gallery=600, identities=40, cameras=4):
+    """Every identity is on every camera of the gallery, so that each query has a match."""
+    rng = RNG(seed)
+    gallery = Labels(np.arange(n_gallery) % identities + 1,
+                     np.arange(n_gallery) // identities % cameras + 1)
+    return Labels(rng.integers(1, identities + 1, n_query),
+                  rng.integers(1, cameras + 1, n_query)), gallery
+
+
+def features(query, gallery, seed=0, noise=1.5, dimension=64):
+    rng = RNG(seed)
+    identities = np.union1d(query.identity, gallery.identity)
+    centres = rng.standard_normal((len(identities), dimension))
+    return [centres[np.searchsorted(identities, side.identity)]
+            + noise * rng.standard_normal((len(side), dimension)) for side in (query, gallery)]
+
+
+def of_features(query, gallery, query_features, gallery_features):
+    return ResultFile("made", query, gallery, query_features=query_features,
+                      gallery_features=gallery_features)
+
+
+def sound(seed=0, **sizes):
+    query, gallery = labels(seed, **sizes)
+    return of_features(query, gallery, *features(query, gallery, seed))
+
+
+def keys(data):
+    return [finding.key for finding in doctor(data)]
+
+
+def of_distances(data, change=lambda d: d):
+    q, g = data.query_features, data.gallery_features
+    distances = np.sqrt(((q[:, np.newaxis] - g) ** 2).sum(axis=2))
+    return ResultFile("made", data.query, data.gallery, distances=change(distances))
+
+
+# ---------------------------------------------------------------- nothing
+
+@pytest.mark.parametrize("sizes", [
+    {"n_query": 5, "n_gallery": 20, "identities": 4, "cameras": 2}, {},
+    {"n_query": 2000, "n_gallery": 6000, "identities": 300, "cameras": 6}])
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_on_sound_data(sizes, seed):
+    data = sound(seed, **sizes)
+    assert doctor(data) == []
+    if len(data.query) < 1000:
+        assert doctor(of_distances(data)) == []
+
+
+@pytest.mark.parametrize("name", ["market_like", "mars_like", "special_values", "ties"])
+def test_nothing_on_the_fixtures(name):
+    assert doctor(reid_ref.read(f"fixtures/{name}.mat")) == []
+
+
+@pytest.mark.parametrize("folder, files", [
+    ("market1501", ["market1501_query.csv", "market1501_test.csv"]),
+    ("duke", ["dukeMTMC_query.csv", "dukeMTMC_test.csv"]),
+    ("mars", ["query_IDX.mat", "tracks_test_info.mat"])])
+def test_nothing_on_benchmarks(folder, files):
+    query, gallery = read_labels(*(shared(f"real/{folder}") / name for name in files))[:2]
+    assert keys(of_features(query, gallery, *features(query, gallery, noise=4))) == []
+
+
+def test_nothing_on_cuhk03():
+    folder = shared("real/cuhk03_np_100q")
+    assert doctor(reid_ref.read(*(folder / f"{name}.txt" for name in (
+        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))) == []
+
+
+def test_sketches_and_photographs_are_no_more_than_a_note():
+    found = doctor(reid_ref.read(shared("real/sketch_reid") / "pytorch_result.mat"))
+    assert [(one.key, one.severity) for one in found] == [("doctor:disjoint-cameras", "note")]
+
+
+# ---------------------------------------------------------------- each finding
+
+def relabelled(**changes):
+    """Sound data with other labels: functions of (query, gallery), by array."""
+    data = sound()
+    sides = {"query": data.query, "gallery": data.gallery}
+    new = {name: Labels(
+        changes.get(f"{name}_identity", lambda one: one)(side.identity),
+        changes.get(f"{name}_camera", lambda one: one)(side.camera))
+        for name, side in sides.items()}
+    return of_features(new["query"], new["gallery"], data.query_features, data.gallery_features)
+
+
+def test_single_camera():
+    data = relabelled(query_camera=np.zeros_like, gallery_camera=np.zeros_like)
+    found, = doctor(data)
+    assert (found.key, found.severity) == ("doctor:single-camera", "error")
+    assert found.evidence == {"cameras": 1, "queries": 120, "unmatched": 120}
+
+
+def test_identity_offset():
+    found, = doctor(relabelled(query_identity=lambda one: one + 700))
+    assert (found.key, found.severity) == ("doctor:identity-offset", "error")
+    assert found.evidence["offset"] == -700 and "-700" in found.sentence
+
+
+def test_identities_differ():
+    found, = doctor(relabelled(query_identity=lambda one: one * 1000 + one % 7))
+    assert (found.key, found.severity) == ("doctor:identities-differ", "error")
+    assert found.evidence["identity_absent"] == 120
+
+
+def test_some_identities_differ():
+    some = relabelled(query_identity=lambda one: np.where(one > 20, one + 900, one))
+    found, = doctor(some)
+    n = np.count_nonzero(some.query.identity > 900)
+    assert (found.key, found.severity) == ("doctor:identities-differ", "warning")
+    assert found.evidence["unmatched"] == n and f"{n} of 120" in found.sentence
+
+
+def test_same_camera_only():
+    data = relabelled(query_camera=lambda one: one * 0 + 1, gallery_camera=lambda one: one * 0 + 1)
+    other = Labels(data.gallery.identity, np.where(data.gallery.identity > 38, 2, 1))
+    found, = doctor(of_features(data.query, other, data.query_features, data.gallery_features))
+    assert (found.key, found.severity) == ("doctor:same-camera-only", "warning")
+
+
+def test_camera_per_image():
+    found = doctor(relabelled(query_camera=lambda one: np.arange(len(one)),
+                              gallery_camera=lambda one: 120 + np.arange(len(one))))
+    assert [one.key for one in found] == ["doctor:camera-per-image"]
+    assert "720 images have 720 different cameras" in found[0].sentence
+
+
+def test_labels_swapped():
+    data = sound(identities=300, n_gallery=1200)
+    swap = [Labels(side.camera, side.identity) for side in (data.query, data.gallery)]
+    found = doctor(of_features(*swap, data.query_features, data.gallery_features))
+    assert "doctor:labels-swapped" in [one.key for one in found]
+
+
+def test_camera_offset():
+    found = doctor(relabelled(query_camera=lambda one: one + 10))
+    assert [one.key for one in found] == ["doctor:camera-offset"]
+    assert found[0].evidence["offset"] == -10
+
+
+def test_disjoint_cameras():
+    found = doctor(relabelled(query_camera=lambda one: one * 0 + 9))
+    assert [(one.key, one.severity) for one in found] == [("doctor:disjoint-cameras", "note")]
+
+
+def test_one_good_image():
+    data = sound(n_query=40, n_gallery=40, identities=40)
+    shifted = Labels(data.query.identity, data.query.camera + 1)
+    found = doctor(of_features(shifted, data.gallery, data.query_features, data.gallery_features))
+    assert "doctor:one-good-image" in [one.key for one in found]
+
+
+def test_similarities_given_as_distances():
+    found, = doctor(of_distances(sound(), lambda d: 20 - d))
+    assert (found.key, found.severity) == ("doctor:reversed", "error")
+    assert found.evidence["auc"] < .4 and "negate" in found.way_out
+
+
+def test_chance_level():
+    data = sound()
+    noise = RNG(5).standard_normal
+    found, = doctor(of_features(data.query, data.gallery, noise((120, 64)), noise((600, 64))))
+    assert (found.key, found.severity) == ("doctor:chance-level", "warning")
+    assert .45 < found.evidence["auc"] < .55
+
+
+def test_area_under_the_curve_by_hand():
+    """Good at 1 and 4, wrong at 2, 3, 4: pairs won 3 and 0, one tie; 3.5 of 6."""
+    from reid_ref.analysis.doctor_features import _nearer
+    assert _nearer(np.array([1., 4.]), np.array([3., 4., 2.])) == 3.5 / 6
+
+
+def test_constant_columns():
+    data = sound()
+    wide = [np.concatenate([side, np.ones((len(side), 900))], axis=1)
+            for side in (data.query_features, data.gallery_features)]
+    assert keys(of_features(data.query, data.gallery, *wide)) == ["doctor:constant-columns"]
+
+
+def test_means_made_with_test_labels():
+    data = sound()
+    means = data.gallery_features.copy()
+    for identity in range(1, 41):
+        here = data.gallery.identity == identity
+        means[here] = means[here].mean(axis=0)
+    found, = doctor(of_features(data.query, data.gallery, data.query_features, means))
+    assert (found.key, found.severity) == ("doctor:equal-within-identity", "error")
+    assert found.evidence["equal"] == found.evidence["identities"] == 40
+
+
+def test_duplicate_features():
+    data = sound()
+    last = data.gallery_features.copy()
+    last[200:] = last[RNG(0).integers(150, 200, 400)]
+    assert "doctor:duplicate-features" in keys(
+        of_features(data.query, data.gallery, data.query_features, last))
+
+
+@pytest.mark.parametrize("distances", [False, True])
+def test_query_in_gallery(distances):
+    data = sound()
+    copied = data.query_features.copy()
+    for k in range(0, 120, 2):
+        good = (data.gallery.identity == data.query.identity[k]) & (
+            data.gallery.camera != data.query.camera[k])
+        copied[k] = data.gallery_features[np.flatnonzero(good)[0]]
+    data = of_features(data.query, data.gallery, copied, data.gallery_features)
+    found, = doctor(of_distances(data) if distances else data)
+    assert (found.key, found.severity) == ("doctor:query-in-gallery", "warning")
+    assert found.evidence == {"queries": 120, "with_copy": 60}
+
+
+# ---------------------------------------------------------------- how it is asked
+
+def test_a_stored_array_is_read_block_by_block(tmp_path):
+    data = sound(n_gallery=9000)
+    path = tmp_path / "gallery.npy"
+    np.save(path, data.gallery_features[::-1])
+    stored = of_features(data.query, data.gallery, data.query_features,
+                         np.load(path, mmap_mode="r"))
+    memory = of_features(data.query, data.gallery, data.query_features,
+                         data.gallery_features[::-1])
+    assert doctor(stored) == doctor(memory) != []
+
+
+@pytest.mark.parametrize("seed", [-1, .5, True, "1"])
+def test_wrong_seed(seed):
+    with pytest.raises(InputError, match="^seed: expected a whole number from 0"):
+        doctor(sound(), seed=seed)
+
+
+@pytest.fixture
+def one_camera(tmp_path):
+    data = sound()
+    path = tmp_path / "one.npz"
+    np.savez(path, query_f=data.query_features, query_label=data.query.identity,
+             query_cam=np.zeros(120), gallery_f=data.gallery_features,
+             gallery_label=data.gallery.identity, gallery_cam=np.zeros(600))
+    return str(path)
+
+
+def test_the_command(one_camera, capsys):
+    assert main(["doctor", one_camera]) == 1
+    text = capsys.readouterr().out
+    assert "error     All images are of camera 0" in text and "doctor:single-camera" in text
+    assert max(map(len, text.splitlines())) <= 80 + len(one_camera)
+    assert main(["doctor", "fixtures/market_like.mat"]) == 0
+    assert "found     nothing" in capsys.readouterr().out
+
+
+def test_the_command_in_json(one_camera, capsys):
+    assert main(["doctor", one_camera, "--json"]) == 1
+    found, = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["key"], found["severity"]) == ("doctor:single-camera", "error")
+
+
+def test_the_command_refuses_a_seed(one_camera, capsys):
+    assert main(["doctor", one_camera, "--seed", "-3"]) == 2
+    assert "expected a whole number from 0, got -3" in capsys.readouterr().err
+
+
+def test_no_warning_of_numpy():
+    data = sound()
+    zero = np.zeros_like(data.query_features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        doctor(of_features(data.query, data.gallery, zero, data.gallery_features))

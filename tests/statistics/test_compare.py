@@ -1,0 +1,256 @@
+"""Systems beside a baseline, runs of one method, and splits of one benchmark."""
+import math
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.analysis.compare import compare_scores
+from reid_ref.result import QueryValues
+from reid_ref.statistics import holm
+from tests import cases
+from tests.statistics import cityflow
+from tests.statistics.test_paired import chance, every_choice
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:unit. only", "ignore:.* queries have no good image")
+
+
+def of_lists(*names):
+    every = np.ones(1052, bool)
+    return {name: {metric: QueryValues(values.mean(), values, every)
+                   for metric, values in cityflow.values(name).items()} for name in names}
+
+
+def test_submitted_lists():
+    """The baseline, a better and a worse list: as printed before this package could."""
+    identity = cityflow.identities("query")
+    found = compare_scores(of_lists("mat", "match28000_Mslm", "match6500"), identity, "identity",
+                           identity)
+    rows = {(one.system, one.metric): one for one in found.comparisons}
+    for name, metric, difference, low, high, p, units, detectable in (
+            ("match28000_Mslm", "mAP", 1.23, .31, 2.21, .0117, (189, 136, 8), 1.35),
+            ("match6500", "mAP", -1.07, -2.50, .36, .1444, (149, 177, 7), 2.04),
+            ("match28000_Mslm", "Rank-1", 2.47, -.04, 5.04, .0635, (58, 46, 229), 3.58),
+            ("match6500", "Rank-1", -1.52, -4.94, 1.81, .411, (67, 70, 196), 4.82)):
+        one = rows[name, metric]
+        assert 100 * one.difference == pytest.approx(difference, abs=.0051)
+        # The ends depend on the resamples, by a hundredth or two.
+        assert (100 * one.low, 100 * one.high) == pytest.approx((low, high), abs=.03)
+        assert one.p == pytest.approx(p, abs=1.5 * chance(p))
+        assert (one.better, one.worse, one.same) == units
+        assert 100 * one.detectable == pytest.approx(detectable, abs=.0051)
+    for metric in ("mAP", "Rank-1"):
+        pair = [rows[name, metric] for name in ("match28000_Mslm", "match6500")]
+        smaller, larger = sorted(one.p for one in pair)
+        assert [one.p_adjusted for one in pair] == [
+            min(1, 2 * smaller), max(larger, min(1, 2 * smaller))]
+    assert found.values["mat"]["mAP"] == pytest.approx(0.26358227238296, abs=1e-12)
+
+
+def test_queries_that_changed_most():
+    scores = of_lists("mat", "match6500")
+    identity = cityflow.identities("query")
+    one = compare_scores(scores, identity, "identity", identity, resamples=99).comparisons[0]
+    gain = scores["match6500"]["mAP"].values - scores["mat"]["mAP"].values
+    assert [change.system - change.baseline for change in one.gains] == sorted(gain)[:-6:-1]
+    assert [change.system - change.baseline for change in one.losses] == sorted(gain)[:5]
+    for change in (*one.gains, *one.losses):
+        assert change.identity == identity[change.query]
+        assert change.system == scores["match6500"]["mAP"].values[change.query]
+
+
+#: 30 identities of two queries each; the good image of identity k is image k.
+IDENTITY = np.arange(60) // 2
+QUERY, GALLERY = Labels(IDENTITY, [1] * 60), Labels(range(30), [2] * 30)
+
+
+def with_wrong(queries, convention="matlab"):
+    """All right, but for these queries, whose good image is second."""
+    distances = (IDENTITY[:, np.newaxis] != np.arange(30)).astype(float)
+    distances[queries, (IDENTITY[queries] + 1) % 30] = -1
+    return reid_ref.evaluate_distances(distances, QUERY, GALLERY, convention=convention)
+
+
+def test_by_hand():
+    """Queries 0, 1, 2 gain, 4 loses: identities 0 and 1 gain, 2 loses."""
+    one, two = with_wrong([0, 1, 2]), with_wrong([4])
+    found = reid_ref.compare(one, two, metrics=["Rank-1"], names=["old", "new"])
+    row, = found.comparisons
+    assert (row.baseline, row.system, row.metric) == ("old", "new", "Rank-1")
+    assert row.difference == pytest.approx(2 / 60, abs=1e-15)
+    assert (row.better, row.worse, row.same) == (2, 1, 27)
+    assert row.p == row.p_adjusted == every_choice([2, 1, -1]) == .75 and row.trials == 8
+    assert [change.query for change in row.gains] == [0, 1, 2]
+    assert [(change.query, change.identity, change.baseline, change.system)
+            for change in row.losses] == [(4, 2, 1, 0)]
+    error = np.zeros(30)
+    error[:3] = 2, 1, -1
+    error -= 2 / 60 * 2
+    assert row.se == pytest.approx(math.sqrt(30 / 29 * (error**2).sum()) / 60, abs=1e-15)
+    assert row.detectable == pytest.approx(2.8 * row.se) and row.low < row.difference < row.high
+    assert found.values == {"old": {"Rank-1": one.rank(1)}, "new": {"Rank-1": two.rank(1)}}
+
+
+def test_a_dict_of_several_systems_is_adjusted():
+    systems = {"base": with_wrong([0, 2, 4, 6, 8, 10]), "b": with_wrong([0]),
+               "c": with_wrong([0, 2, 4, 6, 8, 10, 12])}
+    found = reid_ref.compare(systems, metrics=["Rank-1", "mAP"])
+    assert found.baseline == "base" and list(found.values) == ["base", "b", "c"]
+    assert [(one.metric, one.system) for one in found.comparisons] == [
+        ("Rank-1", "b"), ("Rank-1", "c"), ("mAP", "b"), ("mAP", "c")]
+    # Five gain, 2 of 32 choices of signs are as large; one loses, both choices are.
+    assert [one.p for one in found.comparisons[:2]] == [2 / 32, 1]
+    assert [one.p_adjusted for one in found.comparisons[:2]] == holm([2 / 32, 1]) == [4 / 32, 1]
+
+
+def test_a_system_beside_itself():
+    result = with_wrong([0, 5])
+    for row in reid_ref.compare(result, result).comparisons:
+        assert (row.p, row.difference, row.low, row.high, row.same) == (1, 0, 0, 0, 30)
+        assert row.gains == row.losses == ()
+
+
+def test_unit():
+    one, two = with_wrong([0, 1, 2]), with_wrong([4])
+    row, = reid_ref.compare(one, two, metrics=["Rank-1"], unit="query").comparisons
+    assert (row.better, row.worse, row.same, row.trials) == (3, 1, 56, 16)
+    video = np.arange(60) // 3
+    row, = reid_ref.compare(one, two, metrics=["Rank-1"], unit=video).comparisons
+    assert (row.better, row.worse, row.same) == (1, 1, 18)
+
+
+def test_dropped_queries_are_in_neither():
+    distances, query, gallery = cases.market_like(1, n_query=200, n_gallery=300, identities=40)
+    one, two = (reid_ref.evaluate_distances(distances**power, query, gallery,
+                                            convention="torchreid") for power in (1, 2))
+    row, = reid_ref.compare(one, two, metrics=["mAP"], resamples=99).comparisons
+    assert row.difference == pytest.approx(two.mAP - one.mAP, abs=1e-14)
+    kept = one.per_query.n_good > 0
+    assert row.better + row.worse + row.same == len(np.unique(query.identity[kept]))
+
+
+def test_other_labels_are_refused():
+    one = with_wrong([0])
+    identity = IDENTITY.copy()
+    identity[[7, 9]] = 11, 11
+    others = {
+        "other 1: query 7 has identity 3 in baseline and identity 11 in other 1, and 2 of 60 "
+        "queries differ so": (Labels(identity, [1] * 60), GALLERY),
+        "other 1: query 24 has 1 good images in baseline and 2 good images in other 1, and 2 of": (
+            QUERY, Labels([*range(30), 12], [2] * 31)),
+        "other 1: expected 30 gallery images, as in baseline, got 31": (
+            QUERY, Labels([*range(30), 99], [2] * 31)),
+        "other 1: expected 60 queries, as in baseline, got 59": (QUERY[:59], GALLERY)}
+    for message, (query, gallery) in others.items():
+        distances = np.zeros((len(query), len(gallery)))
+        other = reid_ref.evaluate_distances(distances, query, gallery)
+        for function in (lambda two: reid_ref.compare(one, two),
+                         lambda two: reid_ref.runs({"baseline": one, "other 1": two})):
+            with pytest.raises(InputError, match=message):
+                function(other)
+
+
+@pytest.mark.parametrize("arguments, options, message", [
+    ([], {}, "results: expected at least 2 results, got 1"),
+    (["result"], {}, "results: expected a Result for 'other 1', got str"),
+    ([with_wrong([0], "torchreid")], {},
+     "other 1: expected the convention of baseline, 'matlab', got 'torchreid'; evaluate both"),
+    ([with_wrong([0])], {"metrics": "mAP"}, "metrics: expected a list of metrics"),
+    ([with_wrong([0])], {"metrics": []}, "metrics: expected a list of metrics"),
+    ([with_wrong([0])], {"metrics": ["map"]}, "metric: expected mAP, mINP, Rank-k"),
+    ([with_wrong([0])], {"names": ["a"]}, "names: expected 2 different names, one for each"),
+    ([with_wrong([0])], {"names": ["a", "a"]}, "names: expected 2 different names"),
+    ([with_wrong([0])], {"seed": -1}, "seed: expected a whole number from 0"),
+    ([with_wrong([0])], {"unit": "camera"}, "unit: unknown 'camera'"),
+    ([with_wrong([0])], {"unit": [1, 2]}, "unit: expected 60 entries, one for each query, got 2"),
+])
+def test_bad_input(arguments, options, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.compare(with_wrong([1]), *arguments, **options)
+
+
+def test_bad_dicts():
+    one = with_wrong([1])
+    with pytest.raises(InputError, match="baseline: expected nothing beside a dict"):
+        reid_ref.compare({"a": one, "b": one}, one)
+    with pytest.raises(InputError, match="results: expected a text as the name of each, got 1"):
+        reid_ref.compare({1: one, 2: one})
+    with pytest.raises(InputError, match="results: expected at least 2 results, got 1"):
+        reid_ref.runs(one)
+    with pytest.raises(InputError, match="metric: mAP is NaN under convention 'mars'"):
+        nan = reid_ref.evaluate_distances(np.eye(2), *[Labels([1, 2], [1, 1])] * 2,
+                                          convention="mars")
+        reid_ref.compare(nan, nan)
+
+
+def test_runs_by_hand():
+    """Three runs: 2, 4 and 6 of 60 wrong; identity 0 wrong in all, 1 in two, 2 in one."""
+    found = reid_ref.runs({"s1": with_wrong([0, 1]), "s2": with_wrong([0, 1, 2, 3]),
+                           "s3": with_wrong([0, 1, 2, 3, 4, 5])}, metrics=["Rank-1"])["Rank-1"]
+    assert found.values == {"s1": 58 / 60, "s2": 56 / 60, "s3": 54 / 60}
+    assert found.mean == found.interval.value == pytest.approx(56 / 60, abs=1e-15)
+    assert found.sd == pytest.approx(2 / 60, abs=1e-15)
+    sums = np.full(30, 2.0)
+    sums[:3] = 0, 2 / 3, 4 / 3
+    error = sums - 2 * 56 / 60
+    assert found.interval.se == pytest.approx(
+        math.sqrt(30 / 29 * (error**2).sum()) / 60, abs=1e-15)
+    assert (found.interval.units, found.interval.queries, found.interval.unit) == (
+        30, 60, "identity")
+    assert found.queries == {"s1": 60, "s2": 60, "s3": 60}
+
+
+def test_equal_runs_are_one_run():
+    result = with_wrong([0, 1, 7, 20])
+    found = reid_ref.runs([result, result], resamples=199)
+    assert list(found) == ["mAP", "Rank-1"] and list(found["mAP"].values) == ["1", "2"]
+    for metric, one in found.items():
+        assert one.sd == 0 and one.interval == result.interval(metric, resamples=199)
+
+
+def test_splits_by_hand():
+    """Identities 0..29 with two queries each, then the first twenty with one query each."""
+    first = with_wrong([0, 1, 2])
+    query = Labels(range(20), [1] * 20)
+    distances = 1 - np.eye(20, 30)
+    distances[[0, 5], 29] = -1
+    second = reid_ref.evaluate_distances(distances, query, GALLERY)
+    found = reid_ref.splits({"a": first, "b": second}, metrics=["Rank-1"])["Rank-1"]
+    assert found.values == {"a": 57 / 60, "b": 18 / 20} and found.queries == {"a": 60, "b": 20}
+    assert found.mean == found.interval.value == pytest.approx((57 / 60 + 18 / 20) / 2, abs=1e-15)
+    assert found.sd == pytest.approx(abs(57 / 60 - 18 / 20) / math.sqrt(2), abs=1e-15)
+    # One unit an identity: what it adds to the mean of the two means, less what is expected.
+    share = np.full(30, 2 / 60 / 2)
+    share[:20] += 1 / 20 / 2
+    value = share.copy()
+    value[[0, 1]] -= 2 / 60 / 2, 1 / 60 / 2
+    value[[0, 5]] -= 1 / 20 / 2
+    error = value - found.mean * share
+    assert found.interval.se == pytest.approx(math.sqrt(30 / 29 * (error**2).sum()), abs=1e-15)
+    assert (found.interval.units, found.interval.queries) == (30, 80)
+
+
+def test_splits_of_different_people_are_as_sure_as_independent_samples():
+    rng = np.random.default_rng(0)
+    results = []
+    for start in (0, 100, 200):
+        labels = Labels(np.arange(start, start + 90), [1] * 90), Labels(
+            np.arange(start, start + 90), [2] * 90)
+        results.append(reid_ref.evaluate_distances(
+            1 - np.eye(90) + rng.random((90, 90)), *labels))
+    found = reid_ref.splits(results, metrics=["mAP"])["mAP"]
+    alone = [one.interval("mAP", resamples=99).se for one in results]
+    assert found.interval.se == pytest.approx(math.sqrt(sum(se**2 for se in alone)) / 3, rel=.02)
+    assert reid_ref.splits(results, metrics=["mAP"], unit="query")["mAP"].interval.units == 270
+
+
+def test_splits_refuse():
+    one = with_wrong([0])
+    with pytest.raises(InputError, match="2: expected the convention of 1, 'matlab', got"):
+        reid_ref.splits([one, with_wrong([0], CONVENTIONS["torchreid"])])
+    with pytest.raises(InputError, match="unit: expected one of identity, query, got list"):
+        reid_ref.splits([one, one], unit=[1, 2])
+    with pytest.raises(InputError, match="results: expected at least 2 results, got 0"):
+        reid_ref.splits([])

@@ -1,0 +1,183 @@
+"""Intervals: against the definition in plain Python, scipy, and worked cases."""
+import inspect
+import math
+import warnings
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+
+from reid_ref import InputError
+from reid_ref.statistics import draws, interval, unit_sums
+from tests.statistics import cityflow, second
+
+#: scipy renamed the argument.
+SEEDED = ("rng" if "rng" in inspect.signature(scipy.stats.bootstrap).parameters
+          else "random_state")
+
+
+def some(seed, units=25, queries=90):
+    rng = np.random.default_rng(seed)
+    unit = rng.integers(0, units, queries)
+    return np.clip(rng.random(units)[unit] + .3 * rng.standard_normal(queries), 0, 1), unit
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("level, place", [(95, 5), (90, 10), (50, 50)])
+def test_bootstrap_t_is_the_definition(seed, level, place):
+    values, unit = some(seed)
+    sums = unit_sums(values, unit)
+    low, high = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 7 + seed, place)
+    found = interval(values, unit, level=level, resamples=199, seed=7 + seed)
+    np.testing.assert_allclose([found.low, found.high], [max(low, 0), min(high, 1)],
+                               rtol=0, atol=1e-12)
+    assert (found.method, found.resamples, found.seed) == ("bootstrap-t", 199, 7 + seed)
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 4])
+def test_resamples_that_are_all_right_are_infinitely_far(wrong):
+    """Nearly all right: many resamples have no spread, and the upper end is as defined."""
+    values = np.ones(60)
+    values[:wrong] = 0
+    unit = np.repeat(np.arange(25), 3)[:60]
+    sums = unit_sums(values, unit)
+    low, high = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 3, 5)
+    found = interval(values, unit, resamples=199, seed=3)
+    np.testing.assert_allclose([found.low, found.high], [max(low, 0), min(high, 1)],
+                               rtol=0, atol=1e-12)
+
+
+def test_resamples_are_those_of_the_raw_words():
+    columns = np.arange(7.0)[np.newaxis]
+    expected = [sum(one) for one in second.resamples(7, 50, 12345)]
+    np.testing.assert_array_equal(draws.resampled_sums(columns, 50, 12345)[0], expected)
+
+
+def test_blocks_change_no_bit(monkeypatch):
+    values, unit = some(5)
+    whole = interval(values, unit, resamples=299)
+    monkeypatch.setattr(draws, "BLOCK", 64)
+    assert interval(values, unit, resamples=299) == whole
+
+
+def test_sums_are_added_one_after_another():
+    rng = np.random.default_rng(0)
+    columns, factors = rng.random((3, 400)), rng.random((400, 50))
+    expected = np.zeros((3, 50))
+    for k in range(400):
+        for i in range(3):
+            for j in range(50):
+                expected[i, j] += columns[i, k] * factors[k, j]
+    np.testing.assert_array_equal(draws.add_rows(columns, factors), expected)
+
+
+def test_order_of_queries_and_names_of_units_move_at_most_rounding():
+    values, unit = some(8)
+    order = np.random.default_rng(0).permutation(len(values))
+    one, other = interval(values, unit), interval(values[order], unit[order] + 1000)
+    np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=0, atol=1e-12)
+
+
+def scipys(sums, method):
+    def ratio(value, weight, axis):
+        return value.sum(axis=axis) / weight.sum(axis=axis)
+
+    return scipy.stats.bootstrap(
+        (sums.value, sums.weight), ratio, paired=True, vectorized=True, n_resamples=10_000,
+        batch=500, method=method, **{SEEDED: np.random.default_rng(0)})
+
+
+@pytest.mark.parametrize("metric", ["mAP", "Rank-1"])
+def test_resampled_means_are_scipys(metric):
+    """The percentile interval of our resamples is scipy's but for chance."""
+    sums = unit_sums(cityflow.values("mat")[metric], cityflow.identities("query"))
+    value, weight = draws.resampled_sums(np.array([sums.value, sums.weight]), 10_000, 12345)
+    found = scipys(sums, "percentile")
+    ours = np.quantile(value / weight, [.025, .975])
+    error = found.standard_error
+    # A quantile of 10,000 resamples has a standard error of 0.027 standard errors of the mean.
+    np.testing.assert_allclose(ours, found.confidence_interval, rtol=0, atol=.15 * error)
+    assert np.std(value / weight, ddof=1) == pytest.approx(error, rel=.03)
+    assert interval(cityflow.values("mat")[metric], cityflow.identities("query")).se == (
+        pytest.approx(error, rel=.03))
+
+
+@pytest.mark.parametrize("name", ["mat", "match28000_Mslm", "match30500_baseline"])
+@pytest.mark.parametrize("metric", ["mAP", "Rank-1"])
+def test_bootstrap_t_is_near_scipys_bca(name, metric):
+    """Both are right to the second order, so on 333 units they nearly agree."""
+    values, identity = cityflow.values(name)[metric], cityflow.identities("query")
+    with warnings.catch_warnings(record=True):
+        low, high = scipys(unit_sums(values, identity), "BCa").confidence_interval
+    found = interval(values, identity)
+    np.testing.assert_allclose([found.low, found.high], [low, high], rtol=0, atol=.3 * found.se)
+    assert found.high - found.low == pytest.approx(high - low, rel=.1)
+
+
+def test_submitted_list_in_points():
+    """What was printed for this list before this package could."""
+    identity = cityflow.identities("query")
+    ends = [(100 * one.low, 100 * one.high) for one in (
+        interval(cityflow.values("match28000_Mslm")[metric], identity)
+        for metric in ("mAP", "Rank-1"))]
+    np.testing.assert_allclose(ends, [(24.64, 30.92), (45.50, 54.96)], rtol=0, atol=.01)
+
+
+@pytest.mark.parametrize("level", [90, 95, 99])
+def test_analytic_by_scipy(level):
+    values, unit = some(2)
+    found = interval(values, unit, method="analytic", level=level)
+    t = scipy.stats.t.ppf(.5 + level / 200, found.units - 1)
+    half = t * found.se / (found.value * (1 - found.value))
+    ends = scipy.special.expit(scipy.special.logit(found.value) + np.array([-half, half]))
+    np.testing.assert_allclose([found.low, found.high], ends, rtol=0, atol=1e-12)
+    assert (found.method, found.resamples, found.seed) == ("analytic", 0, None)
+
+
+@pytest.mark.parametrize("method", ["bootstrap-t", "analytic"])
+def test_all_right_and_all_wrong_have_the_exact_bound(method):
+    """At the lower end all of 30 units are right with probability alpha / 2."""
+    unit = np.repeat(np.arange(30), 2)
+    right, wrong = (interval(np.full(60, one), unit, method=method) for one in (1.0, 0.0))
+    assert right.low**30 == pytest.approx(.025, abs=1e-12) and right.high == right.value == 1
+    assert (1 - wrong.high)**30 == pytest.approx(.025, abs=1e-12)
+    assert wrong.low == wrong.value == 0
+    assert right.method == wrong.method == "exact" and right.se == right.se_naive == 0
+    assert math.isnan(right.design_effect) and (right.resamples, right.seed) == (0, None)
+
+
+def test_values_that_are_all_alike():
+    """0.3 + 0.3 + 0.3 is not 3 * 0.3; that is no spread."""
+    found = interval(np.full(90, .3), np.repeat(np.arange(30), 3))
+    assert found.se == 0 and found.low == found.high == found.value
+    assert found.value == pytest.approx(.3)
+
+
+def test_few_units_warn():
+    values, unit = some(1, units=19, queries=300)
+    with pytest.warns(UserWarning, match="only 19 units stand behind these intervals"):
+        interval(values, unit, resamples=99)
+    interval(*some(1, units=20, queries=300), resamples=99)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"level": .95}, "level: expected percent from 50 to below 100, such as 95, got 0.95"),
+    ({"level": 100}, "level: .* got 100"),
+    ({"level": "95"}, "level: .* got '95'"),
+    ({"level": float("nan")}, "level: .* got nan"),
+    ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
+    ({"seed": 1.5}, "seed: expected a whole number from 0, got 1.5"),
+    ({"resamples": 0}, "resamples: expected a whole number from 1, got 0"),
+    ({"resamples": True}, "resamples: expected a whole number from 1, got True"),
+    ({"resamples": 38}, "resamples: expected at least 39 for this level, got 38"),
+    ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
+    ({"method": "percentile"}, "method: unknown 'percentile'; known: bootstrap-t, analytic"),
+])
+def test_bad_input(options, message):
+    with pytest.raises(InputError, match=message):
+        interval(*some(0), **options)
+
+
+def test_the_fewest_resamples():
+    assert interval(*some(0), resamples=39).resamples == 39

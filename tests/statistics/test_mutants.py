@@ -1,0 +1,343 @@
+"""Small faults, put into the statistics one at a time, must be caught by a quick set of checks.
+
+As in `tests.proof.test_fast_mutants`. What the checks compare with is worked by hand, or is the
+definition in plain Python in `second.py`.
+"""
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError, Labels
+from tests.proof.test_fast_mutants import afresh, near, same, source_of, world
+from tests.statistics import second
+
+ROOMS = ("statistics", "ranking", "metrics", "conventions", "result", "evaluation")
+
+
+def raises(message, call):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def some():
+    rng = np.random.default_rng(3)
+    unit = rng.integers(0, 22, 70)
+    return np.clip(rng.random(22)[unit] + .2 * rng.standard_normal(70), 0, 1), unit
+
+
+def check_sums():
+    units = afresh("statistics.units")
+    sums = units.unit_sums([.5, 1, 0, .25], [7, 3, 7, 9], [True, True, True, False])
+    same(sums.value, [1, .5])
+    same(sums.weight, [1, 2])
+    same(sums.errors, [.5, -.5])
+    assert (sums.mean, sums.total) == (.5, 3)
+    weighted = units.unit_sums([1, 0, 1], [1, 1, 2], weight=[3, 1, 4])
+    same(weighted.value, [3, 4])
+    same(weighted.weight, [4, 4])
+    assert units.add_up(np.array([1.0] + [2.0**-53] * 1000)) == 1
+    same(units.unit_sums([.3] * 6, [1, 1, 1, 2, 2, 2]).errors, [0, 0])
+    raises("values: .* nan of query 2", lambda: units.unit_sums(
+        [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
+    raises("unit: expected at least 2", lambda: units.unit_sums([.5, .5], [1, 1]))
+    raises("got NaN", lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    with pytest.warns(UserWarning, match="only 19"):
+        units.warn_few(19)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        units.warn_few(20)
+    assert not said
+
+
+def check_spread():
+    statistics = afresh("statistics")
+    values, unit = [1, 1, 0, 0, 1], [1, 1, 2, 2, 3]
+    by_unit = statistics.unit_sums(values, unit)
+    by_query = statistics.unit_sums(values, range(5))
+    # Errors by unit: .8, -1.2, .4; by query: .4 three times, -.6 twice.
+    near(statistics.standard_error(by_unit), math.sqrt(1.5 * 2.24) / 5)
+    near(statistics.standard_error(by_query), math.sqrt(1.25 * 1.2) / 5)
+    near(statistics.design_effect(by_unit, by_query), 1.5 * 2.24 / (1.25 * 1.2))
+    # Between: .32 + .72 + .16; none within, of two degrees of freedom.
+    near(statistics.intraclass_correlation(by_unit, by_query), 1)
+    values = [1, .5, 0, 0, 1]
+    # Means .75, 0, 1 of .5: between .125 + .5 + .25, within .125; mean size (5 - 9/5) / 2.
+    near(statistics.intraclass_correlation(
+        statistics.unit_sums(values, unit), statistics.unit_sums(values, range(5))),
+        (.4375 - .0625) / (.4375 + .6 * .0625))
+    assert math.isnan(statistics.intraclass_correlation(by_query, by_query))
+
+
+def check_draws():
+    draws = afresh("statistics.draws")
+    for block in (draws.BLOCK, 100):
+        draws.BLOCK = block
+        columns = np.arange(14.0).reshape(2, 7)
+        expected = [[sum(columns[c, k] for k in chosen) for chosen in
+                     second.resamples(7, 50, 5)] for c in (0, 1)]
+        same(draws.resampled_sums(columns, 50, 5), expected)
+        for size in (5, 64, 70):
+            values = np.arange(1.0, size + 1)
+            each = -(-size // 64)
+            words = second.words(20 * each, 9)
+            bits = [[words[row * each + k // 64] >> k % 64 & 1 for k in range(size)]
+                    for row in range(20)]
+            same(draws.flipped_sums(values, 20, 9), (2 * np.array(bits) - 1) @ values)
+    same(np.sort(draws.all_flipped_sums(np.array([1., 2]))), [-3, -1, 1, 3])
+    draws.check_random(1, 0)
+    raises("seed", lambda: draws.check_random(1, -1))
+    raises("resamples", lambda: draws.check_random(0, 0))
+
+
+def ends(found):
+    return found.low, found.high
+
+
+def check_interval():
+    module, units = afresh("statistics.interval"), afresh("statistics.units")
+    values, unit = some()
+    sums = units.unit_sums(values, unit)
+    arguments = list(sums.value), list(sums.weight), 199, 7
+    for level, place in ((95, 5), (90, 10)):
+        found = module.interval(values, unit, level=level, resamples=199, seed=7)
+        np.testing.assert_allclose(ends(found), second.bootstrap_t(*arguments, place), rtol=0,
+                                   atol=1e-12)
+    se, naive = second.mean_and_error(*arguments[:2])[1], values.std(ddof=1) / 70**.5
+    near((found.se, found.se_naive), (se, naive))
+    near(found.design_effect, (se / naive)**2)
+    assert (found.units, found.queries, found.resamples, found.seed) == (
+        len(set(unit)), 70, 199, 7)
+    wrong = np.ones(60)
+    wrong[[0, 1]] = 0
+    sums = units.unit_sums(wrong, np.arange(60) // 2)
+    alike = sum(0 not in chosen for chosen in second.resamples(30, 199, 1))
+    assert np.count_nonzero(module.studentized(sums, 199, 1) == np.inf) == alike > 40
+    found = module.interval(wrong, np.arange(60) // 2, resamples=199, seed=1)
+    low, high = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 1, 5)
+    np.testing.assert_allclose(ends(found), (max(low, 0), min(high, 1)), rtol=0, atol=1e-12)
+    t = {29: 2.045229642132703}[29]  # the table of Student's t: 97.5 %
+    half = t * found.se / (found.value * (1 - found.value))
+    middle = math.log(found.value / (1 - found.value))
+    found = module.interval(wrong, np.arange(60) // 2, method="analytic")
+    np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),
+                                             1 / (1 + math.exp(-middle - half))], atol=1e-12)
+    bound = .025**(1 / 20)
+    near(ends(module.interval(np.ones(20), range(20))), (bound, 1))
+    near(ends(module.interval(np.zeros(20), range(20))), (0, 1 - bound))
+    for level in (49, 100):
+        raises("level", lambda: module.interval(values, unit, level=level))
+    raises("at least 39", lambda: module.interval(values, unit, resamples=38))
+
+
+def check_paired():
+    paired = afresh("statistics.paired")
+    assert paired.sign_flips(np.array([.5, 0, -.25]), 100, 0) == (1, 4)
+    assert paired.sign_flips(np.array([2., 1, -1]), 100, 0) == (.75, 8)
+    assert paired.sign_flips(np.array([2., 1, 1]), 8, 0) == (.25, 8)
+    assert paired.sign_flips(np.array([2., 1, 1]), 7, 0)[1] == 7
+    assert paired.sign_flips(np.array([-.6, .3, .3, .3]), 100, 0) == (1, 16)
+    assert paired.sign_flips(np.zeros(30), 100, 0) == (1, 1)
+    assert paired.sign_flips(np.full(60, .25), 999, 0) == (1 / 1000, 999)
+    gains = np.random.default_rng(2).integers(1, 9, 40) * (-1)**(np.arange(40) % 3 == 0)
+    assert paired.sign_flips(gains / 16, 300, 4)[0] == second.sign_flips(
+        (gains / 16).tolist(), 300, 4)
+    moved = [.5, -.25, .1 + .2 - .3] + [0.] * 20
+    found = paired.difference([.4] * 23, [.4 + one for one in moved], range(23), resamples=99)
+    near(found.difference, .25 / 23)
+    assert (found.better, found.worse, found.same, found.p, found.trials) == (1, 1, 21, 1, 4)
+    near(found.detectable, 2.8 * found.se)
+    near(found.se, math.sqrt(23 / 22 * (.25 + .0625 - .0625 / 23)) / 23)
+    down = paired.difference([.9] * 23, np.linspace(.1, .9, 23), range(23), resamples=99)
+    assert down.low < down.difference < down.high < 0
+    assert (down.better, down.worse, down.same) == (0, 22, 1)
+    near(paired.holm([.5, .01, .4]), [.8, .03, .8])
+    near(paired.holm([.01, .02, .03, .04]), [.04, .06, .06, .06])
+    assert paired.holm([.9, .9]) == [1, 1]
+
+
+def check_result():
+    """Queries 0, 1 match first and third; 2 has no match; 3 is labelled -1 and has junk alone."""
+    functions, result = afresh("evaluation.functions"), afresh("result")
+    matlab = afresh("conventions").CONVENTIONS["matlab"]
+    query, gallery = Labels([1, 2, 3, -1], [1] * 4), Labels([1, 8, 2, 1], [2] * 4)
+    distances = np.tile(np.arange(4.0), (4, 1))
+    ap, inp = [(1 + 2 / 4) / 2, 1 / 3, 0, 0], [2 / 4, 1 / 3, 0, 0]
+    for changes, expected in (
+            ({}, {"mAP": (ap, 4), "mINP": (inp, 4), "Rank-1": ([1, 0, 0, 0], 4),
+                  "Rank-3": ([1, 1, 0, 0], 4), "P@3": ([1 / 3, 1 / 3, 0, 0], 4),
+                  "R@3": ([.5, 1, 0, 0], 4)}),
+            ({"unmatched": "drop"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 2)}),
+            ({"unmatched": "drop-from-map"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 4)}),
+            ({"top_k": 2}, {"Rank-3": ([1, 0, 0, 0], 4)})):
+        found = functions.evaluate_distances(
+            distances, query, gallery, convention=matlab.replace(ap="step", **changes))
+        for metric, (values, counted) in expected.items():
+            scores = result.query_values(found, metric)
+            near(scores.values, values)
+            same(scores.counted, np.arange(4) < counted)
+            near(scores.mean, sum(values) / counted)
+    check_loaded_and_units(functions, result, matlab)
+
+
+def check_loaded_and_units(functions, result, matlab):
+    query = Labels([-1, *np.arange(40) // 2], [1] * 41)
+    distances = (query.identity[:, np.newaxis] != np.arange(20)).astype(float)
+    distances[1:4, 12] = -1
+    found = functions.evaluate_distances(
+        distances, query, Labels(range(20), [2] * 20), convention=matlab.replace(
+            loads="without label -1", arithmetic="float32", ap="step"))
+    same(result.query_values(found, "Rank-1").values, [0, 0, 0, 0, *[1] * 37])
+    same(result.query_values(found, "Rank-1").counted, np.arange(41) > 0)
+    sure = found.interval("Rank-1", resamples=99)
+    error = np.full(20, 2 * 3 / 40)
+    error[:2] -= 2, 1
+    near(sure.se, math.sqrt(20 / 19 * (error**2).sum()) / 40)
+    assert (sure.value, sure.unit, sure.units, sure.queries) == (
+        float(np.float32(37) / np.float32(40)), "identity", 20, 40)
+    assert found.interval("Rank-1", unit="query", resamples=99).units == 40
+    nan = functions.evaluate_distances(
+        np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
+        convention=matlab.replace(unmatched="nan"))
+    raises("metric: mAP is NaN", lambda: nan.interval("mAP"))
+
+
+STATISTICS = (check_sums, check_spread, check_draws, check_interval, check_paired)
+
+#: By file: its checks, and snippet and replacement of each mutant.
+MUTANTS = {
+    "statistics.units": (STATISTICS, [
+        # Units ignored, counts ignored, queries that do not count.
+        ("code = np.unique(groups[keep], return_inverse=True)[1].reshape(-1)",
+         "code = np.arange(len(weights))"),
+        ("return add_up(self.value) / self.total",
+         "return add_up(self.value / self.weight) / len(self.weight)"),
+        ("self.value - self.mean * self.weight", "self.value - self.mean"),
+        ("    numbers, weights = numbers[keep], weights[keep]\n",
+         "    keep[:] = True\n    numbers[np.isnan(numbers)] = 0\n"),
+        ("by_code(code, numbers * weights)", "by_code(code, numbers)"),
+        ("UnitSums(by_code(code, numbers * weights), by_code(code, weights))",
+         "UnitSums(by_code(code, numbers * weights), by_code(code, weights * 0 + 1))"),
+        ("np.cumsum(values)[-1]", "np.sum(values)"),
+        ("<= ZERO * weight", "<= 0 * weight"),
+        ("np.flatnonzero(~np.isfinite(numbers))", "np.flatnonzero(np.isinf(numbers))"),
+        ("np.flatnonzero(keep)[bad[0]]", "bad[0]"),
+        ("len(sums.weight) < 2", "len(sums.weight) < 1"),
+        ("np.isnan(groups).any()", "np.isnan(groups).all()"),
+        ("units < FEW_UNITS", "units <= FEW_UNITS"), ("units < FEW_UNITS", "units < 19"),
+    ]),
+    "statistics.spread": (STATISTICS, [
+        ("units / (units - 1) * add_up", "add_up"), ("/ sums.total", "/ units"),
+        ("(standard_error(by_unit) / naive) ** 2", "standard_error(by_unit) / naive"),
+        ("max(within, 0.0) / (queries - units)", "max(within, 0.0) / queries"),
+        ("between / (units - 1), max", "between / units, max"),
+        ("(size - 1) * mean_within", "size * mean_within"),
+        ("add_up(by_unit.weight**2) / queries", "add_up(by_unit.weight**2) / units"),
+        ("by_unit.errors**2 / by_unit.weight", "by_unit.errors**2"),
+        ("within = add_up(by_query.errors**2) - between", "within = add_up(by_query.errors**2)"),
+        ("queries == units or ", ""),
+    ]),
+    "statistics.draws": (STATISTICS, [
+        ("(words >> np.uint64(32))", "(words & np.uint64(2**32 - 1))"),
+        ("* np.uint64(units)) >>", "* np.uint64(units - 1)) >>"),
+        ("units * np.arange(size)[:, np.newaxis]", "0"),
+        ("np.ascontiguousarray(counts.T,", "np.ascontiguousarray(counts.T > 0,"),
+        ("n_words = -(-len(values) // 64)", "n_words = len(values) // 64 + 1"),
+        ('bitorder="little"', 'bitorder="big"'), ("signs *= 2", "signs *= 1"),
+        ("np.arange(2 ** len(values), dtype", "np.arange(2 ** len(values) - 1, dtype"),
+        ("min(step, resamples - start)", "step"),
+        ("    source = np.random.PCG64(seed)\n    for size in block_sizes(units, resamples):\n",
+         "    for size in block_sizes(units, resamples):\n"
+         "        source = np.random.PCG64(seed)\n"),
+        ("or value < least", "or value <= least"), ("or value < least", ""),
+    ]),
+    "statistics.interval": (STATISTICS, [
+        ("mean - float(t[-place]) * se, mean - float(t[place - 1]) * se",
+         "mean + float(t[place - 1]) * se, mean + float(t[-place]) * se"),
+        ("mean - float(t[place - 1]) * se", "mean - float(t[place]) * se"),
+        ("alpha / 2 * (resamples + 1)", "alpha * (resamples + 1)"),
+        ("if place < 1:", "if place < 0:"),
+        ("2 * shift * en", "shift * en"), (" + shift**2 * nn", ""),
+        ("units / (units - 1) * np.where", "np.where"),
+        ("square > ROUNDING * ee", "square > 0"),
+        ("np.copysign(np.inf, shift)", "0.0"),
+        ("bound = (alpha / 2) **", "bound = alpha **"), ("** (1 / len(sums.weight))", "** .1"),
+        ("(mean, 1 - bound) if mean == 0", "(mean, bound) if mean == 0"),
+        ("(bound, mean) if mean == 1", "(mean, mean) if mean == 1"),
+        ("stdtrit(len(sums.weight) - 1,", "stdtrit(len(sums.weight),"),
+        ("1 - alpha / 2)) * se", "1 - alpha)) * se"),
+        ("se / (mean * (1 - mean))", "se / mean"), ("min(high, 1.0)", "high"),
+        ("unit_sums(values, np.arange(np.size(values)), counted)",
+         "unit_sums(values, unit, counted)"),
+        ("(se / naive)**2 if", "se / naive if"),
+        ("not 50 <= level < 100", "not 0 <= level < 100"),
+        ("not 50 <= level < 100", "not 50 <= level <= 100"),
+    ]),
+    "statistics.paired": (STATISTICS, [
+        # `>` for `>=`, no plus one, one side.
+        (">= abs(add_up(moved)) - slack", "> abs(add_up(moved)) + slack"),
+        ("slack = 1e-12 *", "slack = 0 *"),
+        ("(count + 1) / (len(sums) + 1)), len", "count / len(sums)), len"),
+        ("(count / len(sums) if exact", "((count + 1) / (len(sums) + 1) if exact"),
+        ("np.abs(sums) >=", "sums >="), ("2 ** len(moved) <= resamples", "False"),
+        ("2 ** len(moved) <= resamples", "2 ** len(moved) < resamples"),
+        ("2 ** len(moved) <= resamples", "len(moved) <= resamples"),
+        ("gains[gains != 0]", "gains"),
+        ("np.subtract(after, before,", "np.subtract(before, after,"),
+        ("least=-1.0", "least=0.0"), ("DETECTABLE = 2.8", "DETECTABLE = 1.96"),
+        ("UnitSums(without_rounding(sums.value, sums.weight), sums.weight)", "sums"),
+        ("for sign in (1, -1, 0)", "for sign in (-1, 1, 0)"),
+        ("(len(p) - place) * p[k]", "len(p) * p[k]"),
+        ("max(largest, min(1.0, ", "max(0, min(1.0, "),
+        ("min(1.0, (len(p) - place) * p[k])", "(len(p) - place) * p[k]"),
+    ]),
+    "result": ((check_result,), [
+        ("kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)",
+         "kept = np.flatnonzero(n_good)"),
+        ("kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)",
+         "kept = every"),
+        ("kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)",
+         "kept = every[:len(values)][::-1]"),
+        ("places = np.flatnonzero(there)[kept]", "places = kept"),
+        ("return result.mINP, result.per_query.inp", "return result.mINP, result.per_query.ap"),
+        ("return result.mAP, result.per_query.ap", "return result.mINP, result.per_query.ap"),
+        ('return at_k.precision, at_k.per_query["precision"]',
+         'return at_k.precision, at_k.per_query["recall"]'),
+        ("of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)",
+         "of_query(of_queries(result.ranks, there), k)"),
+        ('{"identity": result.per_query.identity, "query"',
+         '{"identity": np.arange(result.counts.query), "query"'),
+        ("statistics.interval(values, groups, counted,",
+         "statistics.interval(values, groups, None,"),
+        ("replace(found, value=mean, unit=name)", "replace(found, unit=name)"),
+        ("    if np.isnan(values).any():\n        raise", "    if False:\n        raise"),
+    ]),
+}
+
+
+def caught_by(name, source):
+    """Return the name of the first check that notices, or None."""
+    with world(name, source, ROOMS), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for check in MUTANTS[name][0]:
+            try:
+                check()
+            except (AssertionError, LookupError, ValueError, ArithmeticError,
+                    pytest.fail.Exception):
+                return check.__name__
+    return None
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_source_itself_passes(name):
+    assert caught_by(name, source_of(name)) is None
+
+
+@pytest.mark.parametrize("name, number", [
+    (name, number) for name, (_, mutants) in MUTANTS.items() for number in range(len(mutants))])
+def test_mutant_is_caught(name, number):
+    source = source_of(name)
+    snippet, replacement = MUTANTS[name][1][number]
+    assert source.count(snippet) == 1
+    assert caught_by(name, source.replace(snippet, replacement)) is not None

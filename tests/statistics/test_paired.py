@@ -1,0 +1,176 @@
+"""Paired tests: against the definition in plain Python, scipy, and every choice of signs."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from reid_ref import InputError
+from reid_ref.statistics import difference, holm, interval, unit_sums
+from reid_ref.statistics.paired import sign_flips
+from tests.statistics import cityflow, second
+from tests.statistics.test_interval import SEEDED
+
+#: Baseline, other, metric, difference, standard error by identity, p of 100,000 sign flips by
+#: numpy's generator, units better / worse / same: computed apart from this package.
+PAIRS = [
+    ("match6500", "mat", "mAP", 0.010676583543, 0.007289796577, .144, (177, 149, 7)),
+    ("match6500", "mat", "Rank-1", 0.015209125475, 0.017220691075, .411, (70, 67, 196)),
+    ("mat", "match28000_Mslm", "mAP", 0.012254154454, 0.004811049050, .0117, (189, 136, 8)),
+    ("mat", "match28000_Mslm", "Rank-1", 0.024714828897, 0.012802807264, .0635, (58, 46, 229)),
+]
+
+
+def chance(p, resamples=10_000):
+    """Four standard errors of a p-value that is a share of resamples."""
+    return 4 * math.sqrt(p * (1 - p) / resamples)
+
+
+@pytest.mark.parametrize("baseline, other, metric, mean, error, p, units", PAIRS)
+def test_submitted_lists(baseline, other, metric, mean, error, p, units):
+    identity = cityflow.identities("query")
+    one, two = cityflow.values(baseline)[metric], cityflow.values(other)[metric]
+    found = difference(one, two, identity)
+    assert found.difference == pytest.approx(mean, abs=1e-12)
+    assert found.se == pytest.approx(error, abs=1e-12)
+    assert found.detectable == pytest.approx(2.8 * error, abs=3e-12)
+    assert found.p == pytest.approx(p, abs=chance(p)) and found.trials == 10_000
+    assert (found.better, found.worse, found.same) == units
+    back = difference(two, one, identity)
+    assert (back.p, back.better, back.worse) == (found.p, units[1], units[0])
+
+
+@pytest.mark.parametrize("metric, p", [("mAP", .026), ("Rank-1", .317)])
+def test_by_query_a_difference_seems_surer(metric, p):
+    one, two = (cityflow.values(name)[metric] for name in ("match6500", "mat"))
+    assert difference(one, two, np.arange(len(one))).p == pytest.approx(p, abs=chance(p))
+
+
+@pytest.mark.parametrize("metric, ends", [
+    ("mAP", (.31, 2.21)), ("Rank-1", (-.04, 5.04))])
+def test_interval_of_a_difference_in_points(metric, ends):
+    """What was printed for this pair before this package could."""
+    one, two = (cityflow.values(name)[metric] for name in ("mat", "match28000_Mslm"))
+    found = difference(one, two, cityflow.identities("query"))
+    # A last resample more or less moves an end by half a hundredth.
+    np.testing.assert_allclose([100 * found.low, 100 * found.high], ends, rtol=0, atol=.02)
+
+
+def test_lists_that_are_the_same_have_p_of_exactly_1():
+    """mat.txt and track2.txt hold the same lists in two spellings."""
+    identity = cityflow.identities("query")
+    for metric in ("mAP", "Rank-1"):
+        one, two = (cityflow.values(name)[metric] for name in ("mat", "track2"))
+        found = difference(one, two, identity)
+        assert (found.p, found.difference, found.low, found.high) == (1, 0, 0, 0)
+        assert (found.better, found.worse, found.same, found.detectable) == (0, 0, 333, 0)
+
+
+def gains(seed, units):
+    """Multiples of 1/16, so that many sums are equal."""
+    return np.random.default_rng(seed).integers(-8, 10, units) / 16
+
+
+def every_choice(values):
+    """p by every choice of signs, and the share that is truly larger."""
+    sums = [abs(sum(sign * value for sign, value in zip(signs, values)))
+            for signs in itertools.product((1, -1), repeat=len(values))]
+    return np.mean(np.array(sums) >= abs(sum(values)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_units_try_every_choice(seed):
+    values = gains(seed, 10)
+    moved = [one for one in values.tolist() if one]
+    assert sign_flips(values, 10_000, 0) == (every_choice(moved), 2 ** len(moved))
+
+
+def test_every_choice_is_tried_just_where_there_are_no_more_than_resamples():
+    values = np.arange(1.0, 8) / 16
+    assert sign_flips(values, 128, 0)[1] == 128
+    p, trials = sign_flips(values, 127, 0)
+    # Its own signs count, so p is never 0.
+    assert trials == 127 and (p * 128) == pytest.approx(round(p * 128)) and p >= 1 / 128
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_signs_are_the_definition(seed):
+    values = gains(seed, 70)
+    values = values[values != 0]
+    p, trials = sign_flips(values, 500, seed)
+    assert (p, trials) == (second.sign_flips(values.tolist(), 500, seed), 500)
+
+
+def test_all_units_gain():
+    """No choice of signs but their own, and its mirror image, is as large."""
+    assert sign_flips(np.full(10, .25), 10_000, 0) == (2 / 1024, 1024)
+    assert sign_flips(np.full(60, .25), 999, 0) == (1 / 1000, 999)
+
+
+@pytest.mark.parametrize("units", [8, 40])
+def test_scipys_permutation_test(units):
+    rng = np.random.default_rng(units)
+    one, two = rng.random((2, units))
+    two += .07
+    found = scipy.stats.permutation_test(
+        (one, two), lambda a, b, axis: np.sum(b - a, axis=axis), permutation_type="samples",
+        vectorized=True, n_resamples=10_000, **{SEEDED: np.random.default_rng(0)})
+    p = sign_flips(two - one, 10_000, 1)[0]
+    # Every choice of 8; of 40 both draw.
+    slack = 1e-12 if units == 8 else 1.5 * chance(found.pvalue)
+    assert p == pytest.approx(found.pvalue, abs=slack)
+
+
+def test_sums_that_are_equal_but_for_rounding_count():
+    """The sums are 0.3, 0.9 and 1.5, or their mirror images; rounded, 0.3 has two values."""
+    assert sign_flips(np.array([-.6, .3, .3, .3]), 100, 0) == (1, 16)
+
+
+def test_difference_by_hand():
+    """Identity 1 gains 1/2 in two queries, 2 loses 1/4, 3 does not change, 4 does not count."""
+    with pytest.warns(UserWarning, match="only 3 units"):
+        found = difference([0, 0, .5, .5, np.nan], [.25, .25, .25, .5, 1], [1, 1, 2, 3, 4],
+                           [True, True, True, True, False], resamples=99)
+    assert found.difference == .25 / 4 and (found.better, found.worse, found.same) == (1, 1, 1)
+    errors = np.array([.5 - 2 / 16, -.25 - 1 / 16, -1 / 16])
+    assert found.se == pytest.approx(math.sqrt(1.5 * (errors**2).sum()) / 4, abs=1e-15)
+    # Signs of 1/2 and -1/4: sums 1/4, 3/4 and their mirror images.
+    assert (found.p, found.trials) == (1, 4)
+
+
+def test_interval_of_a_difference_is_that_of_its_sums():
+    rng = np.random.default_rng(4)
+    one, two, unit = rng.random(80), rng.random(80), rng.integers(0, 25, 80)
+    found = difference(one, two, unit, resamples=199, seed=9)
+    sums = unit_sums(two - one, unit)
+    ends = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 9, 5)
+    np.testing.assert_allclose([found.low, found.high], ends, rtol=0, atol=1e-12)
+
+
+def test_against_nothing_the_difference_is_the_mean():
+    rng = np.random.default_rng(5)
+    values, unit = .3 + .4 * rng.random(80), rng.integers(0, 25, 80)
+    found, alone = difference(np.zeros(80), values, unit), interval(values, unit)
+    assert (found.difference, found.low, found.high) == (alone.value, alone.low, alone.high)
+
+
+@pytest.mark.parametrize("p, adjusted", [
+    ([.02], [.02]), ([.01, .02, .03, .04], [.04, .06, .06, .06]),
+    ([.5, .01, .4], [.8, .03, .8]), ([.9, .9], [1, 1]), ([], [])])
+def test_holm_by_hand(p, adjusted):
+    assert holm(p) == pytest.approx(adjusted, abs=1e-15)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"seed": -3}, "seed: expected a whole number from 0, got -3"),
+    ({"level": 5}, "level: expected percent from 50 to below 100"),
+    ({"unit": [1, 2]}, "unit: expected 3 entries, one for each query, got 2"),
+    ({"unit": [1, 1, 1]}, "unit: expected at least 2 units"),
+    ({"other": [.5, .5]}, "other: expected 3 values, one for each of baseline, got 2"),
+    ({"other": [.5, .5, np.nan]}, "values: expected a number of every query that counts"),
+])
+def test_bad_input(change, message):
+    arguments = {"baseline": [.1, .2, .3], "other": [.3, .2, .1], "unit": [1, 2, 3], **change}
+    with pytest.raises(InputError, match=message):
+        difference(**arguments)

@@ -1,0 +1,206 @@
+"""`Result.interval`: the values behind each printed number, under every convention's rule."""
+import itertools
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.conventions import NOT_IN_ALL
+from reid_ref.result import query_values
+from reid_ref.statistics import interval, standard_error, unit_sums
+from tests import cases
+
+METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")
+FEW = pytest.mark.filterwarnings("ignore:unit. only", "ignore:.* queries have no good image")
+
+
+def printed(result, metric):
+    """The number that a user sees, by the public names."""
+    kind, _, k = metric.replace("@", "-").partition("-")
+    return {"mAP": lambda: result.mAP, "mINP": lambda: result.mINP,
+            "Rank": lambda: result.rank(int(k)), "P": lambda: result.at(int(k)).precision,
+            "R": lambda: result.at(int(k)).recall}[kind]()
+
+
+def mean(values, arithmetic):
+    """Sum of one value after another, in this precision, over their number."""
+    kind = {"double": np.float64, "float32": np.float32}[arithmetic]
+    total = kind(0)
+    for value in values:
+        total = kind(total + kind(value))
+    return float(total / kind(len(values)))
+
+
+def results(seed):
+    distances, query, gallery = cases.market_like(seed, n_query=60, n_gallery=150, identities=25)
+    return reid_ref.evaluate_distances(distances, query, gallery, convention=[
+        name for name in CONVENTIONS if name not in NOT_IN_ALL]), query
+
+
+@FEW
+@pytest.mark.parametrize("seed", range(2))
+def test_values_have_the_printed_mean_under_every_convention(seed):
+    found, query = results(seed)
+    statuses = set().union(*(set(one.per_query.status) for one in found.values()))
+    assert {"ok", "identity absent", "only junk", "not loaded"} <= statuses
+    done = 0
+    for (name, result), metric in itertools.product(found.items(), METRICS):
+        np.testing.assert_array_equal(result.per_query.identity, query.identity)
+        if np.isnan(printed(result, metric)) or (
+                metric.startswith("Rank") and result.convention.curve.of_rows):
+            continue
+        value, values, counted = query_values(result, metric)
+        assert value == printed(result, metric)
+        again = mean(values[counted], result.convention.arithmetic)
+        if metric.startswith("Rank") and result.convention.cmc == "all-shots":
+            assert again == pytest.approx(value, abs=1e-15)  # its curve adds rank by rank
+        else:
+            assert again == value, (name, metric)
+        assert not values[~counted].any()
+        done += 1
+    assert done > 5 * len(found)
+
+
+#: Queries 0 and 1 have their match first and second; query 2 has none; 3 is labelled -1.
+QUERY, GALLERY = Labels([1, 2, 3, -1], [1] * 4), Labels([1, 2, 8, 8], [2] * 4)
+DISTANCES = np.array([[0., 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]])
+
+
+def own(unmatched, **changes):
+    return CONVENTIONS["matlab"].replace(
+        name="own", ap="step", unmatched=unmatched, **changes)
+
+
+@pytest.mark.parametrize("convention, metric, values, counted", [
+    (own("zero"), "mAP", [1, .5, 0, 0], [1, 1, 1, 1]),
+    (own("drop"), "mAP", [1, .5, 0, 0], [1, 1, 0, 0]),
+    (own("drop-from-map"), "mAP", [1, .5, 0, 0], [1, 1, 0, 0]),
+    (own("zero"), "mINP", [1, .5, 0, 0], [1, 1, 1, 1]),
+    (own("drop"), "mINP", [1, .5, 0, 0], [1, 1, 0, 0]),
+    (own("zero"), "Rank-1", [1, 0, 0, 0], [1, 1, 1, 1]),
+    (own("drop"), "Rank-2", [1, 1, 0, 0], [1, 1, 0, 0]),
+    (own("drop-from-map"), "Rank-1", [1, 0, 0, 0], [1, 1, 1, 1]),
+    (own("nan"), "Rank-1", [1, 0, 0, 0], [1, 1, 1, 1]),
+    (own("zero", loads="without label -1"), "mAP", [1, .5, 0, 0], [1, 1, 1, 0]),
+    (own("zero", loads="without label -1"), "Rank-1", [1, 0, 0, 0], [1, 1, 1, 0]),
+    (own("zero"), "P@2", [.5, .5, 0, 0], [1, 1, 1, 1]),
+    (own("drop"), "R@1", [1, 0, 0, 0], [1, 1, 0, 0]),
+    (own("zero", cmc="all-shots"), "Rank-1", [1, 0, 0, 0], [1, 1, 1, 1]),
+    (own("zero", top_k=1), "Rank-2", [1, 0, 0, 0], [1, 1, 1, 1]),
+])
+@FEW
+def test_by_hand(convention, metric, values, counted):
+    result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, convention=convention)
+    found = query_values(result, metric)
+    np.testing.assert_array_equal(found.values, values)
+    np.testing.assert_array_equal(found.counted, np.array(counted, bool))
+    assert found.mean == printed(result, metric)
+
+
+def test_all_shots_by_hand():
+    """Good images at ranks 1 and 3 of a query, 2 of the other: wrong ones before are 0, 1; 1."""
+    query, gallery = Labels([1, 2], [1, 1]), Labels([1, 2, 1], [2, 2, 2])
+    result = reid_ref.evaluate_distances(
+        np.array([[0., 1, 2], [0, 1, 2]]), query, gallery, convention=own("drop", cmc="all-shots"))
+    np.testing.assert_array_equal(query_values(result, "Rank-1").values, [.5, 0])
+    np.testing.assert_array_equal(query_values(result, "Rank-2").values, [1, 1])
+
+
+def many(convention="matlab", seed=3):
+    distances, query, gallery = cases.market_like(
+        seed, n_query=200, n_gallery=300, identities=40)
+    return reid_ref.evaluate_distances(distances, query, gallery, convention=convention), query
+
+
+@FEW
+def test_interval_is_that_of_the_values():
+    result, query = many()
+    ap = np.nan_to_num(result.per_query.ap)
+    found = result.interval("mAP", level=90, resamples=199, seed=4)
+    expected = interval(ap, query.identity, level=90, resamples=199, seed=4)
+    assert (found.low, found.high, found.se, found.se_naive, found.design_effect) == (
+        expected.low, expected.high, expected.se, expected.se_naive, expected.design_effect)
+    assert (found.value, found.unit, found.units, found.queries) == (
+        result.mAP, "identity", len(np.unique(query.identity)), 200)
+    assert (found.level, found.resamples, found.seed, found.method) == (90, 199, 4, "bootstrap-t")
+    assert 0 < found.low < found.value < found.high < 1
+
+
+@FEW
+def test_dropped_queries_are_no_units():
+    result, query = many("torchreid")
+    kept = result.per_query.n_good > 0
+    found = result.interval("mAP", resamples=99)
+    assert 0 < found.queries == np.count_nonzero(kept) < 200
+    assert found.units == len(np.unique(query.identity[kept])) < len(np.unique(query.identity))
+    assert found.se == pytest.approx(
+        standard_error(unit_sums(result.per_query.ap[kept], query.identity[kept])), abs=1e-15)
+
+
+@FEW
+def test_units():
+    result, query = many()
+    by_query = result.interval("Rank-1", unit="query", resamples=99)
+    assert (by_query.unit, by_query.units, by_query.design_effect) == ("query", 200, 1)
+    assert by_query.se == by_query.se_naive
+    same = result.interval("mAP", unit=query.identity.astype(str), resamples=99)
+    assert same.unit == "group"
+    assert same.se == pytest.approx(result.interval("mAP", resamples=99).se, abs=1e-15)
+    videos = result.interval("mAP", unit=np.arange(200) // 2, resamples=99)
+    assert videos.units == 100
+
+
+@FEW
+@pytest.mark.parametrize("metric", ["mAP", "mINP", "P@5", "R@5"])
+def test_a_mean_that_is_nan_has_no_interval(metric):
+    result, _ = many("mars")
+    if metric == "P@5":  # precision is 0 where there is no good image
+        assert result.interval(metric, resamples=99).value == result.at(5).precision
+        return
+    with pytest.raises(InputError, match=f"metric: {metric} is NaN under convention 'mars'"):
+        result.interval(metric)
+
+
+@FEW
+@pytest.mark.parametrize("convention", ["sysu-mm01", "cuhk03-single-shot", "open-reid-cuhk03"])
+def test_curves_that_ranks_do_not_tell(convention):
+    result, _ = many(convention)
+    with pytest.raises(InputError, match=f"metric: Rank-1 under convention .{convention}. counts"):
+        result.interval("Rank-1")
+    assert result.interval("mAP", resamples=99).value == result.mAP
+
+
+@FEW
+@pytest.mark.parametrize("arguments, message", [
+    ({"metric": "map"}, "metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 for "
+                        "k, such as 'Rank-1', got 'map'"),
+    ({"metric": "Rank-0"}, "metric: expected mAP"), ({"metric": "mAP1"}, "metric: expected mAP"),
+    ({"metric": "Rank-"}, "metric: expected mAP"), ({"metric": None}, "metric: .* got None"),
+    ({"metric": "Rank-301"}, "k: expected a whole number from 1 to 300"),
+    ({"unit": "camera"}, "unit: unknown 'camera'; known: identity, query"),
+    ({"unit": np.zeros(199)}, "unit: expected 200 entries, one for each query, got 199"),
+    ({"unit": np.zeros(200)}, "unit: expected at least 2 units with a query that counts, got 1"),
+    ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
+    ({"level": 100}, "level: expected percent"),
+    ({"method": "bca"}, "method: unknown 'bca'; known: bootstrap-t, analytic"),
+])
+def test_bad_input(arguments, message):
+    result, _ = many()
+    with pytest.raises(InputError, match=message):
+        result.interval(**{"metric": "mAP", **arguments})
+
+
+def test_one_query():
+    result = reid_ref.evaluate_distances([[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+    with pytest.raises(InputError, match="unit: expected at least 2 units .* got 1"):
+        result.interval("mAP")
+
+
+@FEW
+def test_all_right():
+    labels = Labels(range(30), [1] * 30), Labels(range(30), [2] * 30)
+    result = reid_ref.evaluate_distances(1 - np.eye(30), *labels)
+    found = result.interval("Rank-1")
+    assert (found.value, found.high, found.method) == (1, 1, "exact")
+    assert found.low == pytest.approx(.025**(1 / 30))

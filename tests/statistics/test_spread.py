@@ -1,0 +1,116 @@
+"""Standard errors, design effects and intraclass correlation: no random numbers."""
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError
+from reid_ref.statistics import (
+    design_effect, intraclass_correlation, standard_error, unit_sums)
+from tests.statistics import cityflow
+
+#: List, metric, mean, standard error by query and by identity, design effect: computed apart from
+#: this package, from the same lists.
+LISTS = [
+    ("match28000_Mslm", "mAP", 0.27583642683733, 0.008718109797, 0.015739740862, 3.259496),
+    ("match28000_Mslm", "Rank-1", 0.50190114068441, 0.015422880974, 0.023895888137, 2.400575),
+    ("match30500_baseline", "mAP", 0.19098856278661, 0.007442724398, 0.013175814585, 3.133943),
+    ("match30500_baseline", "Rank-1", 0.39828897338403, 0.015100515333, 0.023450002661, 2.411583),
+    ("match6500", "mAP", 0.25290568884018, 0.008721904503, 0.015947907461, 3.343372),
+    ("match6500", "Rank-1", 0.46197718631179, 0.015378332702, 0.024070498114, 2.449919),
+    ("mat", "mAP", 0.26358227238296, 0.008584249788, 0.015327222267, 3.188029),
+    ("mat", "Rank-1", 0.47718631178707, 0.015406929861, 0.023753460023, 2.376958),
+    ("track2", "mAP", 0.26358227238296, 0.008584249788, 0.015327222267, 3.188029),
+]
+
+
+@pytest.mark.parametrize("name, metric, mean, by_query, by_identity, effect", LISTS)
+def test_submitted_lists(name, metric, mean, by_query, by_identity, effect):
+    values, identity = cityflow.values(name)[metric], cityflow.identities("query")
+    units, queries = unit_sums(values, identity), unit_sums(values, np.arange(len(values)))
+    assert (len(units.weight), len(queries.weight)) == (333, 1052)
+    # As many digits as are written down.
+    assert units.mean == pytest.approx(mean, abs=1e-12)
+    assert standard_error(units) == pytest.approx(by_identity, abs=1e-12)
+    assert standard_error(queries) == pytest.approx(by_query, abs=1e-12)
+    assert design_effect(units, queries) == pytest.approx(effect, abs=6e-7)
+
+
+def test_by_hand():
+    """Identity 3 has 1, identity 7 has 1/2 and 0, identity 9 nothing that counts."""
+    sums = unit_sums([.5, 1, 0, .25], [7, 3, 7, 9], [True, True, True, False])
+    assert (sums.mean, sums.total) == (.5, 3)
+    errors = [F(1) - F(1, 2), F(1, 2) - 2 * F(1, 2)]
+    np.testing.assert_array_equal(sums.errors, [float(one) for one in errors])
+    assert standard_error(sums)**2 == pytest.approx(
+        float(F(2, 1) * sum(one**2 for one in errors) / 9), abs=1e-15)
+
+
+def test_one_query_a_unit_is_the_textbook_formula():
+    values = np.random.default_rng(0).random(40)
+    sums = unit_sums(values, np.arange(40))
+    assert standard_error(sums) == pytest.approx(values.std(ddof=1) / 40**.5, abs=1e-15)
+    assert design_effect(sums, sums) == 1 and np.isnan(intraclass_correlation(sums, sums))
+
+
+def test_each_query_twice_has_the_error_of_once():
+    values = np.random.default_rng(1).random(40)
+    twice = unit_sums(np.repeat(values, 2), np.repeat(np.arange(40), 2))
+    assert standard_error(twice) == pytest.approx(
+        standard_error(unit_sums(values, np.arange(40))), abs=1e-15)
+
+
+def anova(values, unit):
+    """The textbook's table, from deviations of queries and of means."""
+    labels, size = np.unique(unit, return_counts=True)
+    means = np.array([values[unit == one].mean() for one in labels])
+    between = (size * (means - values.mean())**2).sum() / (len(labels) - 1)
+    within = sum(((values[unit == one] - mean)**2).sum() for one, mean in zip(labels, means))
+    within /= len(values) - len(labels)
+    n0 = (len(values) - (size**2).sum() / len(values)) / (len(labels) - 1)
+    return (between - within) / (between + (n0 - 1) * within)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intraclass_correlation_is_that_of_the_table(seed):
+    rng = np.random.default_rng(seed)
+    unit = rng.integers(0, 30, 150)
+    values = rng.random(30)[unit] + seed * rng.random(150)
+    found = intraclass_correlation(unit_sums(values, unit), unit_sums(values, np.arange(150)))
+    assert found == pytest.approx(anova(values, unit), abs=1e-12)
+
+
+def test_intraclass_correlation_of_submitted_lists():
+    """The design effect is about 1 + (the mean size, weighted by queries, - 1) * correlation."""
+    values, identity = cityflow.values("mat")["mAP"], cityflow.identities("query")
+    units, queries = unit_sums(values, identity), unit_sums(values, np.arange(len(values)))
+    found = intraclass_correlation(units, queries)
+    assert found == pytest.approx(anova(values, identity), abs=1e-12)
+    assert 1 + (3.88 - 1) * found == pytest.approx(design_effect(units, queries), rel=.05)
+
+
+def test_labels_of_units_are_only_names():
+    values, numbers = [.1, .9, .4, .3], np.array([5, 2, 5, 1])
+    for unit in (numbers, numbers.astype("U"), numbers.astype(np.uint8), numbers / 2):
+        np.testing.assert_array_equal(unit_sums(values, unit).value, [.3, .9, .5])
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (([.5], [1]), "unit: expected at least 2 units with a query that counts, got 1"),
+    (([.5, .7], [1, 1]), "unit: expected at least 2 units"),
+    (([.5, .7], [1, 2], [True, False]), "unit: expected at least 2 units"),
+    (([], []), "unit: expected at least 2 units with a query that counts, got 0"),
+    (([.5, .7], [1, 2, 3]), "unit: expected 2 entries, one for each query, got 3"),
+    (([.5, .7], [1, 2], [True]), "counted: expected 2 entries"),
+    (([.5, np.nan], [1, 2]), "values: expected a number of every query that counts, got nan of "
+                             "query 1: the mean is no number and has no interval"),
+    (([.5, .7], [1, np.nan]), "unit: expected a number or a text for each query, got NaN"),
+    (([.5, .7], [None, {}]), "unit: expected a number or a text for each query, got dtype obj"),
+])
+def test_bad_input(arguments, message):
+    with pytest.raises(InputError, match=message):
+        unit_sums(*arguments)
+
+
+def test_what_does_not_count_may_be_nan():
+    assert unit_sums([.5, np.nan, 1], [1, 2, 3], [True, False, True]).mean == .75

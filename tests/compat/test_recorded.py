@@ -108,6 +108,13 @@ def test_layumi_evaluate(ties):
                 unit[k], p.q_pids[k], p.q_camids[k], gallery, p.g_pids, p.g_camids,
                 convention=reversed_ if ties else None)
             assert ours[0] == ap
+            index = np.argsort(-p.distmat[k], kind="stable")[::-1]
+            same, own = p.g_pids == p.q_pids[k], p.g_camids == p.q_camids[k]
+            junk = np.flatnonzero(same & own), np.flatnonzero(p.g_pids == -1)
+            listed = compat.layumi.compute_mAP(
+                index, np.flatnonzero(same & ~own), np.append(*junk))
+            assert listed[0] == ap
+            np.testing.assert_array_equal(listed[1].numpy(), ours[1].numpy())
             curve = np.zeros(len(p.g_pids), np.int32)
             curve[0 if first < 0 else slice(first, None)] = -1 if first < 0 else 1
             assert ours[1].type() == "torch.IntTensor"

@@ -16,7 +16,7 @@ from reid_ref.files import ResultFile
 from reid_ref.labels import JUNK, Labels
 
 #: Queries and wrong gallery images in the sample.
-N_QUERIES, N_WRONG = 300, 2000
+SAMPLE = 300, 2000
 #: A ranking by chance puts a good image before a wrong one half of the time.
 CHANCE, HARDLY = 0.5, 0.55
 #: Fewer queries than these say nothing about a model.
@@ -45,9 +45,10 @@ class Sample:
     wrong: npt.NDArray[np.bool_]
 
 
-def check_values(data: ResultFile, seed: int) -> Iterator[Finding]:
+def check_values(data: ResultFile, seed: int,
+                 size: tuple[int, int] = SAMPLE) -> Iterator[Finding]:
     """Yield what a sample of the features or distances shows."""
-    sample = draw_sample(data.query, data.gallery, seed)
+    sample = draw_sample(data.query, data.gallery, seed, size)
     if sample is None:
         return
     if data.distances is not None:
@@ -62,17 +63,18 @@ def check_values(data: ResultFile, seed: int) -> Iterator[Finding]:
     yield from _separation(distances, sample, data.distances is not None)
 
 
-def draw_sample(query: Labels, gallery: Labels, seed: int) -> Sample | None:
+def draw_sample(query: Labels, gallery: Labels, seed: int,
+                size: tuple[int, int] = SAMPLE) -> Sample | None:
     """Draw queries that have a match, by a seeded permutation; None where there is none."""
     matched = np.flatnonzero(has_match(query, gallery) & (query.identity != JUNK))
     if not len(matched):
         return None
     generator = np.random.PCG64(seed)
-    chosen = np.sort(matched[_first(generator, len(matched), N_QUERIES)])
+    chosen = np.sort(matched[_first(generator, len(matched), size[0])])
     images = np.flatnonzero(gallery.identity != JUNK)
     own = images[np.isin(gallery.identity[images], query.identity[chosen])]
     others = np.setdiff1d(images, own, assume_unique=True)
-    image = np.union1d(own, others[_first(generator, len(others), N_WRONG)])
+    image = np.union1d(own, others[_first(generator, len(others), size[1])])
     same = query.identity[chosen, np.newaxis] == gallery.identity[image]
     return Sample(chosen, image,
                   same & (query.camera[chosen, np.newaxis] != gallery.camera[image]), ~same)

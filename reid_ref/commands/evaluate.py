@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common, details, ranked_lists, several
+from reid_ref.commands import beside, common, details, gates, ranked_lists, several
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         epilog="Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
                "driver's separate feature and label .mat files; or a distance matrix with "
                "labels in .mat, .npz or text, in any order. Files that each hold everything "
-               "are evaluated one after the other, a row each.")
+               "are evaluated one after the other, a row each. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--convention", "--set")
@@ -40,6 +40,7 @@ def add(commands: Any) -> None:
     details.add(command)
     ranked_lists.add(command)
     beside.add(command)
+    gates.add(command)
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
                          help="fast; port (Python, line by line); octave (the scripts, run "
                               "live); all: the three side by side, exit code 1 if they differ")
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
     details.check(args, asked)
+    gates.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
     is_ranked = ranked_lists.check(args)
@@ -68,10 +70,11 @@ def run(args: argparse.Namespace) -> int:
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
     results = _fast(args, data, asked, lists)
+    gates.examine(args, data, asked)
     if args.per_query is not None:
         _write_per_query(args, data, results)
     _print(args, data, results, left_out, details.find(args, data, results, lists))
-    return 0
+    return gates.status(args, next(iter(results.values())))
 
 
 def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:

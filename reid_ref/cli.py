@@ -60,8 +60,9 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.commands.parser import make_parser
-    from reid_ref.commands.terminal import flush, in_options, tell
+    from reid_ref.commands.terminal import WARNINGS, flush, in_options, tell
 
+    WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
             stream.reconfigure(errors="backslashreplace")
@@ -104,9 +105,9 @@ def _reason(error: OSError | MemoryError) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
                   file: TextIO | None = None, line: str | None = None) -> None:
-    from reid_ref.commands.terminal import in_options, tell
+    from reid_ref.commands.terminal import tell_warning
 
-    tell(f"warning: {in_options(str(message))}")
+    tell_warning(str(message))
 
 
 def _drop_output() -> None:

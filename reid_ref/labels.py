@@ -63,6 +63,11 @@ class Labels:
         """Return the labels of some images: a slice, a mask or an array of indices."""
         return Labels(self.identity[images], self.camera[images])
 
+    def fingerprint(self) -> str:
+        """Return eight hexadecimal digits that tell these labels, in this order, from others."""
+        both = np.concatenate([self.identity, self.camera])
+        return f"{zlib.crc32(both.astype('<i8').tobytes()):08x}"
+
 
 @dataclass(frozen=True)
 class IndexLists:

@@ -1,18 +1,16 @@
 """What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
 from __future__ import annotations
 
-import math
 import numbers
 import re
-import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics, statistics
+from reid_ref import metrics, statistics, words
 from reid_ref._version import __version__
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
 from reid_ref.conventions import Convention
@@ -20,6 +18,9 @@ from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL, Interval
+
+#: The ranks of the CMC curve that papers report.
+RANKS = (1, 5, 10, 20)
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 STATUSES = {
@@ -38,6 +39,22 @@ def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> str:
     """Return all that could change a number: the fields, how many images, the version."""
     every = {**fields, "queries": len(query), "gallery": len(gallery), "reid-ref": __version__}
     return "|".join(f"{key}:{value}" for key, value in every.items())
+
+
+def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
+    """Return Rank-k by name, as far as the curve reaches."""
+    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if _from_1(k, "ranks") <= len(cmc)}
+
+
+def ranks_as_json(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float | None]:
+    """Return Rank-k by name; NaN, which JSON lacks, becomes None."""
+    return {name: words.number(value) for name, value in named_ranks(cmc, ranks).items()}
+
+
+def _from_1(value: Any, name: str) -> int:
+    if not isinstance(value, numbers.Integral) or value is True or value < 1:
+        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+    return int(value)
 
 
 @dataclass(frozen=True)
@@ -232,18 +249,14 @@ class Result:
 
     def __str__(self) -> str:
         """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
-        ranks = [(f"Rank-{k}", self.rank(k)) for k in (1, 5, 10, 20) if k <= len(self.cmc)]
-        means = [("mAP", self.mAP), ("mINP", self.mINP)]
-        # NaN is no percentage: "-", as in tables.
-        first, second = (", ".join(
-            f"{name} " + ("-" if math.isnan(value) else f"{100 * value:.2f}")
-            for name, value in values) for values in (ranks, means))
-        signature = textwrap.wrap(
-            self.signature.replace("|", " | "), 79, initial_indent="signature: ",
-            subsequent_indent=" " * 11, break_on_hyphens=False, break_long_words=False)
-        return "\n".join([f"percent:   {first}", f"           {second}",
-                          f"queries:   {self.counted:,} of {self.counts.query:,} counted",
-                          *signature])
+        means = {"mAP": self.mAP, "mINP": self.mINP}
+        first, second = (
+            ", ".join(f"{name} {words.percent(value)}" for name, value in values.items())
+            for values in (named_ranks(self.cmc), means))
+        rows = [("percent:", first), ("", second),
+                ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
+                ("signature:", words.spaced(self.signature))]
+        return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
 
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
@@ -319,9 +332,7 @@ class Result:
         >>> result.at(2)
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
-        if not isinstance(k, numbers.Integral) or k is True or k < 1:
-            raise InputError(f"k: expected a whole number from 1, got {k!r}")
-        k = int(k)
+        k = _from_1(k, "k")
         there = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, there)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
@@ -331,9 +342,10 @@ class Result:
             "precision": metrics.precision_at(cut, k),
             "recall": metrics.recall_at(cut, k),
             "ap": self.convention.average_precision(self.convention.cut_off(within))}
-        means = [self.convention.mean(self.convention.counted(values, ranks.n_good))
-                 for values in found.values()]
-        return AtK(k, *means, per_query={
+        accuracy, precision, recall, mean_ap = (
+            self.convention.mean(self.convention.counted(values, ranks.n_good))
+            for values in found.values())
+        return AtK(k, accuracy, precision, recall, mean_ap, per_query={
             name: read_only(spread(values, there, np.nan)) for name, values in found.items()})
 
     def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
@@ -428,26 +440,40 @@ class Result:
                                     resamples=resamples, seed=seed)
         return replace(found, value=mean, unit=name)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, cmc: int | None = 50, ranks: Iterable[int] = RANKS) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
+
+        Parameters
+        ----------
+        cmc : int, optional
+            How many ranks of the CMC curve; None is all.
+        ranks : iterable of int
+            Rank-k by name, as far as the curve reaches.
 
         Returns
         -------
         dict
-            mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted, signature.
+            Rank-1 and so on, mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted,
+            signature.
+
+        Raises
+        ------
+        InputError
+            A rank that is not a whole number from 1.
 
         Examples
         --------
         >>> import json, reid_ref
         >>> result = reid_ref.evaluate_distances(
         ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
-        >>> json.dumps(result.to_dict())[:56]
-        '{"mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0], "counts": {'
+        >>> json.dumps(result.to_dict())[:57]
+        '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
         return {
-            "mAP": json_number(self.mAP),
-            "mINP": json_number(self.mINP),
-            "cmc": json_numbers(self.cmc),
+            **ranks_as_json(self.cmc, ranks),
+            "mAP": words.number(self.mAP),
+            "mINP": words.number(self.mINP),
+            "cmc": words.numbers(self.cmc[:None if cmc is None else _from_1(cmc, "cmc")]),
             "counts": asdict(self.counts),
             "counted": self.counted,
             "signature": self.signature,
@@ -562,13 +588,3 @@ def unit_of_queries(result: Result, unit: Any) -> tuple[str, npt.NDArray[Any]]:
     units = {"identity": result.per_query.identity, "query": np.arange(result.counts.query)}
     check_choice(unit, "unit", units)
     return unit, units[unit]
-
-
-def json_numbers(values: Doubles) -> list[float | None]:
-    """Return a list of doubles, None for NaN."""
-    return [json_number(value) for value in values.tolist()]
-
-
-def json_number(value: float) -> float | None:
-    """Return `value`, or None for NaN."""
-    return None if math.isnan(value) else value

@@ -418,13 +418,13 @@ def test_distances_that_are_stored(kind, tmp_path):
 def test_command_json():
     answer = json.loads(command(MARS, "--json").stdout)
     pairs = camera_pairs(*mars())
-    assert list(answer) == [
-        "files", "layout", "rule", "cameras", "mAP", "rank1", "mAP_queries", "rank1_queries",
-        "mean_mAP", "mean_rank1", "signature"]
-    assert answer["mAP"] == pairs.ap_matrix.tolist()
-    assert answer["rank1"] == pairs.rank1_matrix.tolist()
-    assert answer["mAP_queries"] == pairs.ap_count.tolist()
-    assert (answer["mean_mAP"], answer["mean_rank1"]) == (pairs.mean_ap, pairs.mean_rank1)
+    assert list(answer)[2:] == [
+        "files", "layout", "rule", "cameras", "mean", "matrix", "queries", "signature"]
+    assert answer["matrix"]["mAP"] == pairs.ap_matrix.tolist()
+    assert answer["matrix"]["Rank-1"] == pairs.rank1_matrix.tolist()
+    assert answer["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
+                                 "mAP": pairs.ap_count.tolist()}
+    assert answer["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
     assert answer["signature"] == pairs.signature
 
 
@@ -448,7 +448,8 @@ def test_command_with_many_cameras(many_cameras):
     assert columns == 2 * [[*map(str, range(1, 10))], [*map(str, range(10, 16))]]
     assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(
         done.stdout.split())
-    assert json.loads(command("many.npz", "--json", cwd=many_cameras).stdout)["mAP"][0][14] is None
+    answer = json.loads(command("many.npz", "--json", cwd=many_cameras).stdout)
+    assert answer["matrix"]["mAP"][0][14] is None
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -399,7 +399,7 @@ def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
     exact = feature_parts(query_features, gallery_features, "euclidean", True, 2**20)[0]().exact(
         np.repeat(np.arange(len(query)), len(gallery)), np.tile(every, len(query)))
     expected = reid_ref.camera_pairs(exact.reshape(len(query), -1), query, gallery)
-    np.testing.assert_array_equal(np.array(found["mAP"], float), expected.ap_matrix)
+    np.testing.assert_array_equal(np.array(found["matrix"]["mAP"], float), expected.ap_matrix)
     assert cli.main(["export", str(path), "--to", "trec", "--output", str(tmp_path / "x")]) == 0
     lists = [[] for _ in query_features]
     for line in (tmp_path / "x.run").read_text().splitlines():

@@ -135,11 +135,15 @@ def test_results_that_make_no_row(write, results, message):
 
 
 def test_per_query_json():
-    rows = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY), allow_nan=False))
+    answer = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY, GALLERY),
+                                   allow_nan=False))
+    assert list(answer) == ["signature", "labels", "queries"]
+    assert answer["signature"] == RESULT.signature
+    rows = answer["queries"]
     per_query = RESULT.per_query
     assert len(rows) == len(QUERY) and [row["query"] for row in rows] == list(range(len(QUERY)))
-    assert list(rows[0]) == ["query", "identity", "camera", "status", "ap", "inp", "first_match",
-                             "n_good", "n_junk"]
+    assert list(rows[0]) == ["query", "identity", "camera", "status", "counted", "ap", "inp",
+                             "first_match", "n_good", "n_junk"]
     for name in ("ap", "inp"):
         values = [np.nan if row[name] is None else row[name] for row in rows]
         np.testing.assert_array_equal(values, getattr(per_query, name))
@@ -155,4 +159,34 @@ def test_per_query_json():
 def test_per_query_json_of_other_queries():
     with pytest.raises(InputError, match="query: expected the labels of the 12 queries evaluated, "
                                          "got 80"):
-        formats.per_query_json(RESULT, GALLERY)
+        formats.per_query_json(RESULT, GALLERY, GALLERY)
+    with pytest.raises(InputError, match="gallery: expected the labels of the 80 gallery images "
+                                         "evaluated, got 12"):
+        formats.per_query_json(RESULT, QUERY, QUERY)
+
+
+# Query 0 has a match, query 1 none, query 2 is labelled -1; of the means each convention takes.
+@pytest.mark.parametrize(("convention", "counted", "status"), [
+    ("matlab", [True, True, True], ["ok", "identity absent", "only junk"]),
+    ("mars", [True, True, True], ["ok", "identity absent", "only junk"]),
+    ("torchreid", [True, False, False], ["ok", "identity absent", "not loaded"]),
+    ("triplet-reid", [True, False, True], ["ok", "identity absent", "only junk"])])
+def test_which_queries_are_counted(convention, counted, status):
+    labels = Labels([7, 9, -1], [1, 1, 1]), Labels([7, 8, -1], [2, 2, 2])
+    with pytest.warns(UserWarning):
+        result = reid_ref.evaluate_distances([[.2, .1, .3]] * 3, *labels, convention=convention)
+    queries = formats.per_query_json(result, *labels)["queries"]
+    assert [one["counted"] for one in queries] == counted
+    assert [one["status"] for one in queries] == status
+    assert sum(counted) == result.counted
+    lines = formats.per_query_csv(result, labels[0]).splitlines()
+    assert lines[0] == ("query,identity,camera,status,counted,ap,inp,first_match,n_good,n_junk")
+    assert lines[2].startswith(f"1,9,1,identity absent,{counted[1]},,")
+
+
+def test_the_labels_of_two_files_are_told_apart():
+    same = Labels(np.array([7, -1], np.int16), [1, 2])
+    # CRC-32 of the eight-byte little-endian numbers 7, -1, 1, 2, by gzip.
+    assert Labels([7, -1], [1, 2]).fingerprint() == same.fingerprint() == "e1c68079"
+    others = [Labels([-1, 7], [1, 2]), Labels([7, -1], [2, 1]), Labels([7], [1])]
+    assert len({same.fingerprint(), *(one.fingerprint() for one in others)}) == 4

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
-from reid_ref.analysis.explain import explain
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile
+from reid_ref.analysis.calls import explain
 from reid_ref.analysis.tie_bounds import tie_bounds
 from reid_ref.conventions import FUNCTIONS, NOT_IN_ALL
 from reid_ref.ranking.good_ranks import of_queries
@@ -135,7 +135,8 @@ def test_the_record_says_so(name):
     ("matlab", "torchreid-function"), ("light-reid", "open-reid")])
 def test_explained_in_one_step(origin, target):
     problem = with_junk(2)
-    way = explain(*problem, origin, target)
+    distances, query, gallery = problem
+    way = explain(ResultFile("arrays", query, gallery, distances=distances), origin, target)
     names = [(step.choice, step.value) for step in way.steps]
     loads = [name for name in names if name[0] == "loads"]
     assert len(loads) == (CONVENTIONS[origin].loads != CONVENTIONS[target].loads)

@@ -233,7 +233,7 @@ def test_json(run):
     assert [row["rank1"] for row in rows] == ["86.6", "82.9", "80.6"]
     assert rows[0]["mAP"] == ""
     one = json.loads(run("mars/rnn-resnet50", "--json")[1])
-    assert one == vars(by_key("mars/rnn-resnet50"))
+    assert one == {"schema": 1, "warnings": [], **vars(by_key("mars/rnn-resnet50"))}
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

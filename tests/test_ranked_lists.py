@@ -495,5 +495,5 @@ def test_n_good_and_per_query_on_the_command_line(tmp_path, capsys):
     expected = [(1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 4, 0]
     answer = json.loads(capsys.readouterr().out)
     assert answer["mAP"] == pytest.approx(sum(expected) / 3, rel=1e-15)
-    rows = json.loads((tmp_path / "out.json").read_text())
+    rows = json.loads((tmp_path / "out.json").read_text())["queries"]
     assert [row["ap"] for row in rows] == expected and [row["n_good"] for row in rows] == [2, 4, 1]

@@ -45,7 +45,7 @@ def test_print(result):
     assert lines[:3] == ["percent:   Rank-1 0.00", "           mAP 20.83, mINP 33.33",
                          "queries:   2 of 2 counted"]
     assert lines[3].startswith("signature: convention:matlab | ap:trapezoid")
-    assert max(map(len, lines)) < 80
+    assert max(map(len, lines)) <= 80
     assert "".join(line[11:] for line in lines[3:]).replace(" ", "") == result.signature
     assert str(evaluate("mars")).splitlines()[1] == "           mAP -, mINP -"
 
@@ -59,11 +59,31 @@ def test_print_of_all_ranks_stays_under_80_columns():
 
 def test_a_dictionary_is_plain_json(result):
     there = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert list(there) == ["mAP", "mINP", "cmc", "counts", "counted", "signature"]
+    assert list(there) == ["Rank-1", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert (there["mAP"], there["mINP"], there["cmc"]) == (AP / 2, 2 / 3 / 2, [0, .5, .5, .5])
     counts = there["counts"]
     assert (counts["gallery_junk"], counts["status"]["identity absent"]) == (1, 1)
     assert evaluate("mars").to_dict()["mAP"] is None
+
+
+def test_a_dictionary_has_the_ranks_that_are_asked_for(result):
+    there = result.to_dict(cmc=2, ranks=(1, 2, 4, 5))
+    assert {name: there[name] for name in there if name.startswith("Rank")} == {
+        "Rank-1": 0, "Rank-2": .5, "Rank-4": .5}
+    assert there["cmc"] == [0, .5]
+    wide = Labels(np.arange(60), [1] * 60), Labels(np.arange(60), [2] * 60)
+    wide = reid_ref.evaluate_distances(1 - np.eye(60), *wide)
+    assert len(wide.to_dict()["cmc"]) == 50 and len(wide.to_dict(cmc=None)["cmc"]) == 60
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ({"cmc": 0}, "cmc: expected a whole number from 1, got 0"),
+    ({"cmc": -1}, "cmc: expected a whole number from 1, got -1"),
+    ({"ranks": [1, 0]}, "ranks: expected a whole number from 1, got 0"),
+    ({"ranks": [1.5]}, "ranks: expected a whole number from 1, got 1.5")])
+def test_a_dictionary_of_no_such_rank(result, arguments, message):
+    with pytest.raises(InputError, match=message):
+        result.to_dict(**arguments)
 
 
 def test_a_frame_has_a_row_a_query(result):

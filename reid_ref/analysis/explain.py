@@ -37,7 +37,7 @@ class Step:
         In words.
     result : Result
         The numbers after this step.
-    touched : int
+    affected : int
         Queries whose AP or first match this step changed, or that it dropped or took in.
     """
 
@@ -45,7 +45,7 @@ class Step:
     value: str
     meaning: str
     result: Result
-    touched: int
+    affected: int
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Con
     if chain:
         conventions[-1] = target  # the last step has all of its choices, and now its name
     results = evaluate(conventions)
-    steps = [Step(choice, value, meaning, after, _touched(before, after))
+    steps = [Step(choice, value, meaning, after, _affected(before, after))
              for (choice, value, meaning, _), (before, after) in zip(chain, pairwise(results))]
     return Explanation(origin, target, results[0], tuple(steps))
 
@@ -156,7 +156,7 @@ def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) ->
     raise InputError(f"{now.name} to {target.name}: no order of single changes leads there")
 
 
-def _touched(before: Result, after: Result) -> int:
+def _affected(before: Result, after: Result) -> int:
     old, new = before.per_query, after.per_query
     same_ap = (old.ap == new.ap) | (np.isnan(old.ap) & np.isnan(new.ap))
     changed = ~same_ap | (old.first_match != new.first_match)

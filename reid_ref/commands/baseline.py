@@ -15,11 +15,9 @@ def add(commands: Any) -> None:
                     "XQDA, KISSME; for MARS the means over pairs of cameras, too.",
         epilog="Files: those that the driver loads, in any order (train in the names of the "
                "training files), or a result file as reid-ref evaluate reads it, which gives the "
-               "lines that learn nothing. JSON keys: files, driver, script, dataset, seed, lines "
-               "(method, rank1, mAP, pair_rank1, pair_mAP, published), left_out, imaginary, "
-               "exact, signature. Exit code: 0, also where training files are not given and the "
-               "lines that learn from them are left out; 1 when another line could not be "
-               "computed; 2 for wrong input.")
+               "lines that learn nothing. Exit code: 0, also where training files are not given "
+               "and the lines that learn from them are left out; 1 when another line could not "
+               "be computed; 2 for wrong input.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE")
     command.add_argument("--driver", required=True, metavar="NAME",

@@ -1,4 +1,4 @@
-"""`reid-ref evaluate` with --rerank or --multi-query: the numbers as they are, and beside them."""
+"""`reid-ref evaluate` with --rerank or --multi-query: the original numbers, and others beside."""
 from __future__ import annotations
 
 import argparse
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
         raise InputError(f"{option}: --index-lists is not taken; leave it out")
     remarks: list[str] = []
     with each_warning_once():
-        results = {"as they are": _as_they_are(args, data, convention)}
+        results = {"original": _original(args, data, convention)}
         if args.rerank is not None:
             results["re-ranked"] = reranked = _reranked(args, data, convention)
             remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
@@ -71,14 +71,14 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
-            "results": {name: tables.as_json(one) for name, one in results.items()}})
+            "results": {name: one.to_dict(args.cmc) for name, one in results.items()}})
     else:
         show(tables.beside(results, source(args.files, data.layout), remarks,
                            common.ranks(args)))
     return gates.of_findings(args)
 
 
-def _as_they_are(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:
+def _original(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:
     from reid_ref.evaluation.functions import evaluate
 
     with common.progress_bar(len(data.query)) as bar:

@@ -17,10 +17,7 @@ def add(commands: Any) -> None:
         "camera-pairs", help="mAP and Rank-1 for each pair of cameras",
         description="Print mAP and Rank-1 for each camera of the query and each camera on which "
                     "its identity is looked for, and the mean over different cameras.",
-        epilog="FILE is any that reid-ref evaluate reads. JSON keys: files, layout, rule, "
-               "cameras; mAP, rank1 (rows: the query's camera; null: no score); mAP_queries, "
-               "rank1_queries (queries in each mean); mean_mAP, mean_rank1 (over different "
-               "cameras); signature.")
+        epilog="FILE is any that reid-ref evaluate reads.")
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--no-normalize", "--max-memory",

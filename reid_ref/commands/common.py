@@ -8,13 +8,16 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.terminal import show
+from reid_ref.commands.terminal import WARNINGS, show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.datasets import Recognised
     from reid_ref.files import ResultFile
     from reid_ref.labels import IndexLists
+
+#: The version of every JSON object; it rises when a key is renamed or means another thing.
+SCHEMA = 1
 
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -183,6 +186,21 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
     return read_index_lists(*args.index_lists)
 
 
+def cmc_length(args: argparse.Namespace) -> int | None:
+    """Return how many ranks of the CMC curve JSON has; None is all."""
+    from reid_ref.arrays import InputError
+
+    if args.cmc is None:
+        return 50
+    if args.format != "json":
+        raise InputError("--cmc: only JSON has the curve; add --json, or leave --cmc out")
+    if args.cmc == "all":
+        return None
+    if not args.cmc.isdecimal() or int(args.cmc) < 1:
+        raise InputError(f"--cmc: expected all or a whole number from 1, got {args.cmc!r}")
+    return int(args.cmc)
+
+
 def progress_bar(total: int) -> Any:
     """A bar on stderr for work over two seconds; none where stderr is not a terminal."""
     if not sys.stderr.isatty():
@@ -193,5 +211,6 @@ def progress_bar(total: int) -> Any:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """Print one JSON object; NaN must have become None before."""
+    """Print one JSON object: its version, what was warned of, `value`, where NaN is None."""
+    value = {"schema": SCHEMA, "warnings": WARNINGS, **value}
     show(json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))

@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
             show(as_page(one))
         return 0
     if args.json:
-        common.print_json({name: as_json(one) for name, one in CONVENTIONS.items()})
+        common.print_json({"conventions": {
+            name: as_json(one) for name, one in CONVENTIONS.items()}})
     else:
         show(as_list(CONVENTIONS))
     return 0

@@ -13,11 +13,7 @@ def add(commands: Any) -> None:
         "crosscheck", help="run another evaluator on the same arrays and compare",
         description="Run another evaluator on the same distances and labels, and say which "
                     "convention it follows, or which query differs and why.",
-        epilog="Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input. "
-               "JSON keys: files, layout, evaluator, version, computes, fed, verdict (equal, "
-               "different, failed), follows, also, expected, closest, mAP, mINP, ranks, cmc, ap "
-               "(theirs), reference, agreement, queries, first_difference, remarks, defects, "
-               "problems, failure, printed, warned.")
+        epilog="Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.")
     command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument(

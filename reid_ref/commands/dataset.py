@@ -20,8 +20,7 @@ def add(commands: Any) -> None:
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE")
     command.add_argument("--json", action="store_true",
-                         help="print JSON: `dataset`, `off`, `counts`, `expected`, `source` (null "
-                              "where no benchmark is like it)")
+                         help="print JSON instead of the table")
 
 
 def run(args: argparse.Namespace) -> int:

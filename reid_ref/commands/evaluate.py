@@ -35,6 +35,8 @@ def add(commands: Any) -> None:
     common.add_options(
         command, "--metric", "--no-normalize", "--index-lists", "--max-memory", "--ranks",
         "--name", formats=common.FORMATS)
+    command.add_argument("--cmc", metavar="RANKS",
+                         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     command.add_argument("--per-query", metavar="FILE",
                          help="write one line a query to FILE, named .csv or .json")
     details.add(command)
@@ -50,6 +52,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    args.cmc = common.cmc_length(args)
     asked, left_out = _asked(args)
     common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
@@ -137,7 +140,7 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known), **found})
+                           **tables.results_as_json(results, left_out, known, args.cmc), **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
               "latex": rows.as_latex}[args.format](
@@ -172,7 +175,8 @@ def _write_per_query(args: argparse.Namespace, data: ResultFile,
     from reid_ref.report.rows import per_query_csv, per_query_json
 
     result, = results.values()
-    text = (json.dumps(per_query_json(result, data.query), indent=1) + "\n"
+    text = (json.dumps({"schema": common.SCHEMA,
+                        **per_query_json(result, data.query, data.gallery)}, indent=1) + "\n"
             if Path(args.per_query).suffix.lower() == ".json"
             else per_query_csv(result, data.query))
     with whole_files(args.per_query) as (file,):
@@ -200,7 +204,7 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                 args.metric, args.normalize, **options)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           "convention": convention.name, **as_json(bounds)})
+                           "convention": convention.name, **as_json(bounds, args.cmc)})
     else:
         show(as_table(bounds, len(data.query), common.ranks(args)))
     return 0
@@ -224,7 +228,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Co
     difference = largest_difference(answers)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **as_json(answers, difference)})
+                           **as_json(answers, difference, args.cmc)})
     else:
         show(as_table(answers, difference, common.ranks(args)))
     return 0 if difference == 0 else 1

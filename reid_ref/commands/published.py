@@ -29,8 +29,7 @@ def add(commands: Any) -> None:
     command.add_argument("--check", action="store_true",
                          help="only those that are impossible: a Rank-k that is not k/N, or an "
                               "mAP out of reach with that Rank-1")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON: the one result, or `published`, a list of them")
+    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     for name, files in zip(names, args.groups):
         found.append(_one(args, name, list(map(str, files)), asked, evaluate))
     if args.format == "json":
-        common.print_json(methods.as_json(found, left_out))
+        common.print_json(methods.as_json(found, left_out, args.cmc))
     elif args.format == "table":
         show(methods.as_table(found, left_out, common.ranks(args)))
     else:

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from reid_ref.report.names import visible
 
+#: The warnings that this command has told, in order: JSON repeats them.
+WARNINGS: list[str] = []
+
 #: Arguments of the library that an option of a command sets; messages begin with their name.
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
@@ -47,6 +50,12 @@ def tell(text: str) -> None:
     """Print one line on stderr."""
     if sys.stderr is not None:  # or print would take standard output
         print(visible(f"reid-ref: {text}"), file=sys.stderr)
+
+
+def tell_warning(message: str) -> None:
+    """Print one warning of the library on stderr, in the words of the command line."""
+    WARNINGS.append(in_options(message))
+    tell(f"warning: {WARNINGS[-1]}")
 
 
 def in_options(message: str) -> str:

@@ -318,9 +318,10 @@ TIES = {
 #: What a good image that is ignored as well does: the images of a query labelled -1, where
 #: that label is ignored.
 JUNK_MATCH = {
-    "raises-cmc": JunkMatch("it raises the query's CMC curve, as compute_AP.m lets it", _same),
+    "raises-cmc": JunkMatch(
+        "a good image that is ignored raises the query's CMC curve, as in compute_AP.m", _same),
     "never": JunkMatch(
-        "nothing: the query has no match", forget_junk_matches,
+        "a good image that is ignored is no match", forget_junk_matches,
         "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
         "once, raise its CMC curve: CMC lower"),
 }

@@ -8,7 +8,8 @@ from reid_ref.analysis.published import Published
 from reid_ref.datasets import Recognised
 from reid_ref.drivers import Baseline, Driver, Inputs, Line
 from reid_ref.report.names import names
-from reid_ref.report.words import (
+from reid_ref.report.tables import dataset_as_json
+from reid_ref.words import (
     NO_BENCHMARK, by_reason, number, percent, row, signature_rows)
 
 
@@ -18,24 +19,25 @@ def as_json(files: list[str], name: str, driver: Driver, inputs: Inputs, answer:
     """Return what a driver prints as plain JSON values; NaN becomes None."""
     return {
         "files": files, "driver": name, "script": driver.script,
-        "dataset": found.sentence if found else None,
+        "dataset": dataset_as_json(found),
         "seed": seed if inputs.train else None,
         "lines": [{"method": method, **_numbers(line), "published": _published(figures, method)}
                   for method, line in answer.lines.items()],
-        "left_out": answer.left_out, "imaginary": answer.imaginary,
+        "left_out": answer.left_out, "complex_distances": answer.imaginary,
         "exact": answer.exact and _numbers(answer.exact), "signature": signature}
 
 
-def _numbers(line: Line) -> dict[str, float | None]:
-    return {"rank1": number(line.rank1), "mAP": number(line.mean_ap),
-            "pair_rank1": number(line.pair_rank1), "pair_mAP": number(line.pair_ap)}
+def _numbers(line: Line) -> dict[str, Any]:
+    pairs = {"Rank-1": number(line.pair_rank1), "mAP": number(line.pair_ap)}
+    return {"Rank-1": number(line.rank1), "mAP": number(line.mean_ap),
+            "camera_pairs": None if line.pair_rank1 is None else pairs}
 
 
 def _published(figures: dict[str, Published], method: str) -> dict[str, str] | None:
     if method not in figures:
         return None
     figure = figures[method]
-    return {"key": figure.key, "rank1": figure.rank1, "mAP": figure.mAP}
+    return {"key": figure.key, "Rank-1": figure.rank1, "mAP": figure.mAP}
 
 
 def as_table(files: list[str], driver: Driver, inputs: Inputs, answer: Baseline, seed: int,
@@ -83,15 +85,16 @@ def _notes(driver: Driver, inputs: Inputs, answer: Baseline,
     notes = []
     if answer.exact is not None:
         n_pairs = len(inputs.query) * len(inputs.gallery)
-        roots = (" (roots of squares that rounding made negative; MATLAB sorts them by absolute "
-                 "value)" if answer.imaginary else "")
-        exact = f"{percent(answer.exact.rank1, 'nan')}, {percent(answer.exact.mean_ap, 'nan')}"
-        notes.append(("Euclidean", f"{answer.imaginary:,} of {n_pairs:,} distances are imaginary"
-                      f"{roots}; exact distances give {exact}"))
+        found = (f"{answer.imaginary:,} complex distances of {n_pairs:,}, roots of negative "
+                 "squares (MATLAB sorts them by absolute value)" if answer.imaginary
+                 else "no complex distances")
+        exact = [percent(value, "nan") for value in (answer.exact.rank1, answer.exact.mean_ap)]
+        notes.append(("Euclidean", f"{driver.dtype} rounding produced {found}; exact distances "
+                      f"give Rank-1 {exact[0]}, mAP {exact[1]}"))
     if driver.camera_pairs and any(map(_has_nan, answer.lines.values())):
-        notes.append(("nan", "as in the driver: one query without a good image makes mAP NaN, one "
-                      "pair of cameras without a score the means over pairs (reid-ref evaluate "
-                      "and camera-pairs tell which, and count the others)"))
+        notes.append(("nan", "as in the driver: one query without a match makes mAP NaN; one pair "
+                      "of cameras without a score makes the means over pairs NaN. reid-ref "
+                      "evaluate and camera-pairs show which, and count the others"))
     notes += [("left out", f"{', '.join(methods)}: {reason}")
               for reason, methods in by_reason(answer.left_out).items()]
     for figure in list(figures.values())[:1]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reid_ref.arrays import Doubles
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs
-from reid_ref.report.words import WIDTH, number, numbers, percent, row, signature_rows
+from reid_ref.words import WIDTH, number, numbers, percent, row, signature_rows
 
 
 def as_json(pairs: CameraPairs) -> dict[str, Any]:
@@ -15,12 +15,10 @@ def as_json(pairs: CameraPairs) -> dict[str, Any]:
     return {
         "rule": pairs.rule,
         "cameras": pairs.cameras.tolist(),
-        "mAP": [numbers(values) for values in pairs.ap_matrix],
-        "rank1": [numbers(values) for values in pairs.rank1_matrix],
-        "mAP_queries": pairs.ap_count.tolist(),
-        "rank1_queries": pairs.rank1_count.tolist(),
-        "mean_mAP": number(pairs.mean_ap),
-        "mean_rank1": number(pairs.mean_rank1),
+        "mean": {"Rank-1": number(pairs.mean_rank1), "mAP": number(pairs.mean_ap)},
+        "matrix": {"Rank-1": [numbers(values) for values in pairs.rank1_matrix],
+                   "mAP": [numbers(values) for values in pairs.ap_matrix]},
+        "queries": {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
         "signature": pairs.signature,
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES,
     UNMATCHED, Convention)
-from reid_ref.report.words import row, wrap
+from reid_ref.words import row, wrap
 
 
 def as_json(one: Convention) -> dict[str, Any]:
@@ -23,9 +23,9 @@ def as_list(conventions: Mapping[str, Convention]) -> str:
         if name in FUNCTIONS.values():
             continue
         junk = ("ignored" if "label -1" in one.ignored else "by list" if one.needs_lists else
-                "wrong" if one.loads == "all images" else "absent")
+                "wrong" if one.loads == "all images" else "dropped")
         lines.append(f"{name:32}{one.ap:18} {junk:8} {one.unmatched:13} {one.curve.short}")
-    lines += ["", "label -1: ignored, an ordinary wrong answer, or absent (never loaded).",
+    lines += ["", "label -1: ignored, wrong (ordinary), by list, or dropped by the loader.",
               *wrap(f"NAME-function is the evaluator alone, without the loader of its toolbox: "
                     f"for {', '.join(FUNCTIONS)}."),
               *wrap(f"Found as well, in any case, with - or _: {', '.join(ALIASES)}."),
@@ -37,7 +37,7 @@ def as_list(conventions: Mapping[str, Convention]) -> str:
 def as_page(one: Convention) -> str:
     """Return everything about one convention, its choices in words."""
     length = one.cmc_length
-    ends = CMC_LENGTH[length].words if isinstance(length, str) else f"at most {length} ranks"
+    ends = CMC_LENGTH[length].words if isinstance(length, str) else f"at rank {length}, or before"
     rows = [("name", one.name), *(("", f"also: {other}") for other in one.also),
             ("source", one.source),
             ("loads", LOADS[one.loads].words + (f" ({one.loader})" if one.loader else "")),
@@ -46,8 +46,8 @@ def as_page(one: Convention) -> str:
             ("recall", f"divides by {RECALL[one.recall].words}"),
             ("no match", f"a query without a good image: {UNMATCHED[one.unmatched].words}"),
             ("ties", TIES[one.ties].words),
-            ("junk match", f"a good image that is ignored: {JUNK_MATCH[one.junk_match].words}"),
-            ("CMC", f"{one.curve.words}; {ends}"),
+            ("junk match", JUNK_MATCH[one.junk_match].words),
+            ("CMC", f"{one.curve.words}; ends {ends}"),
             ("arithmetic", ARITHMETIC[one.arithmetic].words), ("", "")]
     rows += [("differs", "from matlab in:")] if one.differences else []
     rows += [("", difference) for difference in one.differences]

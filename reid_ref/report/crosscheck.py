@@ -9,8 +9,8 @@ import numpy as np
 from reid_ref.crosschecking import CrossCheck
 from reid_ref.crosschecking.foreign import Answer, ranks_and_cmc, shorten
 from reid_ref.crosschecking.matching import LEVELS, Match
-from reid_ref.report.tables import RANKS
-from reid_ref.report.words import number, numbers, row
+from reid_ref.result import RANKS, ranks_as_json
+from reid_ref.words import number, numbers, row
 
 #: How many of the queries that differ are named.
 _NAMED = 10
@@ -21,21 +21,21 @@ def as_text(check: CrossCheck, source: str = "") -> str:
     lines = _row("input", source) if source else []
     name = f"{check.evaluator} {check.version}".strip()
     lines += _row("evaluator", f"{name}: {check.computes}" if check.computes else name)
-    lines += _row("fed", check.fed)
+    lines += _row("given", check.fed)
     if check.match is not None:
         n = len(check.match.result.per_query.ap)
         good = int(np.count_nonzero(check.match.result.per_query.n_good))
         lines += _row("queries", f"{n:,}, {good:,} of them with a good image")
     lines += _row("verdict", verdict(check))
     for problem in check.problems:
-        lines += _row("nonsense" if check.verdict != "failed" else "", problem)
+        lines += _row("invalid" if check.verdict != "failed" else "", problem)
     if check.match is not None and check.answer is not None:
         lines += ["", *_numbers(check.answer, check.match), ""]
         lines += _per_query(check)
     for remark in check.remarks:
         lines += _row("note", remark)
     for text in check.defects.values():
-        lines += _row("known", text)
+        lines += _row("known fault", text)
     for text in check.warned[:5]:
         lines += _row("it warned", text)
     if check.printed:
@@ -119,7 +119,7 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
     """Return the cross-check as plain JSON values; NaN and infinity become None.
 
     Keys: evaluator, version, computes, fed, verdict (equal, different, failed), follows, also,
-    expected, closest; mAP, mINP, ranks, cmc, ap (theirs); reference (mAP, mINP and cmc of
+    expected, closest; Rank-k, mAP, mINP, ranks, cmc, ap (theirs); reference (the same of ours, by
     `closest`); agreement (quantity to level and largest_difference); queries (compared, equal:
     how many; differing: which); first_difference (query, theirs, ours, why) or null; remarks,
     defects, problems, failure, printed, warned.
@@ -131,6 +131,8 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
         "fed": check.fed, "verdict": check.verdict, "follows": check.follows,
         "also": list(check.also), "expected": check.expected,
         "closest": None if match is None else match.name,
+        **{f"Rank-{k}": number(value) for k, value in zip(ranks.tolist(), curve.tolist())
+           if k in RANKS},
         "mAP": number(answer.mean_ap), "mINP": number(answer.mean_inp),
         "ranks": ranks.tolist(), "cmc": numbers(curve),
         "ap": None if answer.ap is None else numbers(answer.ap),
@@ -149,8 +151,8 @@ def _match_as_json(match: Match | None) -> dict[str, Any]:
         return {"reference": None, "agreement": {}, "queries": None}
     ours = match.result
     return {
-        "reference": {"mAP": number(ours.mean_ap), "mINP": number(ours.mean_inp),
-                      "cmc": numbers(ours.cmc)},
+        "reference": {**ranks_as_json(ours.cmc), "mAP": number(ours.mAP),
+                      "mINP": number(ours.mINP), "cmc": numbers(ours.cmc)},
         "agreement": {
             quantity: {"level": agreement.level,
                        "largest_difference": number(agreement.largest_difference)}

@@ -7,7 +7,7 @@ from typing import Any
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.fingerprints import SetCounts, table
 from reid_ref.report.names import names
-from reid_ref.report.words import NO_BENCHMARK, row
+from reid_ref.words import NO_BENCHMARK, row
 
 
 def as_json(counts: SetCounts, found: Recognised | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from reid_ref.analysis.groups import Groups
 from reid_ref.files import ResultFile
 from reid_ref.report.rows import per_query_json
-from reid_ref.report.words import number, percent, wrap
+from reid_ref.words import number, percent, wrap
 from reid_ref.result import AtK, Result
 
 #: Identities that a table shows.
@@ -36,7 +36,8 @@ def at_table(rows: list[Row]) -> str:
 def worst_rows(result: Result, data: ResultFile, queries: Iterable[int],
                wrong: Iterable[int | None]) -> list[Row]:
     """Return one row a query: what `per_query_json` has, and its nearest wrong image."""
-    every, gallery = per_query_json(result, data.query), data.gallery
+    gallery = data.gallery
+    every = per_query_json(result, data.query, gallery)["queries"]
     return [{**every[query], "nearest_wrong": None if image is None else {
         "image": image, "identity": int(gallery.identity[image]),
         "camera": int(gallery.camera[image])}} for query, image in zip(queries, wrong)]
@@ -63,7 +64,7 @@ def group_rows(groups: Groups, by: str) -> list[Row]:
     columns = zip(groups.value.tolist(), groups.queries.tolist(), groups.counted.tolist(),
                   *(map(number, values.tolist())
                     for values in (groups.mAP, groups.rank1, groups.mINP)))
-    rows = [dict(zip((by, "queries", "counted", "mAP", "rank1", "mINP"), values))
+    rows = [dict(zip((by, "queries", "counted", "mAP", "Rank-1", "mINP"), values))
             for values in columns]
     if by == "camera":
         return rows
@@ -77,7 +78,7 @@ def group_tables(groups: dict[str, list[Row]]) -> str:
         lines += ["", f"{by:10}{'queries':>9}{'counted':>9}{'mAP':>9}{'Rank-1':>9}{'mINP':>9}"]
         shown = rows[:SHOWN] if by == "identity" else rows
         for row in shown:
-            means = "".join(f"{_percent(row[name]):>9}" for name in ("mAP", "rank1", "mINP"))
+            means = "".join(f"{_percent(row[name]):>9}" for name in ("mAP", "Rank-1", "mINP"))
             lines.append(f"{row[by]:<10}{row['queries']:>9}{row['counted']:>9}{means}")
         if len(shown) < len(rows):
             lines.append(f"and {len(rows) - len(shown):,} more; --json has all")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reid_ref.analysis.findings import Finding
-from reid_ref.report.words import row
+from reid_ref.words import row
 
 
 def as_text(findings: Sequence[Finding], source: str) -> str:

@@ -5,36 +5,36 @@ from typing import Any
 
 from reid_ref.analysis.explain import Explanation, ListedImage
 from reid_ref.labels import Labels
-from reid_ref.report.words import number, signature_rows, wrap
-from reid_ref.result import Result
+from reid_ref.result import Result, ranks_as_json
+from reid_ref.words import number, signature_rows, wrap
 
 
 def waterfall(way: Explanation) -> str:
     """Return one line a step. The effects printed add up to the printed difference."""
-    lines = [f"{'percent':30}{'mAP':>11}{'effect':>12}{'Rank-1':>9}{'effect':>10}{'touched':>8}",
+    lines = [f"{'percent':29}{'mAP':>11}{'effect':>12}{'Rank-1':>9}{'effect':>10}{'affected':>9}",
              _step(way.origin.name, way.start)]
     before = way.start
     for step in way.steps:
         change = f" {step.value}" if step.choice == "ignored" else f" {step.choice} {step.value}"
-        lines.append(_step(change, step.result, before, f"{step.touched:,}"))
+        lines.append(_step(change, step.result, before, f"{step.affected:,}"))
         before = step.result
     lines.append(_step(way.target.name, way.end, way.start))
     lines.append("")
     for step in way.steps:
         if step.meaning:
             lines += wrap(f"{step.value}: {step.meaning}", rest="    ")
-    lines += ["touched: queries whose AP or first match the change moved, or that it dropped",
-              "    or took in"]
+    lines += wrap("affected: queries whose AP or first match a step changed, or which it dropped "
+                  "or added", rest="    ")
     return "\n".join(lines)
 
 
-def _step(change: str, result: Result, before: Result | None = None, touched: str = "") -> str:
+def _step(change: str, result: Result, before: Result | None = None, affected: str = "") -> str:
     mean_ap, rank1 = _points(result.mean_ap), _points(float(result.cmc[0]))
     moved = stepped = ""
     if before is not None:
         moved = f"{mean_ap - _points(before.mean_ap):+.6f}"
         stepped = f"{rank1 - _points(float(before.cmc[0])):+.4f}"
-    return f"{change:30.30}{mean_ap:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{touched:>8}"
+    return f"{change:29.29}{mean_ap:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{affected:>9}"
 
 
 def _points(value: float) -> float:
@@ -52,7 +52,7 @@ def most_moved(way: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
     moved = way.most_moved()
     if not moved:
-        return "\nNo query's AP moved."
+        return "\nThe AP of no query changed."
     lines = ["", f"{'moved most':12}{'identity':>9}{'camera':>8}{'good':>6}"
                  f"{'AP ' + way.origin.name:>21.21}{'AP ' + way.target.name:>24.24}"]
     for k in moved:
@@ -60,7 +60,7 @@ def most_moved(way: Explanation, query: Labels) -> str:
             f"{f'query {k}':12}{query.identity[k]:>9}{query.camera[k]:>8}"
             f"{way.start.per_query.n_good[k]:>6}{way.start.per_query.ap[k]:>21.10f}"
             f"{way.end.per_query.ap[k]:>24.10f}")
-    return "\n".join([*lines, "--query N shows the ranked list of one."])
+    return "\n".join([*lines, "--query N shows the ranked list of query N."])
 
 
 def query_page(k: int, way: Explanation, query: Labels, listed: list[ListedImage]) -> str:
@@ -70,7 +70,7 @@ def query_page(k: int, way: Explanation, query: Labels, listed: list[ListedImage
     for name, result in zip(names, (way.start, way.end)):
         first = result.per_query.first_match[k]
         lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
-                        f"good, " + (f"the first at rank {first}" if first else "no match")]
+                        f"good, " + (f"first match at rank {first}" if first else "no match")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
                   f"{'cam':>4}{'distance':>10}  role"]
     before = 0
@@ -81,9 +81,11 @@ def query_page(k: int, way: Explanation, query: Labels, listed: list[ListedImage
         ranks = "".join(f"{'-' if rank is None else rank:>11}" for rank in image.ranks)
         lines.append(f"{image.place:>6}{ranks}{image.image:>7}{image.identity:>9}"
                      f"{image.camera:>4}{image.distance:>10.6g}  {image.role}")
-    lines += ["", "At the k-th good image, at rank r of n good in all: precision P = k/r,",
-              "before it B = (k-1)/(r-1), or 1 at rank 1. Step AP = sum of P/n; trapezoid",
-              "AP = sum of (B + P)/2 / n."]
+    lines += ["", *wrap(f"place: in the list of all images. {names[0]}, {names[1]}: the rank "
+                        "among the images that each keeps."),
+              *wrap("AP of n good images, of which the k-th has rank r: precision there is P = "
+                    "k/r, and at the rank before B = (k-1)/(r-1), or 1 where r is 1. Step AP is "
+                    "the sum of P, over n. Trapezoid AP is the sum of (B + P)/2, over n.")]
     return "\n".join(lines)
 
 
@@ -93,7 +95,7 @@ def as_json(way: Explanation, query: Labels) -> dict[str, Any]:
     return {
         "from": {"convention": way.origin.name, **_numbers(way.start)},
         "steps": [{"choice": step.choice, "value": step.value, "meaning": step.meaning,
-                   "touched": step.touched, **_numbers(step.result)} for step in way.steps],
+                   "affected": step.affected, **_numbers(step.result)} for step in way.steps],
         "to": {"convention": way.target.name, **_numbers(way.end)},
         "moved_most": [{
             "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
@@ -103,7 +105,7 @@ def as_json(way: Explanation, query: Labels) -> dict[str, Any]:
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    return {"mAP": number(result.mean_ap), "rank1": number(float(result.cmc[0])),
+    return {**ranks_as_json(result.cmc), "mAP": number(result.mAP), "mINP": number(result.mINP),
             "signature": result.signature}
 
 

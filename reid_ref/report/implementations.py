@@ -4,15 +4,16 @@ from __future__ import annotations
 from typing import Any
 
 from reid_ref.analysis.implementations import ScriptAnswer
-from reid_ref.report.tables import RANKS, rank_rows
-from reid_ref.report.words import number, numbers
+from reid_ref.result import RANKS, named_ranks, ranks_as_json
+from reid_ref.words import number, numbers
 
 
 def as_table(answers: dict[str, ScriptAnswer], difference: float,
              ranks: tuple[int, ...] = RANKS) -> str:
     """Return several implementations' numbers in columns, and their largest difference."""
     lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
-    curves = [[*rank_rows(one.cmc, ranks), ("mAP", one.mean_ap)] for one in answers.values()]
+    curves = [[*named_ranks(one.cmc, ranks).items(), ("mAP", one.mean_ap)]
+              for one in answers.values()]
     for line in zip(*curves):
         lines.append(f"{line[0][0]:10}" + "".join(f"{value!r:>23}" for _, value in line))
     if len(answers) == 1:
@@ -24,9 +25,11 @@ def as_table(answers: dict[str, ScriptAnswer], difference: float,
     return "\n".join(lines)
 
 
-def as_json(answers: dict[str, ScriptAnswer], difference: float) -> dict[str, Any]:
-    """Return the answers as plain JSON values; what is not finite becomes None."""
+def as_json(answers: dict[str, ScriptAnswer], difference: float,
+            length: int | None) -> dict[str, Any]:
+    """Return the answers as plain JSON values, CMC to rank `length`; see `Result.to_dict`."""
     return {
-        "implementations": {name: {"mAP": number(one.mean_ap), "cmc": numbers(one.cmc)}
-                            for name, one in answers.items()},
+        "implementations": {
+            name: {**ranks_as_json(one.cmc), "mAP": number(one.mean_ap),
+                   "cmc": numbers(one.cmc[:length])} for name, one in answers.items()},
         "largest_difference": number(difference)}

@@ -7,9 +7,8 @@ from typing import Any
 from reid_ref.datasets import Recognised
 from reid_ref.report.names import source
 from reid_ref.report.tables import results_as_json
-from reid_ref.report.words import (
-    WIDTH, by_reason, cells, percent, row, signature_rows)
 from reid_ref.result import Result
+from reid_ref.words import WIDTH, by_reason, cells, percent, row, signature_rows
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,12 @@ def rows_of(methods: list[Method]) -> dict[str, Result]:
             for method in methods for convention, result in method.results.items()}
 
 
-def as_json(methods: list[Method], left_out: dict[str, str]) -> dict[str, Any]:
+def as_json(methods: list[Method], left_out: dict[str, str],
+            length: int | None) -> dict[str, Any]:
     """Return what each method's files hold and its numbers, by the method's name."""
     return {"results": {
         method.name: {"files": method.files, "layout": method.layout,
-                      **results_as_json(method.results, left_out, method.known)}
+                      **results_as_json(method.results, left_out, method.known, length)}
         for method in methods}}
 
 

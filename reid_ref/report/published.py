@@ -8,7 +8,7 @@ from typing import Any
 from reid_ref.analysis.check_published import Doubt
 from reid_ref.analysis.published import Published
 from reid_ref.report.reproduce import nearest
-from reid_ref.report.words import row, wrap
+from reid_ref.words import row, wrap
 
 #: Fields whose name is not what a reader calls them.
 _NAMES = {"rank1": "Rank-1", "rank5": "Rank-5", "rank10": "Rank-10", "rank20": "Rank-20",

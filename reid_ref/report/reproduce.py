@@ -10,7 +10,7 @@ from reid_ref.analysis.possible import HitCounts, MapBounds
 from reid_ref.analysis.published import Published
 from reid_ref.analysis.reproduce import Candidate, Validation
 from reid_ref.datasets import Fingerprint
-from reid_ref.report.words import WIDTH, by_reason, number, row, wrap
+from reid_ref.words import WIDTH, by_reason, number, row, wrap
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
@@ -19,27 +19,27 @@ CLOSEST = 5
 def as_json(found: Validation, paper: Published | None) -> dict[str, Any]:
     """Return everything found as plain JSON values; NaN and infinity become None.
 
-    Keys: published (rank1, mAP: text as printed, or null; key, evaluator, label_minus_1, note:
-    null without a paper), reproduced, candidates (match, difference in points of percent, rank1,
+    Keys: published (Rank-1, mAP: text as printed, or null; key, evaluator, label_minus_1, note:
+    null without a paper), reproduced, candidates (match, difference in percentage points, Rank-1,
     mAP, ways: each with features, convention, signature), left_out (convention to reason),
-    possible (rank1: for each number of queries the hits that print so and the nearest; mAP:
+    possible (Rank-1: for each number of queries the hits that print so and the nearest; mAP:
     bounds).
     """
     figure = found.figure
     return {
         "published": {
-            "rank1": None if figure.rank1 is None else str(figure.rank1),
+            "Rank-1": None if figure.rank1 is None else str(figure.rank1),
             "mAP": None if figure.mean_ap is None else str(figure.mean_ap),
             **{name: None if paper is None else getattr(paper, name)
                for name in ("key", "evaluator", "label_minus_1", "note")}},
         "reproduced": found.reproduced,
         "candidates": [{
             "match": one.match, "difference": number(one.difference),
-            "rank1": number(one.rank1), "mAP": number(one.mean_ap),
+            "Rank-1": number(one.rank1), "mAP": number(one.mean_ap),
             "ways": [dict(zip(("features", "convention", "signature"), way)) for way in one.ways],
         } for one in found.candidates],
         "left_out": found.left_out,
-        "possible": {"rank1": [asdict(one) for one in found.hit_counts],
+        "possible": {"Rank-1": [asdict(one) for one in found.hit_counts],
                      "mAP": [asdict(one) for one in found.bounds]},
     }
 
@@ -53,9 +53,10 @@ def as_table(found: Validation, source: str, paper: Published | None) -> str:
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
     lines += [*_possible(found), *_tables(found)]
+    lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
     if any(way[0] == "normalised" for one in found.candidates for way in one.ways):
-        lines += ["", *wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
-                            "dot rank alike. Euclidean, dot: features as they are.")]
+        lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
+                        "dot rank alike. Euclidean, dot: features as they are.")]
     if found.left_out:
         lines += ["", *wrap("Not tried: " + ". ".join(
             f"{', '.join(names)}: {reason}"
@@ -78,10 +79,10 @@ def _possible(found: Validation) -> list[str]:
     if not found.bounds:
         return [*lines, *_row("mAP", f"no bounds: {found.no_bounds}")]
     given = "with that Rank-1, " if found.figure.rank1 is not None else ""
-    lines += _row("mAP", f"{given}any ranking of these labels has by each AP rule")
+    lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in found.bounds:
         lines += _row("", _bounds(bounds))
-    return [*lines, *_row("", "(no ties; good is the query's identity on another camera)")]
+    return [*lines, *_row("", "(without ties; good images: the query's identity, other camera)")]
 
 
 def _tables(found: Validation) -> list[str]:

@@ -19,11 +19,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from reid_ref.arrays import InputError
 from reid_ref.labels import Labels
-from reid_ref.report.tables import RANKS
-from reid_ref.report.words import number, percent
-from reid_ref.result import Result
+from reid_ref.result import RANKS, Result
+from reid_ref.words import number, percent
 
 #: The name of the row where a single `Result` is given.
 ROW_NAME = "Method"
@@ -154,54 +155,72 @@ def _alike(one: Result, other: Result) -> bool:
             and one.counts.gallery == other.counts.gallery)
 
 
-def per_query_json(result: Result, query: Labels) -> list[dict[str, Any]]:
-    """Return one dict a query, of plain JSON values; what does not exist is None.
+def per_query_json(result: Result, query: Labels, gallery: Labels) -> dict[str, Any]:
+    """Return what each query got, of plain JSON values; what does not exist is None.
 
     Parameters
     ----------
     result : Result
-    query : Labels
-        The queries that were evaluated, in their order.
+    query, gallery : Labels
+        What was evaluated, in that order.
 
     Returns
     -------
-    list of dict
-        Keys: query (its number, from 0), identity, camera, status, ap, inp, first_match, n_good,
-        n_junk.
+    dict
+        signature; labels (query, gallery: eight hexadecimal digits each, the same where the
+        labels are); queries, a list of dict with the keys query (its number, from 0), identity,
+        camera, status, counted (in the mean of mAP), ap, inp, first_match, n_good, n_junk.
 
     Raises
     ------
     InputError
-        `query` has another length.
+        `query` or `gallery` has another length.
 
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.3, .2, .1]]), query, gallery)
-    >>> row, = per_query_json(result, query)
+    >>> row, = per_query_json(result, query, gallery)["queries"]
     >>> row["query"], row["identity"], row["status"], row["first_match"], row["n_good"]
     (0, 7, 'ok', 1, 2)
     """
-    per_query = result.per_query
+    if len(gallery) != result.counts.gallery:
+        raise InputError(f"gallery: expected the labels of the {result.counts.gallery} gallery "
+                         f"images evaluated, got {len(gallery)}")
+    return {"signature": result.signature,
+            "labels": {"query": query.fingerprint(), "gallery": gallery.fingerprint()},
+            "queries": _query_rows(result, query)}
+
+
+def _query_rows(result: Result, query: Labels) -> list[dict[str, Any]]:
+    per_query, counted = result.per_query, _in_mean(result)
     if len(query) != len(per_query.ap):
         raise InputError(f"query: expected the labels of the {len(per_query.ap)} queries "
                          f"evaluated, got {len(query)}")
     return [{
         "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-        "status": str(per_query.status[k]), "ap": number(float(per_query.ap[k])),
-        "inp": number(float(per_query.inp[k])),
+        "status": str(per_query.status[k]), "counted": k in counted,
+        "ap": number(float(per_query.ap[k])), "inp": number(float(per_query.inp[k])),
         "first_match": int(per_query.first_match[k]) or None,
         "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),
     } for k in range(len(query))]
 
 
+def _in_mean(result: Result) -> set[int]:
+    """Return the queries in the mean of mAP."""
+    loaded = np.flatnonzero(result.per_query.status != "not loaded")
+    # What the mean would take of these numbers is the queries that it takes.
+    return set(result.convention.counted(
+        loaded.astype(np.float64), result.per_query.n_good[loaded]).astype(int).tolist())
+
+
 def per_query_csv(result: Result, query: Labels) -> str:
     """Return one CSV line a query: doubles in full precision, an empty field for None.
 
-    Parameters and errors: as `per_query_json`.
+    Columns: the keys of `queries` of `per_query_json`, with the same errors.
     """
-    rows = per_query_json(result, query)
+    rows = _query_rows(result, query)
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0], lineterminator="\n")
     writer.writeheader()

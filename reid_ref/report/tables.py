@@ -4,16 +4,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reid_ref.arrays import Doubles
 from reid_ref.datasets import Recognised
 from reid_ref.files import ResultFile
 from reid_ref.labels import Labels
-from reid_ref.report.words import (
+from reid_ref.result import RANKS, Counts, Result, named_ranks
+from reid_ref.words import (
     WIDTH, by_reason, cells, percent, row, signature_rows, signed_percent)
-from reid_ref.result import Counts, Result
 
-#: The ranks of the CMC curve that papers report.
-RANKS = (1, 5, 10, 20)
+#: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
+#: that ignores most comes first.
+_MATCHES = {
+    "listed as junk": ("in the query's list of good images",
+                       "{:,} ignored (in its list of junk images)"),
+    "same location": ("same identity, other location",
+                      "{:,} same-location pairs of any identity ignored"),
+    "same camera": ("same identity, other camera",
+                    "{:,} same-camera pairs of any identity ignored"),
+    "same identity, same camera": ("same identity, other camera",
+                                   "{:,} same-camera pairs ignored"),
+    "label -1": ("same identity, any camera", "no other pairs ignored"),
+}
 
 
 def as_table(result: Result, source: str, sizes: str, dataset: str | None = None,
@@ -38,8 +48,7 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
         ("gallery", _gallery(counts)),
-        ("pairs", f"{counts.good:,} good, {counts.junk_same_camera:,} ignored for their query "
-                  "alone (in matlab: same identity; other camera, same camera)"),
+        ("matches", matches(result)),
         ("queries", statuses(counts)),
         ("ties", _ties(counts)),
     ]
@@ -70,29 +79,32 @@ def sizes(data: ResultFile) -> str:
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:
     """Return the numbers that papers print, in their order."""
-    return [*rank_rows(result.cmc, ranks), ("mAP", result.mean_ap), ("mINP", result.mean_inp)]
+    return [*named_ranks(result.cmc, ranks).items(), ("mAP", result.mAP), ("mINP", result.mINP)]
 
 
-def rank_rows(cmc: Doubles, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:
-    """Return Rank-k by name, as far as the curve reaches."""
-    return [(f"Rank-{k}", float(cmc[k - 1])) for k in ranks if k <= len(cmc)]
+def matches(result: Result) -> str:
+    """Return the pairs that match, and those ignored for their query, in words."""
+    counts, ignored = result.counts, result.convention.ignored
+    good, junk = next((words for rule, words in _MATCHES.items() if rule in ignored),
+                      ("same identity, any camera", "{:,} pairs ignored"))
+    return f"{counts.good:,} ({good})" + (
+        f"; {junk.format(counts.junk_same_camera)}" if ignored else "")
 
 
 def statuses(counts: Counts) -> str:
-    """Return the queries by status, in words; statuses that no query met are left out."""
-    words = [f"{counts.status['ok']:,} with a good image"]
-    words += [f"{n:,} without ({name})" for name, n in counts.status.items()
-              if n and name not in ("ok", "not loaded")]
+    """Return the queries by status, in words; statuses that no query has are left out."""
+    reasons = [f"{n:,} no match ({name})" for name, n in counts.status.items()
+               if n and name not in ("ok", "not loaded")]
     if counts.status["not loaded"]:
-        words.append(f"{counts.status['not loaded']:,} labelled -1 (not loaded)")
-    return ", ".join(words)
+        reasons.append(f"{counts.status['not loaded']:,} labelled -1 (not loaded)")
+    return "; ".join([f"{counts.status['ok']:,} ok", *reasons])
 
 
 def _gallery(counts: Counts) -> str:
     distractors = f"{counts.gallery_distractors:,} of {{}} are distractors (label 0)"
     if counts.gallery_not_loaded:
-        return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} labelled -1 are "
-                "not, the toolbox's loader leaves them out"
+        return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} not loaded (label "
+                "-1: the toolbox's loader leaves them out)"
                 + (f"; {distractors.format('the loaded')}" if counts.gallery_distractors else ""))
     if counts.gallery_kept < counts.gallery:
         return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1)"
@@ -105,10 +117,15 @@ def _gallery(counts: Counts) -> str:
 
 
 def _ties(counts: Counts) -> str:
-    if not counts.tied:
-        return "no query has a good image at the very distance of a wrong one"
-    return (f"{counts.tied:,} of {counts.query:,} queries have a good image at the very distance "
-            "of a wrong one; --ties bounds shows what their order can do")
+    bounds = "; --ties bounds shows how much their order can change" if counts.tied else ""
+    return tied_queries(counts.tied, counts.query) + bounds
+
+
+def tied_queries(tied: int, n_query: int) -> str:
+    """Return how many queries depend on the order of equal distances, in words."""
+    if not tied:
+        return "none that affect the result"
+    return f"{tied:,} of {n_query:,} queries have a good and a wrong image at the same distance"
 
 
 def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
@@ -137,20 +154,20 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
         points = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
                   for k in ranks]
         difference = signed_percent(result.mean_ap - reference.mean_ap)
-        lines += cells(name, [percent(result.mean_ap), difference, *points,
-                              percent(result.mean_inp)], indent)
+        lines += cells(name, [percent(result.mAP), difference, *points,
+                              percent(result.mINP)], indent)
         lines[-1] += f"{result.counted:>6}"
-    lines += ["", *row("+/-", f"mAP less that of {first}, in points of percent")]
-    lines += row("used", "queries in the mean of mAP")
+    lines += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
+    lines += row("used", "number of queries in the mean of mAP")
     for why, names in by_reason(left_out).items():
-        lines += row("not here", f"{', '.join(names)}: {why}")
+        lines += row("left out", f"{', '.join(names)}: {why}")
     lines += signature_rows(reference.signature)
     return "\n".join(lines)
 
 
 def beside(results: dict[str, Result], source: str, remarks: list[str],
            ranks: tuple[int, ...] = RANKS) -> str:
-    """Return the numbers of several results in columns, in percent, and what each adds to mAP.
+    """Return the numbers of several results in columns, in percent, each with its change.
 
     Parameters
     ----------
@@ -163,13 +180,12 @@ def beside(results: dict[str, Result], source: str, remarks: list[str],
     lines = row("input", source)
     lines += row("images", f"{first.counts.query:,} queries, {first.counts.gallery:,} gallery")
     for remark in remarks:
-        lines += row("but", remark)
-    lines += ["", " " * 10 + "".join(f"{name:>16}" for name in results)]
-    for line in zip(*(headline(one, ranks) for one in results.values())):
-        lines.append(f"{line[0][0]:10}" + "".join(f"{percent(value):>16}" for _, value in line))
-    others = list(results.values())[1:]
-    lines.append(f"{'mAP +/-':10}{'':16}" + "".join(
-        f"{signed_percent(one.mean_ap - first.mean_ap):>16}" for one in others))
+        lines += row("note", remark)
+    names = [f"{name:>16}" for name in results]
+    lines += ["", f"{'percent':10}" + f"{'change':>9}".join([names[0] + names[1], *names[2:], ""])]
+    for (name, original), *others in zip(*(headline(one, ranks) for one in results.values())):
+        lines.append(f"{name:10}{percent(original):>16}" + "".join(
+            f"{percent(value):>16}{signed_percent(value - original):>9}" for _, value in others))
     lines.append("")
     for one in results.values():
         lines += signature_rows(one.signature)
@@ -185,18 +201,17 @@ def reranked_remarks(variant: str, gallery: Labels, reranked: Result) -> list[st
 
 
 def results_as_json(results: dict[str, Result], left_out: dict[str, str],
-                    found: Recognised | None) -> dict[str, Any]:
-    """Return the benchmark, and one result as it is or several by convention, for JSON."""
-    answers = {name: as_json(one) for name, one in results.items()}
+                    found: Recognised | None, length: int | None) -> dict[str, Any]:
+    """Return the benchmark, and one result as it is or several by convention, for JSON.
+
+    `length`: how many ranks of the CMC curve, as `Result.to_dict` takes it.
+    """
+    answers = {name: one.to_dict(length) for name, one in results.items()}
     body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
             else answers.popitem()[1])
-    return {"dataset": found and {"name": found.fingerprint.name, "off": list(found.off)}, **body}
+    return {"dataset": dataset_as_json(found), **body}
 
 
-def as_json(result: Result) -> dict[str, Any]:
-    """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
-
-    Keys: mAP, mINP, cmc (Rank-k is entry k - 1), counts, counted (queries in the mean),
-    signature.
-    """
-    return result.to_dict()
+def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
+    """Return which benchmark the labels are from, and what differs from it; None: none known."""
+    return {"name": found.fingerprint.name, "off": list(found.off)} if found else None

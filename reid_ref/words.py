@@ -1,4 +1,4 @@
-"""The words that every report shares: wrapped rows, percent, JSON's numbers."""
+"""The words that a result and every report share: wrapped rows, percent, JSON's numbers."""
 from __future__ import annotations
 
 import math
@@ -10,7 +10,7 @@ from reid_ref.arrays import Doubles
 #: Columns of the terminal that reports are made for.
 WIDTH = 80
 #: What stands in the place of a benchmark's name.
-NO_BENCHMARK = "none of the known benchmarks has such counts"
+NO_BENCHMARK = "none of the known benchmarks has these counts"
 
 
 def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
@@ -49,9 +49,14 @@ def cells(name: str, values: Iterable[str], indent: int, width: int = 7) -> list
     return [name, " " * indent + line]
 
 
+def spaced(signature: str) -> str:
+    """Return a signature with spaces between its fields; without any it could not be wrapped."""
+    return signature.replace("|", " | ")
+
+
 def signature_rows(signature: str) -> list[str]:
-    """Return a signature as rows; it has no spaces, and so could not be wrapped as it is."""
-    return row("signature", signature.replace("|", " | "))
+    """Return a signature as rows of a report."""
+    return row("signature", spaced(signature))
 
 
 def percent(value: float, absent: str = "-") -> str:
@@ -66,7 +71,7 @@ def percent(value: float, absent: str = "-") -> str:
 
 
 def signed_percent(difference: float) -> str:
-    """Return a difference in points of percent with its sign, a dash for NaN.
+    """Return a difference in percentage points with its sign, a dash for NaN.
 
     Examples
     --------

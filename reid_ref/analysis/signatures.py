@@ -7,7 +7,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import (
-    CHOICES, CONVENTIONS, NAMES, Convention, choices_of_text, known_as)
+    CHOICES, CONVENTIONS, NAMES, Convention, as_text, choices_of_text, known_as)
 
 #: In every signature, in this order; others stand between.
 FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
@@ -66,9 +66,14 @@ def off_its_name(fields: Mapping[str, str]) -> list[str]:
     if named is None:
         return []
     said = convention_of(fields)
-    return [f"signature: {key} is {getattr(said, key)}, but convention {fields['convention']} has "
-            f"{getattr(named, key)}" for key in (*CHOICES, "top_k")
-            if getattr(said, key) != getattr(named, key)]
+    return [f"signature: {key} is {as_text(getattr(said, key))}, but convention "
+            f"{fields['convention']} has {as_text(getattr(named, key))}"
+            for key in differing_choices(said, named)]
+
+
+def differing_choices(one: Convention, other: Convention) -> list[str]:
+    """Return the choices in which two conventions differ, whatever their names."""
+    return [key for key in (*CHOICES, "top_k") if getattr(one, key) != getattr(other, key)]
 
 
 def _named(name: str) -> Convention | None:

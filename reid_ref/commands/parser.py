@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 
 from reid_ref.commands import (
     baseline, camera_pairs, check_table, completion, conventions, crosscheck, dataset, doctor,
-    evaluate, explain, export, oxford, published, validate)
+    evaluate, explain, export, oxford, published, validate, verify)
 from reid_ref.commands.terminal import show
 from reid_ref.report.names import visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline, doctor, check_table)
+            oxford, dataset, baseline, doctor, verify, check_table)
 
 
 def make_parser() -> argparse.ArgumentParser:

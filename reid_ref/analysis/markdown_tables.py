@@ -133,4 +133,6 @@ def _signatures_below(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name).strip()
+    """Return a name without the target of a link, and without backslashes."""
+    text = re.sub(r"(?<!\\)\[(.*?)(?<!\\)\]\([^)]*\)", r"\1", name)
+    return re.sub(r"\\(.)", r"\1", text).strip()

@@ -47,6 +47,11 @@ class Stored:
     camera: Integers
     counted: npt.NDArray[np.bool_]
 
+    def in_mean(self, values: Doubles) -> Doubles:
+        """Return the values, one a query, that the convention takes into a mean."""
+        there = self.per_query.status != "not loaded"
+        return self.convention.counted(values[there], self.per_query.n_good[there])
+
 
 def read_stored(path: str) -> Stored:
     """Read a file of --per-query.
@@ -65,7 +70,8 @@ def read_stored(path: str) -> Stored:
         convention = convention_of(fields)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    rows = _one(value, "queries", lambda one: isinstance(one, list) and len(one) > 0)
+    rows = _one(value, "queries", lambda one: isinstance(one, list) and len(one) > 0,
+                path)
     columns = {key: [_one(row, key, fits, f"{path}: query {k}") for k, row in enumerate(rows)]
                for key, fits in _COLUMNS.items()}
     whole = {key: np.array([value or 0 for value in columns[key]], dtype=np.int64)

@@ -1,6 +1,7 @@
 """Do the summaries of a stored result follow from its values a query, to the last bit?"""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -63,9 +64,11 @@ class Verified:
 
 def verify(stored: Stored) -> Verified:
     """Compute every summary again from the values of each query, and check the signature."""
-    ranks = [name for name in stored.numbers if name.startswith("Rank-")]
+    ranks = [name for name in stored.numbers if re.fullmatch("Rank-[1-9][0-9]{0,6}", name)]
     counts_queries = stored.convention.curve.counts
-    checks = [*_images(stored), *_means(stored), *(_curve(stored, ranks) if counts_queries else ())]
+    checks = [*_images(stored), *_means(stored)]
+    if counts_queries:
+        checks += _curve(stored, ranks)
     problems = [*off_its_name(stored.fields), *_queries(stored)]
     return Verified(tuple(checks), tuple(problems), () if counts_queries else (*ranks, "cmc"))
 
@@ -88,13 +91,11 @@ def _images(stored: Stored) -> Iterator[Check]:
 
 def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
-    convention, there = stored.convention, stored.per_query.status != "not loaded"
-    n_good = stored.per_query.n_good[there]
     for name, values in (("mAP", stored.per_query.ap), ("mINP", stored.per_query.inp)):
-        counted = convention.counted(values[there], n_good)
-        yield Check(name, stored.numbers.get(name), number(convention.mean(counted)))
-    yield Check("counted", stored.numbers.get("counted"), len(counted))
-    kept = convention.counted(np.flatnonzero(there).astype(np.float64), n_good).astype(np.int64)
+        mean = stored.convention.mean(stored.in_mean(values))
+        yield Check(name, stored.numbers.get(name), number(mean))
+    kept = stored.in_mean(np.arange(len(stored.counted), dtype=np.float64)).astype(np.int64)
+    yield Check("counted", stored.numbers.get("counted"), len(kept))
     yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), kept.tolist())
 
 
@@ -102,8 +103,7 @@ def _curve(stored: Stored, ranks: list[str]) -> Iterator[Check]:
     """Yield Rank-k and the curve."""
     written = stored.numbers.get("cmc")
     length = len(written) if isinstance(written, list) else 0
-    every = [int(name.removeprefix("Rank-")) for name in ranks
-             if name.removeprefix("Rank-").isdecimal()]
+    every = [int(name.removeprefix("Rank-")) for name in ranks]
     curve = _first_matches(stored, max([length, *every]))
     for k in every:
         yield Check(f"Rank-{k}", stored.numbers[f"Rank-{k}"], number(float(curve[k - 1])))

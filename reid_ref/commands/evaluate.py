@@ -74,10 +74,11 @@ def run(args: argparse.Namespace) -> int:
         return _tie_bounds(args, data, asked[0], lists)
     results = _fast(args, data, asked, lists)
     gates.examine(args, data, asked)
+    status = gates.status(args, data, next(iter(results.values())))
     if args.per_query is not None:
         _write_per_query(args, data, results)
     _print(args, data, results, left_out, details.find(args, data, results, lists))
-    return gates.status(args, next(iter(results.values())))
+    return status
 
 
 def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
@@ -163,7 +164,8 @@ def _check_per_query(args: argparse.Namespace) -> None:
     if name == "-":
         raise InputError("--per-query: expected a file, got '-', and standard output has the "
                          "report; name a file")
-    check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ())])
+    check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
+                        *([args.baseline] if args.baseline is not None else ())])
     suffix = Path(name).suffix
     if suffix.lower() not in (".csv", ".json") and not (suffix == "" and is_direct(name)):
         raise InputError(f"--per-query: expected a name that ends in .csv or .json, got {name}")

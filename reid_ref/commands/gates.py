@@ -27,6 +27,9 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="of --expect: percent points that a number may be off, e.g. 0.01")
     command.add_argument("--fail-under", metavar="NAME=PERCENT[,...]",
                          help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
+    command.add_argument("--baseline", metavar="FILE",
+                         help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
+                              "test, 5 percent) than in FILE, which --per-query FILE.json wrote")
     command.add_argument("--strict", action="store_true",
                          help="exit code 1 where the doctor has a warning or an error; see "
                               "reid-ref doctor")
@@ -35,6 +38,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace, asked: list[Convention]) -> None:
     """Read what is asked for; refuse what does not go together."""
     from reid_ref.analysis.gates import parse_tolerance, parse_wanted
+    from reid_ref.analysis.stored import read_stored
     from reid_ref.arrays import InputError
 
     args.findings = []
@@ -50,12 +54,14 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> None:
                          "--implementation, --rerank or --multi-query beside it")
     args.wanted = {} if args.expect is None else parse_wanted(args.expect, "--expect")
     args.least = {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under")
+    args.stored = None if args.baseline is None else read_stored(args.baseline)
     args.tolerance = None if args.tolerance is None else parse_tolerance(args.tolerance)
 
 
 def of_one_result(args: argparse.Namespace) -> dict[str, bool]:
     """Return the options that are about one result, and whether they are given."""
-    return {"--expect": args.expect is not None, "--fail-under": args.fail_under is not None}
+    return {"--expect": args.expect is not None, "--fail-under": args.fail_under is not None,
+            "--baseline": args.baseline is not None}
 
 
 def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Convention]) -> None:
@@ -71,9 +77,10 @@ def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Conventi
     args.findings += found
 
 
-def status(args: argparse.Namespace, result: Result) -> int:
+def status(args: argparse.Namespace, data: ResultFile, result: Result) -> int:
     """Tell each gate that the result does not pass, and return the exit code."""
     from reid_ref.analysis.gates import too_low, unexpected
+    from reid_ref.analysis.worse import worse_than
     from reid_ref.report import gates as report
 
     failed = {}
@@ -81,6 +88,9 @@ def status(args: argparse.Namespace, result: Result) -> int:
         failed[UNEXPECTED] = report.unexpected(missed)
     if missed := list(too_low(result, args.least)):
         failed[TOO_LOW] = report.too_low(missed)
+    if args.stored is not None and (
+            worse := worse_than(args.stored, result, data.query, data.gallery)):
+        failed[WORSE] = report.worse(args.baseline, worse)
     for line in failed.values():
         tell(f"failed: {line}")
     return next(iter(failed), of_findings(args))

@@ -4,7 +4,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from reid_ref.analysis.compare import Comparison
 from reid_ref.analysis.gates import Missed
+from reid_ref.words import signed_percent
 
 
 def unexpected(missed: Sequence[Missed]) -> str:
@@ -18,6 +20,14 @@ def too_low(missed: Sequence[Missed]) -> str:
     """Return what is below its floor."""
     return "--fail-under: " + "; ".join(
         f"{one.name} is {_percent(one.value)}, below {one.wanted}" for one in missed)
+
+
+def worse(path: str, found: Sequence[Comparison]) -> str:
+    """Return what is worse than in the baseline."""
+    return f"--baseline: significantly worse than {path}: " + "; ".join(
+        f"{one.metric} {signed_percent(one.difference)} points (95 % interval "
+        f"{signed_percent(one.low)} to {signed_percent(one.high)}, p = {one.p_adjusted:.2g})"
+        for one in found)
 
 
 def _percent(value: Decimal | None) -> str:

@@ -15,11 +15,12 @@ def as_text(stored: Stored, verified: Verified) -> str:
     for problem in verified.problems:
         lines += row("wrong", problem)
     agree = sum(check.agrees for check in verified.checks)
-    lines += row("verified", f"{agree} of {len(verified.checks)} numbers agree with the values of "
-                 f"{len(stored.per_query.status):,} queries, to the last bit")
+    n_query = len(stored.per_query.status)
+    lines += row("verified", f"{agree} of {len(verified.checks)} numbers agree with the values "
+                 f"of {n_query:,} queries, to the last bit")
     if verified.left_out:
-        lines += row("left out", f"{', '.join(verified.left_out)}: of CMC {stored.convention.cmc}, "
-                     "which needs whole ranked lists")
+        lines += row("left out", f"{', '.join(verified.left_out)}: of CMC "
+                     f"{stored.convention.cmc}, which needs whole ranked lists")
     return "\n".join(lines)
 
 
@@ -28,8 +29,8 @@ def _difference(check: Check) -> str:
     if isinstance(written, list) and isinstance(found, list):
         place = next((k for k, pair in enumerate(zip(written, found)) if pair[0] != pair[1]),
                      min(len(written), len(found)))
-        return (f"{check.name}: entry {place + 1} is {_entry(written, place)}, the queries give "
-                f"{_entry(found, place)}")
+        return (f"{check.name}: entry {place + 1} is {_entry(written, place)}, the queries "
+                f"give {_entry(found, place)}")
     return f"{check.name} is {written}, the queries give {found}"
 
 

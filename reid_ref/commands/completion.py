@@ -54,11 +54,11 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentPars
 
 def _names() -> dict[str, list[str]]:
     """Return the known names of what argparse is not told about, by the argument's name."""
-    from reid_ref.conventions import CONVENTIONS, TIES
+    from reid_ref.conventions import NAMES, TIES
     from reid_ref.distances import METRICS
     from reid_ref.drivers import DRIVERS
     from reid_ref.reranking.k_reciprocal import VARIANTS
 
-    return {"convention": [*CONVENTIONS, "all"], "name": [*CONVENTIONS],
-            "origin": [*CONVENTIONS], "target": [*CONVENTIONS], "ties": [*TIES, "bounds"],
+    return {"convention": [*NAMES, "all"], "name": [*NAMES],
+            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES, "bounds"],
             "metric": [*METRICS], "rerank": [*VARIANTS], "driver": [*DRIVERS]}

@@ -43,7 +43,7 @@ def _options(parser: argparse.ArgumentParser) -> list[str]:
             value = " ".join(metavar) if isinstance(metavar, tuple) else metavar
             named = ", ".join(action.option_strings)
             lines += [".TP", "\\fB{}\\fR \\fI{}\\fR".format(_roff(named), _roff(value)),
-                      _roff(action.help)]
+                      _roff(action.help.replace("%%", "%"))]
     return lines
 
 

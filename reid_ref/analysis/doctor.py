@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from reid_ref.analysis.doctor_features import check_values
 from reid_ref.analysis.doctor_labels import check_labels
 from reid_ref.analysis.findings import SEVERITIES, Finding
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, is_stored
 from reid_ref.conventions import Convention
 from reid_ref.files import ResultFile
 
@@ -59,14 +59,17 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
 
 
-def doctor_beside(data: ResultFile, conventions: Iterable[Convention]) -> list[Finding]:
+def doctor_beside(data: ResultFile, conventions: Iterable[Convention],
+                  max_memory: int | None = None) -> list[Finding]:
     """Return warnings and errors that concern one of these conventions, from a small sample."""
     rules = {rule for one in conventions for rule in one.ignored}
     if rules == {"listed as junk"}:
         return []  # labels decide nothing
     found = list(check_labels(data.query, data.gallery))
-    if data.ranked is None:
-        found += check_values(data, seed=12345, size=SMALL_SAMPLE)
+    # Arrays that are computed or unpacked block by block would be read a second time.
+    if data.ranked is None and not any(map(is_stored, (
+            data.query_features, data.gallery_features, data.distances))):
+        found += check_values(data, seed=12345, size=SMALL_SAMPLE, max_memory=max_memory)
     by_camera = any("camera" in rule or "location" in rule for rule in rules)
     return [one for one in found if one.severity != "note"
             and (by_camera or one.key not in OF_CAMERAS)]

@@ -68,9 +68,10 @@ def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Conventi
     """Warn of what the doctor finds, where no other warning says it."""
     from reid_ref.analysis.doctor import OF_UNMATCHED, doctor_beside
     from reid_ref.arrays import warn
+    from reid_ref.arrays.memory import bytes_of
     from reid_ref.report.doctor import one_line
 
-    found = doctor_beside(data, asked)
+    found = doctor_beside(data, asked, bytes_of(args.max_memory))
     for finding in found:
         if finding.key not in OF_UNMATCHED:
             warn(one_line(finding))

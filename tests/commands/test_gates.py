@@ -228,6 +228,16 @@ def test_a_finding_is_one_line_and_in_json(reversed_file, capsys):
     assert json.loads(out)["warnings"] == [err.removeprefix("reid-ref: warning: ").rstrip()]
 
 
+def test_a_sample_that_does_not_fit_is_not_taken(reversed_file, tmp_path, capsys):
+    assert main(["evaluate", reversed_file, "--strict", "--max-memory", "1G"]) == 1
+    assert main(["evaluate", reversed_file, "--strict", "--max-memory", "64K"]) == 0
+    data = sound()
+    data = of_features(data.query, data.gallery, -data.query_features, data.gallery_features)
+    matlab = [CONVENTIONS["matlab"]]
+    assert [one.key for one in doctor_beside(data, matlab, 2**21)] == ["doctor:reversed"]
+    assert doctor_beside(data, matlab, 2**20) == []
+
+
 def test_strict(reversed_file, capsys):
     assert main(["evaluate", reversed_file, "--strict"]) == 1
     assert main(["evaluate", reversed_file, MARKET, "--strict"]) == 1

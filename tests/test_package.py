@@ -53,8 +53,8 @@ def installed(tmp_path_factory):
 
 
 def run(installed, code, folder):
-    return subprocess.run([installed / "bin/python", "-c", code], cwd=folder, capture_output=True,
-                          text=True)
+    return subprocess.run([installed / "bin/python", "-I", "-c", code], cwd=folder,
+                          capture_output=True, text=True)
 
 
 # ---------------------------------------------------------------- what is installed

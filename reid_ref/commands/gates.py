@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from reid_ref.commands.terminal import tell
 
 if TYPE_CHECKING:
+    from reid_ref.analysis.compare import Comparison
+    from reid_ref.analysis.stored import Stored
     from reid_ref.conventions import Convention
     from reid_ref.files import ResultFile
     from reid_ref.result import Result
@@ -38,7 +40,6 @@ def add(command: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace, asked: list[Convention]) -> None:
     """Read what is asked for; refuse what does not go together."""
     from reid_ref.analysis.gates import parse_tolerance, parse_wanted
-    from reid_ref.analysis.stored import read_stored
     from reid_ref.arrays import InputError
 
     args.findings = []
@@ -54,8 +55,14 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> None:
                          "--implementation, --rerank or --multi-query beside it")
     args.wanted = {} if args.expect is None else parse_wanted(args.expect, "--expect")
     args.least = {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under")
-    args.stored = None if args.baseline is None else read_stored(args.baseline)
+    args.stored = None if args.baseline is None else _baseline(args.baseline)
     args.tolerance = None if args.tolerance is None else parse_tolerance(args.tolerance)
+
+
+def _baseline(path: str) -> Stored:
+    from reid_ref.analysis.stored import read_stored
+
+    return read_stored(path)
 
 
 def of_one_result(args: argparse.Namespace) -> dict[str, bool]:
@@ -81,7 +88,6 @@ def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Conventi
 def status(args: argparse.Namespace, data: ResultFile, result: Result) -> int:
     """Tell each gate that the result does not pass, and return the exit code."""
     from reid_ref.analysis.gates import too_low, unexpected
-    from reid_ref.analysis.worse import worse_than
     from reid_ref.report import gates as report
 
     failed = {}
@@ -89,12 +95,17 @@ def status(args: argparse.Namespace, data: ResultFile, result: Result) -> int:
         failed[UNEXPECTED] = report.unexpected(missed)
     if missed := list(too_low(result, args.least)):
         failed[TOO_LOW] = report.too_low(missed)
-    if args.stored is not None and (
-            worse := worse_than(args.stored, result, data.query, data.gallery)):
+    if args.stored is not None and (worse := _worse(args.stored, data, result)):
         failed[WORSE] = report.worse(args.baseline, worse)
     for line in failed.values():
         tell(f"failed: {line}")
     return next(iter(failed), of_findings(args))
+
+
+def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]:
+    from reid_ref.analysis.worse import worse_than
+
+    return worse_than(stored, result, data.query, data.gallery)
 
 
 def of_findings(args: argparse.Namespace) -> int:

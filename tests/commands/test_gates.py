@@ -11,12 +11,13 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels, ResultFile
-from reid_ref.analysis.doctor import doctor_beside
+from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor_beside
+from reid_ref.analysis.doctor_features import draw_sample
 from reid_ref.analysis.gates import parse_wanted
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets import read_labels
-from tests.analysis.test_doctor import features, of_distances, of_features, sound
+from tests.analysis.test_doctor import features, labels, of_distances, of_features, sound
 from tests.documents import ROOT
 from tests.shared import shared
 
@@ -302,6 +303,15 @@ def test_nothing_on_benchmarks(folder, files, noise):
     query, gallery = read_labels(*(shared(f"real/{folder}") / name for name in files))[:2]
     data = of_features(query, gallery, *features(query, gallery, noise=noise))
     assert doctor_beside(data, CONVENTIONS.values()) == []
+
+
+def test_the_sample_does_not_grow():
+    """100 queries, their images and 1,000 others, however large the gallery is."""
+    query, gallery = labels(0, n_query=3000, n_gallery=20000, identities=1000)
+    sample = draw_sample(query, gallery, 12345, SMALL_SAMPLE)
+    assert len(sample.query) == 100
+    assert len(sample.image) <= 1000 + 100 * 20
+    assert sample.good.any(axis=1).all()
 
 
 def test_nothing_on_msmt17():

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from reid_ref.commands.terminal import show
+from reid_ref.commands.terminal import show_plain
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: What stands in the help for the name of a file or a folder.
@@ -40,7 +40,7 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
                 setattr(action, "complete", shtab.FILE)
             elif action.choices is None and action.dest in names:
                 action.choices = names[action.dest]
-    show(shtab.complete(parser, shell=args.shell))
+    show_plain(shtab.complete(parser, shell=args.shell))
     return 0
 
 

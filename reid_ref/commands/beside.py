@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common, confidence
+from reid_ref.commands import common, confidence, gates
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
         else:
             results.update(_multi_query(args, data, convention))
         results, intervals = confidence.find(args, results)
+    gates.examine(args, data, [convention])
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
     else:
         show(tables.beside(results, source(args.files, data.layout), remarks,
                            common.ranks(args), intervals))
-    return 0
+    return gates.of_findings(args)
 
 
 def _original(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:

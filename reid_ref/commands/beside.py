@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common, confidence, gates
 from reid_ref.commands.terminal import show
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reid_ref.result import Result
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--rerank", nargs="?", const="matlab", metavar="VARIANT",
                          help="also after k-reciprocal re-ranking: matlab (default), ranklist, "
                               "torchreid, layumi, strong-baseline, fast-reid; put FILE first")

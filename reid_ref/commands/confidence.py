@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 METHODS = ("bootstrap-t", "analytic")
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--confidence", action="store_true",
                          help="also the confidence interval and the standard error of each "
                               "number; queries of one identity are not independent")
@@ -22,7 +22,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="bootstrap-t (default), or analytic: without random numbers")
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
+def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
     command.add_argument("--level", type=number, metavar="PERCENT",
                          help="of the intervals; default 95")

@@ -30,28 +30,39 @@ def add(commands: Any) -> None:
                "are evaluated one after the other, a row each. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
-    common.add_options(command, "--convention", "--set")
-    command.add_argument("--ties", metavar="ORDER",
-                         help="order of equal distances: gallery-order, reversed, grouped, numpy, "
-                              "numpy-reversed; or bounds: best, worst and expected numbers")
-    common.add_options(
-        command, "--metric", "--no-normalize", "--index-lists", "--max-memory", "--ranks",
-        "--name", formats=common.FORMATS)
-    command.add_argument("--cmc", metavar="RANKS",
-                         help="ranks of the CMC curve in JSON: a number, or all; default 50")
-    command.add_argument("--per-query", metavar="FILE",
-                         help="write one line a query to FILE, named .csv or .json")
-    details.add(command)
-    ranked_lists.add(command)
-    beside.add(command)
-    confidence.add(command)
-    gates.add(command)
-    command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
-                         help="fast; port (Python, line by line); octave (the scripts, run "
-                              "live); all: the three side by side, exit code 1 if they differ")
-    command.add_argument("--matlab-dir", metavar="DIR",
-                         help="your own checkout of the MATLAB scripts, for octave and all "
-                              "(or REID_REF_MATLAB_DIR)")
+    _add_choices(command.add_argument_group("what is counted, and how"))
+    _add_output(command.add_argument_group("what is printed and written"))
+    confidence.add(command.add_argument_group("how sure the numbers are"))
+    gates.add(command.add_argument_group("exit codes for CI"))
+    ranked_lists.add(command.add_argument_group("ranked lists in the place of a result file"))
+    beside.add(command.add_argument_group("re-ranking and multiple queries"))
+    _add_implementations(command.add_argument_group("the MATLAB scripts themselves"))
+
+
+def _add_choices(group: Any) -> None:
+    common.add_options(group, "--convention", "--set")
+    group.add_argument("--ties", metavar="ORDER",
+                       help="order of equal distances: gallery-order, reversed, grouped, numpy, "
+                            "numpy-reversed; or bounds: best, worst and expected numbers")
+    common.add_options(group, "--metric", "--no-normalize", "--index-lists", "--max-memory")
+
+
+def _add_output(group: Any) -> None:
+    common.add_options(group, "--ranks", "--name", formats=common.FORMATS)
+    group.add_argument("--cmc", metavar="RANKS",
+                       help="ranks of the CMC curve in JSON: a number, or all; default 50")
+    group.add_argument("--per-query", metavar="FILE",
+                       help="write one line a query to FILE, named .csv or .json")
+    details.add(group)
+
+
+def _add_implementations(group: Any) -> None:
+    group.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
+                       help="fast; port (Python, line by line); octave (the scripts, run "
+                            "live); all: the three side by side, exit code 1 if they differ")
+    group.add_argument("--matlab-dir", metavar="DIR",
+                       help="your own checkout of the MATLAB scripts, for octave and all "
+                            "(or REID_REF_MATLAB_DIR)")
 
 
 def run(args: argparse.Namespace) -> int:

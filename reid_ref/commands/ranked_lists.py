@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reid_ref.files import ResultFile
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--labels", nargs="+", metavar="FILE",
                          help="FILE holds ranked lists, text, .json or .npy; their labels: a "
                               "table of the queries and one of the gallery (.npy, csv or image "

@@ -72,13 +72,16 @@ def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     exact = {name: _exact(found) for name, found in intervals.items()}
     for text, names in by_reason({name: text for name, text in exact.items() if text}).items():
         lines += row("exact", text + (f" ({', '.join(names)})" if len(intervals) > 1 else ""))
+    few = {name: _few(found) for name, found in intervals.items()}
+    for text, names in by_reason({name: text for name, text in few.items() if text}).items():
+        lines += row("analytic", text + (f" ({', '.join(names)})" if len(intervals) > 1 else ""))
     return lines
 
 
 def sentence(found: Mapping[str, Interval], models: str = "this model") -> str:
     """Return how the intervals of one result are made, and what they cover."""
     name, one = next(((name, found[name]) for name in ("mAP", *found)
-                      if name in found and found[name].method != "exact"),
+                      if name in found and found[name].method == "bootstrap-t"),
                      next(iter(found.items())))
     how = drawn(one.unit, one.method, one.resamples, one.seed)
     return f"{how}; {_behind(name, one)}; {COVERS.format(models)}"
@@ -96,6 +99,15 @@ def _behind(name: str, one: Interval) -> str:
     effect = ("" if math.isnan(one.design_effect)
               else f" (design effect of {name} {one.design_effect:.1f})")
     return f"{one.units:,} {NOUNS[one.unit]} stand behind {one.queries:,} queries{effect}"
+
+
+def _few(found: Mapping[str, Interval]) -> str:
+    """Return which intervals the bootstrap did not give, where it gave others."""
+    names = [name for name, one in found.items() if one.method == "analytic"]
+    if not names or not any(one.method == "bootstrap-t" for one in found.values()):
+        return ""
+    return (f"{', '.join(names)}: so few {NOUNS[found[names[0]].unit]} have an error, or are "
+            "right, that the bootstrap fails; the interval is Student's on the logit scale")
 
 
 def _exact(found: Mapping[str, Interval]) -> str:

@@ -230,3 +230,17 @@ def test_cut_lists_have_no_interval_of_minp():
     result = reid_ref.evaluate_ranked_lists([[0, 2], [2, 0]], query, gallery)
     with pytest.raises(reid_ref.InputError, match="metric: mINP is NaN, for some lists end"):
         result.interval("mINP")
+
+
+def test_the_screen_says_where_the_bootstrap_fails(tmp_path, capsys):
+    """Of thirty identities one is never first: resamples without it have no standard error."""
+    # Each identity has a second image, anywhere in the list.
+    distances = np.random.default_rng(0).random((30, 60))
+    distances[np.arange(30), np.arange(30)] = -1
+    distances[0, 1] = -2
+    np.savez(tmp_path / "few.npz", distmat=distances, q_pids=np.arange(1, 31),
+             g_pids=np.tile(np.arange(1, 31), 2), q_camids=np.zeros(30), g_camids=np.ones(60))
+    out = table(capsys, "evaluate", str(tmp_path / "few.npz"), "--confidence", "--ranks", "1")
+    assert "\nanalytic  Rank-1: " in out and "bootstrap fails" in out
+    rank_1 = next(line.split() for line in out.splitlines() if line.startswith("Rank-1 "))
+    assert rank_1[1] == "96.67" and 50 < float(rank_1[2]) < float(rank_1[4]) < 100

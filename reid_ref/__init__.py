@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reid_ref.files.read import ResultFile, read
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.protocols import oxford
-    from reid_ref.report import rows as formats
+    from reid_ref.report import figures, rows as formats
     from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
     from reid_ref.result import Counts, PerQuery, Result
     from reid_ref.statistics import Interval
@@ -69,7 +69,8 @@ _MODULES = {
 #: Modules that a user may name, by their public name.
 _ROOMS = {
     "crosschecking": "crosschecking", "datasets": "datasets",
-    "distributed": "evaluation.distributed", "files": "files", "formats": "report.rows",
+    "distributed": "evaluation.distributed", "figures": "report.figures", "files": "files",
+    "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
     "oxford": "protocols.oxford", "published": "analysis.published",
     "statistics": "statistics", "trec": "files.trec",

@@ -1,0 +1,14 @@
+"""Figures for papers: CMC, precision and recall, AP, cameras, distances, conventions.
+
+Each function draws what was computed into matplotlib Axes and returns them; `save` writes their
+figure to a file. Colours differ for the colour-blind, too, and lines also by their dashes.
+"""
+from reid_ref.report.figures.cameras import cameras
+from reid_ref.report.figures.conventions import conventions
+from reid_ref.report.figures.curves import cmc, precision_recall
+from reid_ref.report.figures.distances import distances
+from reid_ref.report.figures.queries import ap_by_good, average_precision
+from reid_ref.report.figures.saving import save, svg
+
+__all__ = ["ap_by_good", "average_precision", "cameras", "cmc", "conventions", "distances",
+           "precision_recall", "save", "svg"]

@@ -1,0 +1,94 @@
+"""What all figures share: axes of a column's width, colours, line styles, legends."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reid_ref.arrays import InputError
+from reid_ref.report.names import visible
+from reid_ref.result import Result
+
+#: Width of one column of a two-column page, and the height of a figure, in inches.
+COLUMN, HEIGHT = 3.3, 2.5
+#: Okabe and Ito's colours: they differ for the colour-blind, too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Lines are told apart without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v")
+#: Of axes that are made here. Fonts of type 42 are what publishers ask for in PDF.
+SETTINGS: Any = {
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 8,
+    "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False,
+    "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42,
+    "svg.hashsalt": "reid-ref"}
+
+
+def check_matplotlib() -> None:
+    """Refuse to draw where matplotlib is not installed."""
+    try:
+        import matplotlib  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
+    except ImportError:
+        raise InputError("figures: drawing needs matplotlib, which is not installed; "
+                         'pip install "reid-ref[plot]"') from None
+
+
+def panels(n: int, width: float = COLUMN, height: float = HEIGHT) -> list[Any]:
+    """Return n axes in a new figure of this width: as many side by side as have a column each.
+
+    The figure is not pyplot's: it opens no window, and nothing need close it.
+    """
+    check_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    columns = max(1, min(n, int(width / COLUMN + 0.1)))
+    rows = -(-n // columns)
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(width, rows * height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for left_over in axes[n:]:
+        left_over.remove()
+    return list(axes[:n])
+
+
+def axes_or(ax: Any, height: float = HEIGHT) -> Any:
+    """Return `ax`, or new axes if there are none."""
+    return panels(1, height=height)[0] if ax is None else ax
+
+
+def line_style(k: int) -> dict[str, Any]:
+    """Return colour and dashes of line k: 35 that differ."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
+
+
+def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
+    """Return the results by name as text without formulas; anything else is refused."""
+    if not isinstance(results, Mapping) or not results:
+        got = "none" if isinstance(results, Mapping) else type(results).__name__
+        raise InputError('results: expected results by name, such as {"ours": result}, got '
+                         f"{got}")
+    return {plain(name): result for name, result in results.items()}
+
+
+def plain(name: str) -> str:
+    """Return a name that matplotlib shows as it is: no formula, and not hidden from the key."""
+    text = visible(str(name)).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def conventions_of(results: Iterable[Result]) -> str:
+    """Return the names of the conventions of some results."""
+    return ", ".join(dict.fromkeys(result.convention.name for result in results))
+
+
+def text_size(ax: Any) -> float:
+    """Return the size of small text in these axes, in points."""
+    return 0.875 * float(ax.xaxis.label.get_size())
+
+
+def add_legend(ax: Any, **options: Any) -> None:
+    """Put a key where it covers least, in small text."""
+    ax.legend(frameon=False, fontsize=text_size(ax), handlelength=2.6, borderaxespad=0.3,
+              labelspacing=0.3, **options)

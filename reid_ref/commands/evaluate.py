@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     is_ranked = ranked_lists.check(args)
     if not is_ranked and several.asked_for(args):
         lists = common.read_lists(args, asked)
-        return several.run(args, asked, left_out, lambda own, data: _fast(own, data, asked, lists))
+        return several.run(args, asked, left_out, lambda own, data: fast(own, data, asked, lists))
     data = ranked_lists.read(args) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_scripts(args, data, asked[0])
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
-    results = _fast(args, data, asked, lists)
+    results = fast(args, data, asked, lists)
     if args.per_query is not None:
         _write_per_query(args, data, results)
     _print(args, data, results, left_out, details.find(args, data, results, lists))
@@ -109,7 +109,7 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     return common.with_choices(args, asked, **ties), {}
 
 
-def _fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
+def fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
           lists: IndexLists | None) -> dict[str, Result]:
     from reid_ref.evaluation.engine import results_of_distances, results_of_features
     from reid_ref.evaluation.ranked_lists import results_of_lists

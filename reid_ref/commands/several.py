@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     from reid_ref.report import methods, rows
 
     _refuse_what_is_for_one(args)
-    names = _names(args)
+    names = names_of_results(args)
     found: list[Method] = []
     for name, files in zip(names, args.groups):
         found.append(_one(args, name, list(map(str, files)), evaluate))
@@ -68,7 +68,7 @@ def _one(args: argparse.Namespace, name: str, files: list[str], evaluate: Evalua
     from reid_ref.report.methods import Method
     from reid_ref.report.tables import sizes
 
-    with _said_of(name, files):
+    with said_of(name, files):
         own = argparse.Namespace(**{**vars(args), "files": files})
         data = common.read_files(own)
         return Method(name, files, data.layout, sizes(data), common.recognised(data),
@@ -76,7 +76,7 @@ def _one(args: argparse.Namespace, name: str, files: list[str], evaluate: Evalua
 
 
 @contextlib.contextmanager
-def _said_of(name: str, files: list[str]) -> Iterator[None]:
+def said_of(name: str, files: list[str]) -> Iterator[None]:
     """Let warnings and errors say which result they are about."""
     from reid_ref.arrays import InputError, warn
 
@@ -92,7 +92,7 @@ def _said_of(name: str, files: list[str]) -> Iterator[None]:
         warn(f"{name}: {in_options(text)}")
 
 
-def _names(args: argparse.Namespace) -> list[str]:
+def names_of_results(args: argparse.Namespace) -> list[str]:
     """Return the names of the rows: as asked for, or after the files."""
     from reid_ref.arrays import InputError
 

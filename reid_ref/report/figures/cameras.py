@@ -7,7 +7,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.evaluation.camera_pairs import CameraPairs
-from reid_ref.report.figures.style import axes_or, text_size
+from reid_ref.report.figures.style import add_legend_below, add_title, axes_or, text_size
 from reid_ref.report.words import percent
 
 #: How many cameras a figure can show.
@@ -15,7 +15,7 @@ MOST_CAMERAS = 100
 METRICS = ("mAP", "Rank-1")
 #: Height of a figure a column wide, in inches, and the smallest text in a cell, in points.
 HEIGHT, SMALLEST = 3.2, 3.5
-COLOURS = "cividis"
+COLOURS = "viridis"
 
 
 def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
@@ -63,22 +63,23 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
         "Rank-1": (pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1)}[metric]
     low, high = _span(matrix) if scale is None else scale
     image = ax.imshow(100 * matrix, vmin=100 * low, vmax=100 * high, cmap=COLOURS)
-    fits = _write_cells(ax, matrix, count, (low, high))
+    cell = _cell(ax, n)
+    fits = _write_cells(ax, matrix, count, (low, high), cell)
     handles = _mark_cells(ax, matrix)
     ax.spines[:].set_visible(False)
     ax.set_xticks(range(n), pairs.cameras.tolist())
     ax.set_yticks(range(n), pairs.cameras.tolist())
-    ax.tick_params(length=0)
-    numbers = ("small: queries in the mean" if fits else
-               "numbers do not fit; draw it wider")
-    ax.set(title=f"{metric} of pairs of cameras (%), rule {pairs.rule}\n"
-                 f"mean over different cameras {percent(mean)}; {numbers}",
-           xlabel="gallery camera", ylabel="query camera")
+    ax.tick_params(length=0, labelsize=min(text_size(ax), 0.5 * cell))
+    add_title(ax, f"{metric} by pair of cameras (%), rule {pairs.rule}",
+              f"mean over different cameras: {percent(mean)}",
+              "" if fits else "(too narrow for numbers)")
+    ax.set(xlabel="gallery camera", ylabel="query camera")
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=text_size(ax))
-    ax.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles),
-                     frameon=False, fontsize=text_size(ax), handlelength=1, handleheight=1)
+    handles += [_words("small: queries")] if fits else []
+    add_legend_below(ax, handles=handles, ncols=3, handlelength=1, handleheight=1,
+                     columnspacing=1.2)
     return ax
 
 
@@ -96,13 +97,12 @@ def _span(matrix: Doubles) -> tuple[float, float]:
     return (low, high) if low < high else (max(0.0, low - 0.05), min(1.0, high + 0.05))
 
 
-def _write_cells(ax: Any, matrix: Doubles, count: Integers, scale: tuple[float, float]) -> bool:
+def _write_cells(ax: Any, matrix: Doubles, count: Integers, scale: tuple[float, float],
+                 cell: float) -> bool:
     """Write value and number of queries into the cells; return False where they do not fit."""
     from matplotlib import colormaps
 
     low, high = scale
-    box = ax.get_window_extent()
-    cell = min(box.width, box.height) / len(matrix) * 72 / ax.figure.dpi
     size = min(text_size(ax), 0.34 * cell)
     if 0.75 * size < SMALLEST:
         return False
@@ -110,11 +110,25 @@ def _write_cells(ax: Any, matrix: Doubles, count: Integers, scale: tuple[float, 
         if np.isnan(value):
             continue
         red, green, blue, _ = colormaps[COLOURS]((value - low) / (high - low))
-        dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.45
-        style = {"ha": "center", "va": "center", "color": "white" if dark else "black"}
+        # Black has more contrast from a relative luminance of 0.18 on.
+        is_light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18
+        style = {"ha": "center", "va": "center", "color": "black" if is_light else "white"}
         ax.text(j, i - 0.12, f"{100 * value:.1f}", fontsize=size, **style)
         ax.text(j, i + 0.28, f"{count[i, j]:,}", fontsize=0.75 * size, **style)
     return True
+
+
+def _cell(ax: Any, n: int) -> float:
+    """Return the side of a cell in points."""
+    box = ax.get_window_extent()
+    return float(min(box.width, box.height) / n * 72 / ax.figure.dpi)
+
+
+def _words(text: str) -> Any:
+    """Return an entry of the key that is words alone."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none", label=text)
 
 
 def _mark_cells(ax: Any, matrix: Doubles) -> list[Any]:
@@ -130,5 +144,5 @@ def _mark_cells(ax: Any, matrix: Doubles) -> list[Any]:
         ax.add_patch(Rectangle((i - 0.46, i - 0.46), 0.92, 0.92, **frame))
     handles = [Rectangle((0, 0), 1, 1, **frame, label="same camera")]
     if np.isnan(matrix).any():
-        handles.append(Rectangle((0, 0), 1, 1, **empty, label="no query has a score"))
+        handles.append(Rectangle((0, 0), 1, 1, **empty, label="no score"))
     return handles

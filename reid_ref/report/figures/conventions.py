@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.report.figures.style import COLOURS, add_legend, axes_or, results_by_name
+from reid_ref.report.figures.style import (
+    COLOURS, add_legend_below, add_title, axes_or, results_by_name)
 from reid_ref.report.words import percent
 from reid_ref.result import Result
 
 #: Height of a row and of what stands around the rows, in inches.
-ROW, AROUND = 0.15, 0.9
+ROW, AROUND = 0.15, 1.1
 
 
 def height(n: int) -> float:
@@ -64,10 +65,10 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
     first = next(iter(results))
     if not np.isnan(ap[0]):
         ax.axvline(ap[0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
-    ax.set(title=f"One ranking, {len(results)} conventions\n"
-                 f"line: mAP of {first}, {percent(float(ap[0]) / 100)}",
-           xlabel="percent")
+    add_title(ax, f"One ranking, {len(results)} conventions",
+              f"line: mAP of {first}, {percent(results[first].mAP)}", loc="right")
+    ax.set_xlabel("percent")
     ax.margins(x=0.06)
     ax.grid(alpha=0.3, linewidth=0.4)
-    add_legend(ax)
+    add_legend_below(ax, ncols=2)
     return ax

@@ -6,7 +6,7 @@ from typing import Any
 
 from reid_ref.analysis import curves
 from reid_ref.report.figures.style import (
-    COLOURS, add_legend, axes_or, conventions_of, line_style, results_by_name)
+    COLOURS, add_legend, add_title, axes_or, conventions_of, line_style, results_by_name)
 from reid_ref.report.words import percent
 from reid_ref.result import Result
 
@@ -55,10 +55,9 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
             drawn = band
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
-    title = f"CMC, convention {conventions_of(results.values())}"
-    if drawn is not None:
-        title += f"\nbands: {drawn.level:g} % intervals by {drawn.unit}"
-    ax.set(title=title, xlabel="rank", ylabel="queries with a match (%)", ylim=(None, 101))
+    add_title(ax, f"CMC, convention {conventions_of(results.values())}", "" if drawn is None else
+              f"bands: {drawn.level:g} % intervals by {drawn.unit}")
+    ax.set(xlabel="rank", ylabel="queries with a match (%)", ylim=(None, 101))
     last = max([2, *(min(len(result.cmc), LAST_RANK) for result in results.values())])
     ax.set_xlim(1, last)
     ax.set_xticks([k for k in (1, 2, 3, 5, 10, 20, 30, 40, 50) if k <= last
@@ -95,33 +94,32 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
     >>> ax = reid_ref.figures.precision_recall({"ours": result})
     >>> [line.get_label() for line in ax.lines]
-    ['step: mAP 58.33', 'trapezoid: mAP 41.67']
+    ['ours, step (mAP 58.33)', 'ours, trapezoid (mAP 41.67)']
     """
     results, ax = results_by_name(results), axes_or(ax)
     found = {name: curves.precision_recall(result) for name, result in results.items()}
     if len(found) == 1:
         (name, one), = found.items()
-        _both_rules(ax, one)
-        title = f"Precision and recall of {name}, mean over queries"
+        _both_rules(ax, name, one)
     else:
         for k, (name, one) in enumerate(found.items()):
             ax.plot(100 * one.recall, 100 * one.step, **line_style(k),
                     label=f"{name} (mAP {percent(one.map_step)})")
-        title = "Precision and recall, mean over queries\nareas: mAP by the step rule"
-    ax.set(title=f"{title}\nconvention {conventions_of(results.values())}",
-           xlabel="recall (%)", ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
+    add_title(ax, f"Mean precision, convention {conventions_of(results.values())}",
+              "area below a line: mAP" + (" by the step rule" if len(found) > 1 else ""))
+    ax.set(xlabel="recall (%)", ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
     ax.grid(alpha=0.3, linewidth=0.4)
     add_legend(ax)
     return ax
 
 
-def _both_rules(ax: Any, one: curves.PrecisionRecall) -> None:
+def _both_rules(ax: Any, name: str, one: curves.PrecisionRecall) -> None:
     """Draw one result: the area of the trapezoid, and hatched what the step rule adds."""
     recall, step, trapezoid = 100 * one.recall, 100 * one.step, 100 * one.trapezoid
     ax.fill_between(recall, 0, trapezoid, color=COLOURS[0], alpha=0.15, linewidth=0)
     ax.fill_between(recall, trapezoid, step, facecolor="none", edgecolor=COLOURS[1], hatch="////",
                     linewidth=0)
     ax.plot(recall, step, color=COLOURS[1], linestyle="--",
-            label=f"step: mAP {percent(one.map_step)}")
+            label=f"{name}, step (mAP {percent(one.map_step)})")
     ax.plot(recall, trapezoid, color=COLOURS[0],
-            label=f"trapezoid: mAP {percent(one.map_trapezoid)}")
+            label=f"{name}, trapezoid (mAP {percent(one.map_trapezoid)})")

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 
 from reid_ref.analysis.distance_sample import DistanceSample
-from reid_ref.report.figures.style import COLOURS, add_legend, axes_or
+from reid_ref.report.figures.style import COLOURS, add_legend_below, add_title, axes_or
 
 BINS = 60
+#: Height of a figure a column wide, in inches.
+HEIGHT = 2.9
 #: Field, words, colour and line style of each kind of pair.
 KINDS: tuple[tuple[str, str, str, Any], ...] = (
     ("good", "same identity, other camera", COLOURS[0], "-"),
@@ -46,7 +48,7 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_legend().get_texts()][0]
     'same identity, other camera (1)'
     """
-    ax = axes_or(ax)
+    ax = axes_or(ax, HEIGHT)
     parts = {name: getattr(sample, name) for name, *_ in KINDS}
     every = np.concatenate(list(parts.values()))
     edges = np.histogram_bin_edges(every, BINS) if len(every) else np.linspace(0, 1, BINS + 1)
@@ -55,11 +57,10 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
         if len(values):
             ax.stairs(np.histogram(values, edges, density=True)[0], edges, color=colour,
                       linestyle=dashes, linewidth=1.2, label=f"{words} ({len(values):,})")
-    ax.set(title="Distances of pairs of query and gallery image", xlabel="distance",
-           ylabel="density")
+    add_title(ax, "Distances between queries and gallery images")
+    ax.set(xlabel="distance", ylabel="density")
     ax.set_ylim(bottom=0)
     ax.grid(alpha=0.3, linewidth=0.4)
     if len(every):
-        # Below the axes: four long lines would hide the curves.
-        add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), title="pairs drawn")
+        add_legend_below(ax)  # in the axes, four long lines would hide the curves
     return ax

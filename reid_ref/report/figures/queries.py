@@ -9,7 +9,7 @@ import numpy as np
 from reid_ref.analysis import ap_spread
 from reid_ref.arrays import Doubles
 from reid_ref.report.figures.style import (
-    COLOURS, MARKERS, add_legend, axes_or, conventions_of, line_style, results_by_name)
+    COLOURS, MARKERS, add_legend, add_title, axes_or, conventions_of, line_style, results_by_name)
 from reid_ref.report.words import percent
 from reid_ref.result import Result
 
@@ -44,27 +44,28 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
     >>> ax = reid_ref.figures.average_precision({"ours": result})
     >>> [label.get_text() for label in ax.get_legend().get_texts()]
-    ['1 query, mean 41.67', '1 identity, mean 41.67']
+    ['ours: 1 query, mean 41.67', 'ours: 1 identity, mean 41.67']
     """
     results, ax = results_by_name(results), axes_or(ax)
-    title = "AP by query"
     if len(results) == 1:
         (name, result), = results.items()
-        title = f"AP of {name} by query and by identity"
-        _histograms(ax, ap_spread.counted_ap(result)[0], ap_spread.identity_ap(result))
-        ax.set_ylabel("share (%)")
+        title = "AP by query and by identity"
+        _histograms(ax, name, ap_spread.counted_ap(result)[0], ap_spread.identity_ap(result))
+        ax.set_ylabel("queries, or identities (%)")
+        add_legend(ax, loc="upper center")
     else:
+        title = "AP by query, cumulative"
         for k, (name, result) in enumerate(results.items()):
             ap = 100 * np.sort(_numbers(ap_spread.counted_ap(result)[0]))
             share = 100 * np.arange(1, len(ap) + 1) / max(1, len(ap))
             ax.step(ap, share, where="post", **line_style(k),
                     label=f"{name} (mAP {percent(result.mAP)})")
         ax.set_ylim(0, 101)
-        ax.set_ylabel("queries with at most this AP (%)")
-    ax.set(title=f"{title}\nconvention {conventions_of(results.values())}",
-           xlabel="average precision (%)", xlim=(0, 100))
+        ax.set_ylabel("queries up to this AP (%)")
+        add_legend(ax)
+    add_title(ax, title, f"convention {conventions_of(results.values())}")
+    ax.set(xlabel="average precision (%)", xlim=(0, 100))
     ax.grid(alpha=0.3, linewidth=0.4)
-    add_legend(ax)
     return ax
 
 
@@ -72,8 +73,8 @@ def _numbers(values: Doubles) -> Doubles:
     return values[~np.isnan(values)]
 
 
-def _histograms(ax: Any, by_query: Doubles, by_identity: Doubles) -> None:
-    edges = np.arange(0, 100 + BIN, BIN)
+def _histograms(ax: Any, name: str, by_query: Doubles, by_identity: Doubles) -> None:
+    edges, tallest = np.arange(0, 100 + BIN, BIN), 1.0
     for values, one, many, style in (
             (by_query, "query", "queries", {"fill": True, "color": COLOURS[0], "alpha": 0.35}),
             (by_identity, "identity", "identities",
@@ -81,9 +82,11 @@ def _histograms(ax: Any, by_query: Doubles, by_identity: Doubles) -> None:
         values = _numbers(values)
         counts = np.histogram(100 * values, edges)[0]
         mean = float(np.mean(values)) if len(values) else float("nan")
-        ax.stairs(100 * counts / max(1, len(values)), edges, **style,
-                  label=f"{len(values):,} {one if len(values) == 1 else many}, "
-                        f"mean {percent(mean)}")
+        share = 100 * counts / max(1, len(values))
+        tallest = max(tallest, share.max())
+        ax.stairs(share, edges, **style, label=f"{name}: {len(values):,} "
+                  f"{one if len(values) == 1 else many}, mean {percent(mean)}")
+    ax.set_ylim(0, 1.3 * tallest)  # with room for the key
 
 
 def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
@@ -125,13 +128,16 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
     below = "good images of the query"
     if len(results) == 1:
         labels = [f"{label}\n{n:,}" for label, n in zip(labels, longest.queries.tolist())]
-        below += "; below: number of queries"
+        below += " (below: queries)"
     ax.set_xticks(range(len(labels)), labels)
-    what = f"AP of {next(iter(results))}" if len(results) == 1 else "AP"
-    ax.set(title=f"{what} by number of good images\n"
-                 f"convention {conventions_of(results.values())}",
-           xlabel=below, ylabel="mean AP (%)", ylim=(0, 101))
+    first = min((int(np.flatnonzero(group.queries)[0]) for group in groups
+                 if group.queries.any()), default=0)
+    ax.set_xlim(first - 0.4, max(len(labels), first + 1) - 0.6)
+    ax.set(xlabel=below, ylabel="mean AP (%)")
+    ax.margins(y=0.1)
+    ax.set_ylim(bottom=0)
+    add_title(ax, "AP by number of good images",
+              f"convention {conventions_of(results.values())}")
     ax.grid(alpha=0.3, linewidth=0.4, axis="y")
-    if len(results) > 1:
-        add_legend(ax)
+    add_legend(ax)
     return ax

@@ -6,6 +6,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.report.names import visible
+from reid_ref.report.words import wrap
 from reid_ref.result import Result
 
 #: Width of one column of a two-column page, and the height of a figure, in inches.
@@ -14,6 +15,8 @@ COLUMN, HEIGHT = 3.3, 2.5
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Lines are told apart without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+#: How many letters of a title fit above a column.
+TITLE_LETTERS = 48
 MARKERS = ("o", "s", "^", "D", "v")
 #: Of axes that are made here. Fonts of type 42 are what publishers ask for in PDF.
 SETTINGS: Any = {
@@ -88,7 +91,23 @@ def text_size(ax: Any) -> float:
     return 0.875 * float(ax.xaxis.label.get_size())
 
 
+def add_title(ax: Any, *lines: str, loc: str = "center") -> None:
+    """Put a title above the axes in the size of their labels; long lines are wrapped."""
+    text = "\n".join(part for line in lines for part in wrap(line, width=TITLE_LETTERS))
+    ax.set_title(text, fontsize=ax.xaxis.label.get_size(), loc=loc)
+
+
 def add_legend(ax: Any, **options: Any) -> None:
-    """Put a key where it covers least, in small text."""
-    ax.legend(frameon=False, fontsize=text_size(ax), handlelength=2.6, borderaxespad=0.3,
-              labelspacing=0.3, **options)
+    """Put a key into the axes where it covers least, in small text."""
+    ax.legend(**{"frameon": False, "fontsize": text_size(ax), "handlelength": 2.6,
+                 "borderaxespad": 0.3, "labelspacing": 0.3, **options})
+
+
+def add_legend_below(ax: Any, **options: Any) -> None:
+    """Put a key below the label of the x axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down = -(3.2 * float(ax.xaxis.label.get_size()) + 4) / 72
+    place = ax.transAxes + ScaledTranslation(0, down, ax.figure.dpi_scale_trans)
+    add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
+               **options)

@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 
 from reid_ref.commands import (
     baseline, camera_pairs, completion, conventions, crosscheck, dataset, doctor, evaluate,
-    explain, export, oxford, published, validate)
+    explain, export, oxford, published, rank_list, report, validate)
 from reid_ref.commands.terminal import show
 from reid_ref.report.names import visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline, doctor)
+            oxford, dataset, baseline, doctor, report, rank_list)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -42,8 +42,20 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
     ranks : iterable of int
         Which Rank-k are shown.
     """
+    lines = [line for name, text in facts(result, source, sizes, dataset)
+             for line in row(name, text)]
+    lines += ["", f"{'':10}{'percent':>9}  full precision"]
+    lines += [f"{name:10}{percent(value):>9}  {value!r}"
+              for name, value in headline(result, ranks)]
+    lines += ["", *signature_rows(result.signature)]
+    return "\n".join(lines)
+
+
+def facts(result: Result, source: str, sizes: str,
+          dataset: str | None = None) -> list[tuple[str, str]]:
+    """Return what was evaluated, by name, in words; parameters as for `as_table`."""
     counts = result.counts
-    rows = [
+    return [
         ("input", source),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
@@ -52,12 +64,6 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("queries", statuses(counts)),
         ("ties", _ties(counts)),
     ]
-    lines = [line for name, text in rows for line in row(name, text)]
-    lines += ["", f"{'':10}{'percent':>9}  full precision"]
-    lines += [f"{name:10}{percent(value):>9}  {value!r}"
-              for name, value in headline(result, ranks)]
-    lines += ["", *signature_rows(result.signature)]
-    return "\n".join(lines)
 
 
 def _list_sizes(longest: int, n_gallery: int) -> str:

@@ -15,7 +15,7 @@ from reid_ref.analysis.doctor import doctor
 from reid_ref.analysis.explain import Explanation
 from reid_ref.analysis.findings import Finding
 from reid_ref.analysis.rank_lists import RankList, choose, rank_lists
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError, Integers, each_warning_once
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets import Recognised, recognise
@@ -124,6 +124,12 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile]], options: Optio
     progress : callable, optional
         Called with the number of queries done, of each evaluation of each system.
     """
+    with each_warning_once():
+        return _gather(files, options, progress)
+
+
+def _gather(files: Mapping[str, tuple[Sequence[str], ResultFile]], options: Options,
+            progress: Callable[[int], object] | None) -> Page:
     evaluated = {name: _evaluate(data, options, progress) for name, (_, data) in files.items()}
     results = {name: found[options.convention.name] for name, (found, _) in evaluated.items()}
     comparison = compare(results, metrics=["mAP", "Rank-1"]) if len(results) > 1 else None
@@ -185,12 +191,13 @@ def _system(name: str, files: tuple[str, ...], data: ResultFile, result: Result,
             options: Options) -> System:
     how: dict[str, Any] = {"metric": options.metric, "normalize": options.normalize,
                            "max_memory": options.max_memory}
+    intervals = {metric: _interval(result, metric) for metric in METRICS
+                 if _reaches(result, metric)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
         lists = rank_lists(data, options.convention, queries, options.top, **how)
         return System(
-            name, files, data, result, {metric: _interval(result, metric) for metric in METRICS
-                                        if _reaches(result, metric)},
+            name, files, data, result, intervals,
             recognise(data.query, data.gallery), doctor(data, seed=options.seed), conventions,
             left_out, explain(data, options.convention,
                               OTHER.get(options.convention.name, "torchreid"), **how),

@@ -1,5 +1,1 @@
-"""The report as one self-contained HTML page."""
-from reid_ref.report.html.page import page
-from reid_ref.report.html.pictures import Images
-
-__all__ = ["Images", "page"]
+"""The report as one self-contained HTML page: `page.page`."""

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from reid_ref.arrays import each_warning_once
 from reid_ref.report.figures.saving import as_bytes
 from reid_ref.report.figures.style import panels
 
@@ -23,7 +23,8 @@ def svg(draw: Callable[[Any], object], name: str) -> str:
         Unique in the page; letters, digits and hyphens.
     """
     axes, = panels(1, width=WIDTH, height=HEIGHT)
-    with each_warning_once():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the evaluation has warned
         draw(axes)
         text = as_bytes(axes.figure, ".svg", **{"svg.fonttype": "none", "svg.hashsalt": name})
     return _inside_a_page(text.decode(), name)

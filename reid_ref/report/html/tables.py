@@ -90,9 +90,9 @@ def waterfall(system: System) -> dict[str, Any]:
 def _points(numbers: dict[str, Any], before: dict[str, Any] | None = None) -> list[str]:
     cells = []
     for key in ("mAP", "Rank-1"):
-        value = numbers[key]
+        value = numbers.get(key)     # no Rank-1 where nothing is loaded
         cells.append("-" if value is None else f"{100 * value:.{DIGITS}f}")
-        other = before and before[key]
+        other = before and before.get(key)
         cells.append("" if before is None else "-" if None in (value, other) else
                      f"{100 * value - 100 * (other or 0):+.{DIGITS}f}")
     return cells

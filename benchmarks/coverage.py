@@ -5,8 +5,9 @@ Usage: python benchmarks/coverage.py [--quick] [--runs N] [--resamples B]
 Queries of one identity are alike, as in real lists (design effects of 2.1 and 3.4). The true
 number is that of the law that draws them, over queries. Printed for each case: the share of the
 runs whose interval holds it, by three methods; the last takes queries for independent. The
-standard error of a share near 0.95 is 0.0044 with 2,500 runs. """ from __future__ import
-annotations
+standard error of a share near 0.95 is 0.0044 with 2,500 runs.
+"""
+from __future__ import annotations
 
 import argparse
 import warnings

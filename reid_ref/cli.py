@@ -60,7 +60,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.commands.parser import make_parser
-    from reid_ref.commands.terminal import WARNINGS, flush, in_options, tell
+    from reid_ref.commands.terminal import WARNINGS, flush, in_options, set_quiet, tell
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -71,6 +71,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except SystemExit:
         flush()
         raise
+    set_quiet(args.quiet)
     _check_folder()
     from reid_ref.arrays import InputError
 

@@ -16,7 +16,6 @@ from reid_ref import InputError, Labels
 from reid_ref.evaluation.camera_pairs import (
     camera_pairs, camera_pairs_blocks, camera_pairs_features)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
-from reid_ref.report.heat_map import PICTURE_CAMERAS, heat_map
 from tests.cases import market_like, special
 from tests.octave import col
 from tests.shared import shared
@@ -283,58 +282,6 @@ def test_one_camera(rule):
     assert pairs.ap_matrix[pairs.cameras == 2, pairs.cameras == 2] == 1
 
 
-# ---------------------------------------------------------------- heat map
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """Collect the figures that are drawn."""
-    figure = pytest.importorskip("matplotlib.figure")
-    figures = []
-    save = figure.Figure.savefig
-    monkeypatch.setattr(figure.Figure, "savefig", lambda self, *args, **options: (
-        figures.append(self), save(self, *args, **options)))
-    return figures
-
-
-@pytest.mark.parametrize("cameras", [2, 6, 15])
-def test_heat_map(tmp_path, drawn, cameras):
-    distances, query, gallery = market_like(4, n_query=9, n_gallery=60, cameras=cameras)
-    pairs = camera_pairs(distances, query, gallery)
-    heat_map(pairs, tmp_path / "pairs.png")
-    assert (tmp_path / "pairs.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["pairs.png"]
-    (figure,) = drawn
-    for panel, name, matrix in zip(figure.axes, ("mAP", "Rank-1"),
-                                   (pairs.ap_matrix, pairs.rank1_matrix)):
-        assert panel.get_title().startswith(f"{name} (%)")
-        assert (panel.get_xlabel(), panel.get_ylabel()) == ("gallery camera", "query camera")
-        assert [tick.get_text() for tick in panel.get_xticklabels()] == [
-            str(camera) for camera in pairs.cameras]
-        numbers = {text.get_position(): text.get_text() for text in panel.texts}
-        assert numbers == {(j, i): f"{100 * matrix[i, j]:.1f}"
-                           for i, j in np.argwhere(~np.isnan(matrix)).tolist()}
-    assert np.isnan(pairs.ap_matrix).any() == (cameras > 2)  # and some are blank
-
-
-def test_heat_map_refuses(tmp_path, monkeypatch):
-    pairs = camera_pairs([[1, 2]], *LABELS)
-    with pytest.raises(InputError, match=r"ends in \.png, \.pdf, \.svg"):
-        heat_map(pairs, tmp_path / "pairs.gif")
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r'pip install "reid-ref\[plot\]"'):
-        heat_map(pairs, tmp_path / "pairs.png")
-
-
-def test_heat_map_of_too_many_cameras_or_to_nowhere(tmp_path):
-    pytest.importorskip("matplotlib")
-    n = PICTURE_CAMERAS + 1
-    pairs = camera_pairs(np.zeros((1, n)), Labels([1], [1]), Labels(np.arange(n), np.arange(n)))
-    with pytest.raises(InputError, match=f"at most 100 in a heat map, got {n}"):
-        heat_map(pairs, tmp_path / "pairs.png")
-    with pytest.raises(InputError, match="cannot be written: No such file"):
-        heat_map(camera_pairs([[1, 2]], *LABELS), tmp_path / "nowhere" / "pairs.png")
-
-
 # ---------------------------------------------------------------- the command
 
 def command(*arguments, cwd=None):
@@ -455,7 +402,7 @@ def test_command_with_many_cameras(many_cameras):
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--rule", "script"], "expected cameras 1 to 6"),
     (["--rule", "scripts"], "--rule: unknown 'scripts'"),
-    (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .png, .pdf, .svg"),
+    (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .pdf, .svg, .png"),
     (["--plot", "nowhere/pairs.png"], "nowhere/pairs.png: expected a file name in a folder"),
 ])
 def test_command_refuses(many_cameras, arguments, message):

@@ -47,7 +47,8 @@ def folder(tmp_path_factory):
     ("reid-ref evaluate mod", {"model_a.mat", "model_b.npz"}),
     ("reid-ref evaluate model_a.mat model_b", {"model_b.npz"}),
     ("reid-ref evaluate --per-query model_a", {"model_a.mat"}),
-    ("reid-ref evaluate --convention fast-", {"fast-reid", "fast-reid-function"}),
+    ("reid-ref evaluate --convention fast-", {
+        "fast-reid", "fast-reid-function", "fast-reid-cython", "fast-reid-cython-function"}),
     ("reid-ref evaluate --by ", {"identity", "camera"}),
     ("reid-ref evaluate --format ma", {"markdown"}),
     ("reid-ref explain --from mar", {"mars"}), ("reid-ref explain --from laym", set()),

@@ -248,17 +248,17 @@ def test_json(saved):
         "k": 3, "accuracy": 3 / 5, "precision": (2 / 3 + 1 / 3) / 5, "recall": 2 / 5,
         "mAP": (FIRST + 1) / 5}
     assert found["worst"] == [
-        {"query": 2, "identity": 9, "camera": 2, "status": "identity absent", "ap": None,
-         "inp": None, "first_match": None, "n_good": 0, "n_junk": 1,
+        {"query": 2, "identity": 9, "camera": 2, "status": "identity absent", "counted": True,
+         "ap": None, "inp": None, "first_match": None, "n_good": 0, "n_junk": 1,
          "nearest_wrong": {"image": 1, "identity": 8, "camera": 2}},
-        {"query": 4, "identity": -1, "camera": 1, "status": "only junk", "ap": 0.0, "inp": None,
-         "first_match": 1, "n_good": 1, "n_junk": 1,
+        {"query": 4, "identity": -1, "camera": 1, "status": "only junk", "counted": True,
+         "ap": 0.0, "inp": None, "first_match": 1, "n_good": 1, "n_junk": 1,
          "nearest_wrong": {"image": 0, "identity": 7, "camera": 2}}]
     assert found["by"]["camera"] == [
-        {"camera": 1, "queries": 3, "counted": 3, "mAP": (FIRST + 1) / 3, "rank1": 2 / 3,
+        {"camera": 1, "queries": 3, "counted": 3, "mAP": (FIRST + 1) / 3, "Rank-1": 2 / 3,
          "mINP": (2 / 3 + 1) / 3},
-        {"camera": 2, "queries": 1, "counted": 1, "mAP": 0, "rank1": 0, "mINP": 0},
-        {"camera": 3, "queries": 1, "counted": 1, "mAP": FOURTH, "rank1": 0, "mINP": 1 / 4}]
+        {"camera": 2, "queries": 1, "counted": 1, "mAP": 0, "Rank-1": 0, "mINP": 0},
+        {"camera": 3, "queries": 1, "counted": 1, "mAP": FOURTH, "Rank-1": 0, "mINP": 1 / 4}]
     assert [row["identity"] for row in found["by"]["identity"]] == [-1, 9, 7, 8]
 
 

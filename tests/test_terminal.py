@@ -14,14 +14,16 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
-from reid_ref.commands.terminal import in_options
+from reid_ref.commands import common
+from reid_ref.commands.terminal import _painted, in_options, set_quiet
 from reid_ref.report.names import visible
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MARKET = str(FIXTURES / "market_like.mat")
 COMMAND = [sys.executable, "-m", "reid_ref"]
 COMMANDS = ("evaluate", "camera-pairs", "conventions", "explain", "validate", "published",
-            "crosscheck", "export", "oxford", "dataset", "baseline", "completion")
+            "crosscheck", "export", "oxford", "dataset", "baseline", "completion", "doctor",
+            "plot")
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 
 
@@ -144,6 +146,101 @@ def test_a_reader_that_leaves(tmp_path, arguments):
     done = shell(f"($R {arguments}; echo $? >status) | true", tmp_path)
     assert "Traceback" not in done.stderr and "Broken" not in done.stderr
     assert (tmp_path / "status").read_text() == "0\n"
+
+
+# ---------------------------------------------------------------- colours and --quiet
+
+def on_terminal(*arguments, **environment):
+    """Return what a command prints where standard output is a terminal, and its standard error."""
+    ours, theirs = os.openpty()
+    with open(ours, "rb", buffering=0) as screen:
+        plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdout=theirs,
+                                   stderr=subprocess.PIPE,
+                                   env={**plain, "TERM": "xterm", **environment})
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := screen.read(65536):
+                shown += part
+        except OSError:  # the end of what a closed terminal shows
+            pass
+    error = process.communicate(timeout=120)[1]
+    return shown.decode().replace("\r\n", "\n"), error.decode()
+
+
+@pytest.fixture
+def unlike(tmp_path):
+    """The name of an evaluator that is like none."""
+    (tmp_path / "unlike.py").write_text(
+        "import numpy as np\ndef run(distmat, q_pids, g_pids, q_camids, g_camids):\n"
+        "    return np.full(20, .5), .3\n")
+    return f"{tmp_path / 'unlike.py'}:run"
+
+
+def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour(unlike):
+    shown, _ = on_terminal("crosscheck", MARKET, "--evaluator", unlike)
+    assert "verdict     \x1b[1;31mDIFFERENT\x1b[0m: it follows no convention" in shown
+    assert "\x1b[1m                           theirs" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == command(
+        "crosscheck", MARKET, "--evaluator", unlike).stdout
+    shown, _ = on_terminal("evaluate", MARKET)
+    assert "\n\n\x1b[1m            percent  full precision\x1b[0m\nRank-1        45.83" in shown
+    assert shown.count("\x1b") == 2
+
+
+def test_equal_is_green():
+    assert _painted("a\nverdict     EQUAL to matlab\nEQUAL") == (
+        "a\nverdict     \x1b[1;32mEQUAL\x1b[0m to matlab\nEQUAL")
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_terminals_without_colours(environment):
+    shown, _ = on_terminal("evaluate", MARKET, **environment)
+    assert shown == command("evaluate", MARKET).stdout
+
+
+@pytest.mark.parametrize("arguments", [
+    ("evaluate", MARKET, "--json"), ("evaluate", "--help"), ("completion", "bash"),
+    ("evaluate", MARKET, "--format", "csv"), ("evaluate", MARKET, "--format", "latex")])
+def test_what_is_no_report_has_no_colours(arguments):
+    if "completion" in arguments:
+        pytest.importorskip("shtab")
+    shown, _ = on_terminal(*arguments, COLUMNS="80")
+    assert "\x1b" not in shown and len(shown) > 100
+
+
+@pytest.mark.parametrize("arguments", [("evaluate",), ("explain",), ("doctor",)])
+def test_a_pipe_gets_no_escape_codes(arguments):
+    done = command(*arguments, MARKET, env={**os.environ, "TERM": "xterm", "FORCE_COLOR": "1"})
+    assert "\x1b" not in done.stdout and done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_quiet(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    assert "--quiet" in capsys.readouterr().out
+
+
+def test_quiet_leaves_out_warnings_and_keeps_errors():
+    loud, quiet = command("evaluate", MARKET), command("evaluate", MARKET, "--quiet")
+    assert "warning: 3 of 48 queries" in loud.stderr
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, loud.stdout, "")
+    wrong = command("evaluate", "absent.mat", "--quiet")
+    assert wrong.returncode == 2 and "absent.mat" in wrong.stderr
+    both = json.loads(command("evaluate", MARKET, "--quiet", "--json").stdout)
+    assert len(both["warnings"]) == 1  # a program still reads them
+
+
+def test_quiet_draws_no_bar_and_ends_with_its_run(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    set_quiet(True)
+    with common.progress_bar(10) as bar:
+        assert bar is None
+    assert cli.main(["conventions"]) == 0  # without --quiet
+    with common.progress_bar(10) as bar:
+        assert bar.total == 10
 
 
 # ---------------------------------------------------------------- names

@@ -594,8 +594,8 @@ def test_bounds_of_a_benchmark_are_those_of_its_labels():
 def test_json_of_a_benchmark_has_the_keys_of_a_file(run):
     status, out, _ = run("--dataset", "mars", "--paper", "mars/pooling-resnet50", "--json")
     answer = json.loads(out)
-    assert list(answer) == ["files", "layout", "published", "reproduced", "candidates",
-                            "left_out", "possible"]
+    assert list(answer) == ["schema", "warnings", "files", "layout", "published", "reproduced",
+                            "candidates", "left_out", "possible"]
     assert (answer["files"], answer["candidates"], answer["reproduced"]) == ([], [], False)
     assert "MARS" in answer["layout"]
     assert {bounds["map_queries"] for bounds in answer["possible"]["mAP"]} == {1980}

@@ -210,7 +210,7 @@ def test_names_for_per_query_that_are_refused(market, name, message):
 
 def test_a_suffix_in_capitals(market):
     assert command("evaluate", "in.mat", "--per-query", "X.JSON", cwd=market).returncode == 0
-    assert (market / "X.JSON").read_text().startswith("[")
+    assert (market / "X.JSON").read_text().startswith("{")
 
 
 def test_per_query_to_standard_output_that_is_a_file(market):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, check_real_distances, read_only
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.stored import as_rows
 from reid_ref.evaluation.engine import Progress
 from reid_ref.labels import JUNK, Labels
 
@@ -56,8 +56,9 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
     parts: list[tuple[Doubles, ...]] = []
     done = 0
     for block in blocks:
-        check_real_distances(block)
-        rows = np.asarray(read_rows(block), dtype=np.float64)
+        rows = as_rows(block, "distances")
+        check_real_distances(rows)
+        rows = rows.astype(np.float64, copy=False)
         for row, identity, camera in zip(rows, query.identity[done:], query.camera[done:]):
             if identity != JUNK:
                 parts.append(_of_query(row, int(identity), int(camera), gallery, random))

@@ -21,7 +21,8 @@ from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
-    Progress, features_made_of, rank_blocks, rank_features, rank_key, row_blocks, warn_unmatched)
+    Progress, features_provenance, rank_blocks, rank_features, rank_key, row_blocks,
+    warn_unmatched)
 from reid_ref.evaluation.summary import summarize
 from reid_ref.labels import IndexLists, Labels, check_lists
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
@@ -80,8 +81,8 @@ def tie_bounds_features(query_features: Any, gallery_features: Any, query: Label
     ranks = rank_features(query_features, gallery_features, query, gallery,
                           [convention.not_ranked], metric, normalize, lists=lists,
                           progress=progress)
-    return _with_signature(ranks[convention.not_ranked], query, gallery, convention,
-                           features_made_of(query_features, gallery_features, metric, normalize))
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
+    return _with_signature(ranks[convention.not_ranked], query, gallery, convention, provenance)
 
 
 def _check(convention: Convention, lists: IndexLists | None, query: Labels,

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
                               "in the gallery")
     command.add_argument("--plot", metavar="FILE",
-                         help="draw both matrices as a heat map: .png, .pdf or .svg")
+                         help="draw both matrices: .pdf, .svg or .png")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,17 +35,17 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.evaluation.camera_pairs import RULES
     from reid_ref.files.writing import check_target
     from reid_ref.report import camera_pairs as report
-    from reid_ref.report.heat_map import check_picture, heat_map
+    from reid_ref.report.figures import saving, whole
     from reid_ref.report.names import source
 
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
-        check_picture(args.plot)
+        saving.check_figure(args.plot)
         check_target(args.plot, args.files)
     data = common.read_files(args)
-    pairs = _pairs(args, data)
+    pairs = pairs_of(args, data)
     if args.plot is not None:
-        heat_map(pairs, args.plot)
+        saving.save(whole.of_cameras({"": pairs}, whole.TWO_COLUMNS), args.plot)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **report.as_json(pairs)})
     elif args.format != "table":
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pairs(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
+def pairs_of(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
     from reid_ref.evaluation.camera_pairs import camera_pairs, camera_pairs_features
 
     labels = data.query, data.gallery

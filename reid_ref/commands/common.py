@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.terminal import WARNINGS, show
+from reid_ref.commands.terminal import WARNINGS, show_plain, shows_progress
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -202,8 +202,8 @@ def cmc_length(args: argparse.Namespace) -> int | None:
 
 
 def progress_bar(total: int) -> Any:
-    """A bar on stderr for work over two seconds; none where stderr is not a terminal."""
-    if not sys.stderr.isatty():
+    """A bar on stderr for work over two seconds; none where stderr is no terminal, or --quiet."""
+    if not shows_progress():
         return contextlib.nullcontext()
     from tqdm import tqdm
 
@@ -213,4 +213,4 @@ def progress_bar(total: int) -> Any:
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object: its version, what was warned of, `value`, where NaN is None."""
     value = {"schema": SCHEMA, "warnings": WARNINGS, **value}
-    show(json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))
+    show_plain(json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))

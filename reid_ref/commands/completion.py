@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from reid_ref.commands.terminal import show
+from reid_ref.commands.terminal import show_plain
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: What stands in the help for the name of a file or a folder.
@@ -40,7 +40,7 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
                 setattr(action, "complete", shtab.FILE)
             elif action.choices is None and action.dest in names:
                 action.choices = names[action.dest]
-    show(shtab.complete(parser, shell=args.shell))
+    show_plain(shtab.complete(parser, shell=args.shell))
     return 0
 
 
@@ -54,11 +54,11 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentPars
 
 def _names() -> dict[str, list[str]]:
     """Return the known names of what argparse is not told about, by the argument's name."""
-    from reid_ref.conventions import CONVENTIONS, TIES
+    from reid_ref.conventions import NAMES, TIES
     from reid_ref.distances import METRICS
     from reid_ref.drivers import DRIVERS
     from reid_ref.reranking.k_reciprocal import VARIANTS
 
-    return {"convention": [*CONVENTIONS, "all"], "name": [*CONVENTIONS],
-            "origin": [*CONVENTIONS], "target": [*CONVENTIONS], "ties": [*TIES, "bounds"],
+    return {"convention": [*NAMES, "all"], "name": [*NAMES],
+            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES, "bounds"],
             "metric": [*METRICS], "rerank": [*VARIANTS], "driver": [*DRIVERS]}

@@ -110,7 +110,7 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
 
 
 def fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
-          lists: IndexLists | None) -> dict[str, Result]:
+         lists: IndexLists | None) -> dict[str, Result]:
     from reid_ref.evaluation.engine import results_of_distances, results_of_features
     from reid_ref.evaluation.ranked_lists import results_of_lists
 

@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 
 from reid_ref.commands import (
     baseline, camera_pairs, completion, conventions, crosscheck, dataset, doctor, evaluate,
-    explain, export, oxford, published, rank_list, report, validate)
-from reid_ref.commands.terminal import show
+    explain, export, oxford, plot, published, rank_list, report, validate)
+from reid_ref.commands.terminal import show_plain
 from reid_ref.report.names import visible
 
 COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline, doctor, report, rank_list)
+            oxford, dataset, baseline, doctor, plot, report, rank_list)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -25,9 +25,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--cite", action=_Cite, nargs=0,
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add(commands)
+    for module in COMMANDS:
+        module.add(commands)
     completion.add(commands, parser)
+    for command in dict.fromkeys(commands.choices.values()):
+        command.add_argument("--quiet", action="store_true",
+                             help="no progress and no warnings on stderr; errors stay")
     return parser
 
 
@@ -43,7 +46,7 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse takes no notice of a help that could not be printed.
         if file is None or file is sys.stdout:
-            show(message.rstrip("\n"))
+            show_plain(message.rstrip("\n"))
         else:
             super()._print_message(message, file)
 
@@ -55,7 +58,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from reid_ref._version import __version__
 
-        show(f"reid-ref {__version__}")
+        show_plain(f"reid-ref {__version__}")
         parser.exit()
 
 
@@ -63,5 +66,5 @@ class _Cite(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from reid_ref.report.cite import bibtex
 
-        show(bibtex())
+        show_plain(bibtex())
         parser.exit()

@@ -1,7 +1,12 @@
-"""What reaches the terminal: text without control characters, in the words of the command line."""
+"""What reaches the terminal: text without control characters, in the words of the command line.
+
+A terminal shows headings in bold and verdicts in colour; a file or a pipe gets the text alone.
+"""
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sys
 from collections.abc import Iterator
 
@@ -23,10 +28,65 @@ WAYS_OUT = {
     "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
 
 
+BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"
+_VERDICT = re.compile(r"(^verdict +|: )(EQUAL|DIFFERENT|FAILED)\b")
+#: The first line of a paragraph, without a number or a colon, such as the head of a table; not
+#: that of a wrapped row, of Markdown or of LaTeX.
+_HEADING = re.compile(r"(?m)(?<=\n\n)(?![|`\\])(?!.*(?::|(?<![\w-])\d)).+$(?!\n {4})")
+
+#: Whether standard error gets errors alone; each run of the command sets it.
+_quiet = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Let standard error have errors alone, or progress and warnings, too."""
+    global _quiet
+    _quiet = quiet
+
+
+def shows_progress() -> bool:
+    """Tell whether a bar may be drawn: standard error is a terminal, and --quiet is not given."""
+    return not _quiet and sys.stderr.isatty()
+
+
 def show(text: str) -> None:
     """Print the lines of a report; whatever names in it hold, a line stays a line."""
+    shown = _visible_lines(text)
+    _print(_painted(shown) if _takes_colours() else shown)
+
+
+def show_plain(text: str) -> None:
+    """Print what is no report, such as JSON, a script or a help: no terminal colours it."""
+    _print(_visible_lines(text))
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _print(text: str) -> None:
     with _stdout_named():
-        print("\n".join(map(visible, text.split("\n"))), flush=True)
+        print(text, flush=True)
+
+
+def _takes_colours() -> bool:
+    """Tell whether standard output is a terminal whose user has nothing against colours."""
+    return (sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") != "dumb")
+
+
+def _painted(text: str) -> str:
+    """Return a report with bold headings, and its verdicts in green or red.
+
+    Examples
+    --------
+    >>> _painted("verdict  EQUAL to matlab")
+    'verdict  \\x1b[1;32mEQUAL\\x1b[0m to matlab'
+    """
+    text = _HEADING.sub(rf"{BOLD}\g<0>{PLAIN}", text)
+    return "\n".join(_VERDICT.sub(
+        lambda found: f"{found[1]}{GREEN if found[2] == 'EQUAL' else RED}{found[2]}{PLAIN}", line)
+        for line in text.split("\n"))
 
 
 def flush() -> None:
@@ -55,7 +115,8 @@ def tell(text: str) -> None:
 def tell_warning(message: str) -> None:
     """Print one warning of the library on stderr, in the words of the command line."""
     WARNINGS.append(in_options(message))
-    tell(f"warning: {WARNINGS[-1]}")
+    if not _quiet:
+        tell(f"warning: {WARNINGS[-1]}")
 
 
 def in_options(message: str) -> str:

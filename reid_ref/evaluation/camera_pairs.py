@@ -44,7 +44,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import Progress, features_made_of, rank_features, row_blocks
+from reid_ref.evaluation.engine import Progress, features_provenance, rank_features, row_blocks
 from reid_ref.labels import (
     Labels, check_distances, check_feature_shapes, check_labels, options_by_name)
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
@@ -241,7 +241,7 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     cameras, ignored = _cameras(query, gallery, rule), IGNORED[rule]
     ranks = rank_features(query_features, gallery_features, query, gallery, [ignored], metric,
                           normalize, max_memory=max_memory, progress=progress)
-    provenance = features_made_of(query_features, gallery_features, metric, normalize)
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
     return _pairs(ranks[ignored], query, gallery, cameras, rule, provenance)
 
 

@@ -31,7 +31,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
-    Progress, check_needed_lists, features_made_of, in_queries, one_or_all, summaries)
+    Progress, check_needed_lists, features_provenance, in_queries, one_or_all, summaries)
 from reid_ref.labels import (
     IndexLists, Labels, check_feature_shapes, check_labels, options_by_name)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
@@ -138,7 +138,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         _zeros_of_shape(query_features, "query_features"),
         _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
     check_needed_lists(conventions, lists, query, gallery)
-    provenance = features_made_of(of_query, of_gallery, metric, normalize)
+    provenance = features_provenance(of_query, of_gallery, metric, normalize)
     normalized = normalize or metric == "cosine"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))

@@ -36,8 +36,8 @@ from reid_ref.result import Result
 Progress = Callable[[int], object]
 
 
-def features_made_of(query_features: Any, gallery_features: Any,
-                     metric: str, normalize: bool) -> dict[str, str]:
+def features_provenance(query_features: Any, gallery_features: Any,
+                        metric: str, normalize: bool) -> dict[str, str]:
     """Return the provenance of distances from features, for the signature."""
     normalized = normalize or metric == "cosine"  # the cosine is that of unit features
     return {"metric": metric, "normalize": "yes" if normalized else "no",
@@ -89,9 +89,9 @@ def evaluate_each_of_features(query_features: Any, gallery_features: Any, query:
         ranked = {rank_key(convention, of_features=True): ranks[convention.not_ranked]
                   for convention in conventions}
         curves = Curves([], query, gallery)
-    made_of = features_made_of(query_features, gallery_features, metric, normalize)
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
     return summaries(conventions, lambda one: ranked[rank_key(one, of_features=True)], query,
-                     gallery, made_of, curves, lists)
+                     gallery, provenance, curves, lists)
 
 
 def results_of_distances(distances: Any, query: Labels, gallery: Labels,

@@ -141,13 +141,13 @@ def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
         if progress is not None:
             progress(len(own))
     length = np.concatenate(lengths)
-    made_of = _made_of(length, len(gallery), ranked.n_good)
+    provenance = _provenance(length, len(gallery), ranked.n_good)
     listed = {} if lists is None else {"lists": lists.fingerprint()}
     results = {}
     for one in conventions:
         ranks, ranked_good = _joined(parts[one.not_ranked], ranked)
         result = summarize(ranks, query, gallery, one,
-                           {**made_of, **(listed if one.needs_lists else {})}, curves)
+                           {**provenance, **(listed if one.needs_lists else {})}, curves)
         results[one.name] = _cut(result, ranked_good, int(length.max()))
     warn_unmatched(next(iter(results.values())), query, gallery)
     return results
@@ -190,7 +190,7 @@ def _joined(parts: list[tuple[GoodRanks, Integers]],
             ranked_good + ranked.n_good - ranks.n_good)
 
 
-def _made_of(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
+def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
     """Return what the signature says of the lists: how long they are, and whose good images."""
     shortest, longest = int(length.min()), int(length.max())
     said = ("complete" if shortest == n_gallery else

@@ -1,6 +1,7 @@
 """Several methods in one table: a row a method, or a row a method and convention."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,14 @@ class Method:
 
 def rows_of(methods: list[Method]) -> dict[str, Result]:
     """Return row name to result: the method's, with its convention where there are several."""
-    return {f"{method.name} ({convention})" if len(method.results) > 1 else method.name: result
-            for method in methods for convention, result in method.results.items()}
+    return by_row({method.name: method.results for method in methods})
+
+
+def by_row(results: Mapping[str, Mapping[str, Result]]) -> dict[str, Result]:
+    """As `rows_of`, of results by method and convention."""
+    return {f"{name} ({convention})" if len(by_convention) > 1 else name: result
+            for name, by_convention in results.items()
+            for convention, result in by_convention.items()}
 
 
 def as_json(methods: list[Method], left_out: dict[str, str],

@@ -53,7 +53,8 @@ def as_table(found: Validation, source: str, paper: Published | None) -> str:
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
     lines += [*_possible(found), *_tables(found)]
-    lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
+    if found.candidates:
+        lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
     if any(way[0] == "normalised" for one in found.candidates for way in one.ways):
         lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
                         "dot rank alike. Euclidean, dot: features as they are.")]

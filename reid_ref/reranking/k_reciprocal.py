@@ -24,7 +24,7 @@ from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import row_norms, working_precision
 from reid_ref.evaluation.engine import (
-    Progress, evaluate_blocks, features_made_of, one_or_all)
+    Progress, evaluate_blocks, features_provenance, one_or_all)
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
 from reid_ref.reranking.encoding import encode, invert, jaccard
@@ -178,7 +178,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
         provenance["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
-    measured = features_made_of(query_features, gallery_features, "euclidean", normalize)
+    measured = features_provenance(query_features, gallery_features, "euclidean", normalize)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
     results = evaluate_blocks(blocks, query, gallery, conventions, provenance, progress=progress)
     return one_or_all(results, convention)

@@ -714,6 +714,95 @@ METRICS = (check_average_precision, check_other_metrics, check_sums, check_ident
 FEATURES = (check_bounds, check_doors, check_features, check_rows_of_features)
 RESULT = (check_results, check_choices, check_curves, check_against_the_port)
 
+
+# Ranked lists.
+
+def by_lists(ranked, *labels, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return afresh("evaluation.ranked_lists").evaluate_ranked_lists(ranked, *labels, **options)
+
+
+def check_ranked_lists():
+    """Complete lists against distances in that order; cut ones by counting along each list."""
+    _, query, gallery, lists, _ = problem(0)
+    order = np.argsort(np.random.default_rng(3).standard_normal((6, 40)), axis=1)
+    distances = np.empty(order.shape)
+    np.put_along_axis(distances, order, np.arange(40.)[np.newaxis], axis=1)
+    matlab_ = afresh("conventions").CONVENTIONS["matlab"]
+    for ignored in (*IGNORED, LISTED):
+        convention = matlab_.replace(ignored=ignored)
+        options = {"convention": convention, "lists": lists if ignored == LISTED else None}
+        expected, = evaluated(distances, query, gallery, convention, lists=options["lists"])
+        for ranked in (order, list(order)):
+            for memory in ("1M", "3K"):
+                found = by_lists(ranked, query, gallery, max_memory=memory, **options)
+                for name in ("rank", "image", "found", "n_good", "n_junk", "n_kept",
+                             "first_match"):
+                    same(getattr(found.ranks, name), getattr(expected.ranks, name))
+                same(found.cmc, expected.cmc)
+    cut = np.concatenate([order[:, :12], np.full((6, 2), -1)], axis=1)
+    cut[1, 5:] = -1
+    found = by_lists(cut, query, gallery)
+    ranks, n_found = [], []
+    for k, row in enumerate(cut):
+        place, here = 0, 0
+        for image in row[row >= 0]:
+            same_identity = gallery.identity[image] == query.identity[k]
+            other_camera = gallery.camera[image] != query.camera[k]
+            if gallery.identity[image] == -1 or same_identity and not other_camera:
+                continue
+            place += 1
+            if same_identity:
+                ranks.append(place)
+                here += 1
+        n_found.append(here)
+    same(found.ranks.rank, ranks)
+    same(found.ranks.found, n_found)
+    same(found.ranks.n_good, by_lists(order, query, gallery).ranks.n_good)
+
+
+def check_wrong_lists():
+    labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
+    for ranked, message in (
+            ([[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
+            ([[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
+            ([[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
+            (np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
+            (np.array([0, 1]), "ranked: expected gallery indices"),
+            (np.eye(2), "ranked: expected gallery indices"),
+            ([["a"], ["b"]], r"ranked\[0\]: a list of names"),
+            ([3, 4], r"ranked\[0\]: expected a list"), ({"a": [0], "b": [1]}, "query_names")):
+        with pytest.raises(InputError, match=message):
+            by_lists(ranked, *labels)
+    names = ["x/a.jpg", "b.png", "x/c.jpg"]
+    for ranked, message in (
+            ({"q1": ["a"], "q3": []}, "'q3' is no query"), ({"q1": ["a"]}, "none for 1 of them"),
+            ({"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
+            ([["a"], ["d"]], r"ranked\[1\]: 'd' is no name")):
+        with pytest.raises(InputError, match=message):
+            by_lists(ranked, *labels, query_names=["q1.jpg", "q2.jpg"], gallery_names=names)
+    with pytest.raises(InputError, match="each name once"):
+        by_lists([["a"], []], *labels, gallery_names=["a", "b", "a"])
+
+
+def check_names_in_lists():
+    """Names with and without folder and suffix; one plain name of two images is no name."""
+    labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
+    names = ["x/a.jpg.jpg", "b.PNG", "y/c.jpeg"]
+    by_name = {"q2": ["b.jpg", "c"], "q1": ["a", "y/c.jpeg"]}
+    found = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
+    same(found.ranks.image, [0, 2, 1])
+    same(found.ranks.rank, [1, 2, 1])
+    with pytest.raises(InputError, match="'a' is no name"):
+        by_lists([["a"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
+    found = by_lists([["x/a.jpg"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
+    same(found.ranks.image, [0])
+
+
+LISTS = [check_ranked_lists, check_wrong_lists, check_names_in_lists]
+
+
 #: File: its checks, and its mutants: snippet, replacement.
 MUTANTS = {
     "ranking.roles": (RANKING, [
@@ -895,6 +984,39 @@ MUTANTS = {
         ("of_rows = square[start:start + step]", "of_rows = square[:step]"),
         ("    values[row, image] = exact\n", "    values[row, image] = exact + 1\n"),
     ]),
+    "ranking.ranked_lists": (LISTS, [
+        ("kept = ~ignored.reshape(-1)[pair]", "kept = np.ones(len(pair), dtype=bool)"),
+        ("np.cumsum(kept)", "np.arange(1, len(kept) + 1)"),
+        ("1 + before[places] - before[block.start[query]]", "1 + before[places]"),
+        ("1 + before[places] - before[block.start[query]]",
+         "before[places] - before[block.start[query]]"),
+        ("first[matched] = rank[at]", "first[matched] = rank[at] - 1"),
+        ("rank = rank[is_kept]", "rank = rank[np.ones(len(is_kept), dtype=bool)]"),
+        ("minlength=n),\n        n_good=np.bincount(roles.good_query, minlength=n)",
+         "minlength=n),\n        n_good=np.bincount(query, minlength=n)"),
+        ("ignored[:, ~roles.columns] = True", "pass"),
+        ("ignored |= roles.place == roles.query_place[:, np.newaxis]", "pass"),
+        ("ignored[roles.junk_query, roles.junk] = True", "pass"),
+        ("return rows[~filler]", "return rows[filler]"),
+        ("(filler[:, :-1] & ~filler[:, 1:])", "(filler[:, :-1] & filler[:, 1:])"),
+        ("(block.image < 0) | ", ""),
+        ("block.image >= block.n_gallery", "block.image > block.n_gallery"),
+        ("np.count_nonzero(seen, axis=1) < block.length", "block.length < 0"),
+        ("for start in range(0, len(ranked), step):", "for start in range(0, 1):"),
+    ]),
+    "ranking.list_inputs": (LISTS, [
+        ("matrix.ndim != 2 or ", ""), (' or matrix.dtype.kind not in "iu"', ""),
+        ("if k is None:", "if False:"), ("if k in found:", "if False:"),
+        ("if missing:", "if False:"),
+        ("for k in range(len(query_names)) if k not in found]", "for k in ()]"),
+    ]),
+    "ranking.image_names": (LISTS, [
+        ("[/\\\\]", "[/]"), ("flags=re.IGNORECASE", "flags=0"), ("bmp))+", "bmp))"),
+        ("if name in exact:", "if False:"), ("if name not in shared}", "if True}"),
+        ("**exact}", "}"),
+        ("places.get(word, places.get(plain(word)))", "places.get(plain(word))"),
+        ("places.get(word, places.get(plain(word)))", "places.get(word)"),
+    ]),
     "metrics.average_precision": (METRICS, [
         ("recall, old_recall = nth / n_good, (nth - 1) / n_good",
          "recall, old_recall = nth / n_good, (nth - 2) / n_good"),
@@ -1013,7 +1135,6 @@ MUTANTS = {
         ("np.random.RandomState(0) for key", "np.random.RandomState(len(key[1])) for key"),
         ("self._random = {key: np.random.RandomState(0) for key in of_rows}",
          "one = np.random.RandomState(0)\n        self._random = {key: one for key in of_rows}"),
-        ("ARITHMETIC[convention.arithmetic].curve(curve, n_query)", "curve"),
         ("(*convention.ignored, *convention.curve.also_ignored)", "convention.ignored"),
         ("self._gallery.identity[loaded]", "self._gallery.identity"),
         ("self._length(convention, ranks.n_kept)", "self._length(convention)"),
@@ -1026,7 +1147,10 @@ MUTANTS = {
         ("JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))",
          "JUNK_MATCH[self.junk_match].matches(ranks)"),
         ("            ranks = truncate(ranks, self.top_k)\n", "            pass\n"),
-        ("n_good=RECALL[self.recall].n_good(ranks.found, n_good)", "n_good=n_good"),
+        ("n_good=RECALL[self.recall].n_good(\n            ranks.found, n_good, self.top_k)",
+         "n_good=n_good"),
+        ("ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts\n"
+         "                else curve", "curve"),
         ("len(n_good) if UNMATCHED[self.unmatched].in_cmc else", "len(n_good) if True else"),
         ("int(np.count_nonzero(n_good))", "int(np.count_nonzero(n_good > 1))"),
         ("min(int(self.cmc_length), len(identity))", "int(self.cmc_length)"),

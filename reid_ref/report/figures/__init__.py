@@ -3,10 +3,10 @@
 Each function draws what was computed into matplotlib Axes and returns them; `save` writes their
 figure to a file. Colours differ for the colour-blind, too, and lines also by their dashes.
 """
-from reid_ref.report.figures.cameras import cameras
-from reid_ref.report.figures.conventions import conventions
+from reid_ref.report.figures.camera_matrix import cameras
+from reid_ref.report.figures.by_convention import conventions
 from reid_ref.report.figures.curves import cmc, precision_recall
-from reid_ref.report.figures.distances import distances
+from reid_ref.report.figures.densities import distances
 from reid_ref.report.figures.queries import ap_by_good, average_precision
 from reid_ref.report.figures.saving import save, svg
 

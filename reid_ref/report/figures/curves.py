@@ -7,8 +7,8 @@ from typing import Any
 from reid_ref.analysis import curves
 from reid_ref.report.figures.style import (
     COLOURS, add_legend, add_title, axes_or, conventions_of, line_style, results_by_name)
-from reid_ref.report.words import percent
 from reid_ref.result import Result
+from reid_ref.words import percent
 
 #: The CMC curve is drawn to this rank, or to its end if that comes before.
 LAST_RANK = 50

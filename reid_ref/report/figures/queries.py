@@ -10,8 +10,8 @@ from reid_ref.analysis import ap_spread
 from reid_ref.arrays import Doubles
 from reid_ref.report.figures.style import (
     COLOURS, MARKERS, add_legend, add_title, axes_or, conventions_of, line_style, results_by_name)
-from reid_ref.report.words import percent
 from reid_ref.result import Result
+from reid_ref.words import percent
 
 #: Width of the histogram's bins, in percent of AP.
 BIN = 5

@@ -9,6 +9,7 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.files.writing import whole_files
 from reid_ref.report.figures.style import SETTINGS, check_matplotlib
+from reid_ref.report.names import visible
 
 #: Suffixes of files, with the entries of their metadata that hold the date.
 KINDS: dict[str, dict[str, None]] = {
@@ -67,6 +68,11 @@ def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
     with rc_context(at_end | settings):
         figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS[kind])
     return data.getvalue()
+
+
+def written(path: str | os.PathLike[str]) -> str:
+    """Return the line that says which file was written."""
+    return f"wrote {visible(os.fspath(path))}"
 
 
 def svg(figure: Any) -> str:

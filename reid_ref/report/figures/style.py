@@ -6,8 +6,8 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.report.names import visible
-from reid_ref.report.words import wrap
 from reid_ref.result import Result
+from reid_ref.words import wrap
 
 #: Width of one column of a two-column page, and the height of a figure, in inches.
 COLUMN, HEIGHT = 3.3, 2.5
@@ -46,7 +46,7 @@ def panels(n: int, width: float = COLUMN, height: float = HEIGHT) -> list[Any]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    columns = max(1, min(n, int(width / COLUMN + 0.1)))
+    columns = columns_of(n, width)
     rows = -(-n // columns)
     with rc_context(SETTINGS):
         figure = Figure(figsize=(width, rows * height), layout="constrained")
@@ -54,6 +54,11 @@ def panels(n: int, width: float = COLUMN, height: float = HEIGHT) -> list[Any]:
     for left_over in axes[n:]:
         left_over.remove()
     return list(axes[:n])
+
+
+def columns_of(n: int, width: float) -> int:
+    """Return how many of n panels stand side by side."""
+    return max(1, min(n, int(width / COLUMN + 0.1)))
 
 
 def axes_or(ax: Any, height: float = HEIGHT) -> Any:

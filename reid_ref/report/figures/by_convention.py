@@ -8,8 +8,8 @@ import numpy as np
 
 from reid_ref.report.figures.style import (
     COLOURS, add_legend_below, add_title, axes_or, results_by_name)
-from reid_ref.report.words import percent
 from reid_ref.result import Result
+from reid_ref.words import percent
 
 #: Height of a row and of what stands around the rows, in inches.
 ROW, AROUND = 0.15, 1.1

@@ -8,7 +8,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.evaluation.camera_pairs import CameraPairs
 from reid_ref.report.figures.style import add_legend_below, add_title, axes_or, text_size
-from reid_ref.report.words import percent
+from reid_ref.words import percent
 
 #: How many cameras a figure can show.
 MOST_CAMERAS = 100
@@ -22,8 +22,8 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
             scale: tuple[float, float] | None = None) -> Any:
     """Draw a metric of each pair of cameras in percent, with the number of queries below it.
 
-    Colours span the values that are there. The diagonal, where both cameras are one, is framed;
-    pairs without a score are hatched.
+    Colours span the values of different cameras. The diagonal, where both cameras are one, is
+    framed; pairs without a score are hatched.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
     matrix, count, mean = {
         "mAP": (pairs.ap_matrix, pairs.ap_count, pairs.mean_ap),
         "Rank-1": (pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1)}[metric]
-    low, high = _span(matrix) if scale is None else scale
+    low, high = shared_scale([pairs], metric) if scale is None else scale
     image = ax.imshow(100 * matrix, vmin=100 * low, vmax=100 * high, cmap=COLOURS)
     cell = _cell(ax, n)
     fits = _write_cells(ax, matrix, count, (low, high), cell)
@@ -84,13 +84,11 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
 
 
 def shared_scale(several: list[CameraPairs], metric: str) -> tuple[float, float]:
-    """Return the span of a metric over several results."""
+    """Return the lowest and the highest value of a metric on pairs of different cameras."""
     name = {"mAP": "ap_matrix", "Rank-1": "rank1_matrix"}[metric]
-    return _span(np.concatenate([getattr(pairs, name).ravel() for pairs in several]))
-
-
-def _span(matrix: Doubles) -> tuple[float, float]:
-    values = matrix[~np.isnan(matrix)]
+    values = np.concatenate([
+        getattr(pairs, name)[~np.eye(len(pairs.cameras), dtype=bool)] for pairs in several])
+    values = values[~np.isnan(values)]
     if not len(values):
         return 0.0, 1.0
     low, high = float(values.min()), float(values.max())

@@ -8,7 +8,8 @@ import numpy as np
 from reid_ref.analysis.distance_sample import DistanceSample
 from reid_ref.report.figures.style import COLOURS, add_legend_below, add_title, axes_or
 
-BINS = 60
+#: Fewest and most bins.
+BINS = 10, 60
 #: Height of a figure a column wide, in inches.
 HEIGHT = 2.9
 #: Field, words, colour and line style of each kind of pair.
@@ -51,7 +52,8 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     ax = axes_or(ax, HEIGHT)
     parts = {name: getattr(sample, name) for name, *_ in KINDS}
     every = np.concatenate(list(parts.values()))
-    edges = np.histogram_bin_edges(every, BINS) if len(every) else np.linspace(0, 1, BINS + 1)
+    fewest = min((len(values) for values in parts.values() if len(values)), default=1)
+    edges = np.histogram_bin_edges(every, int(np.clip(2 * fewest**0.5, *BINS)))
     for name, words, colour, dashes in KINDS:
         values = parts[name]
         if len(values):

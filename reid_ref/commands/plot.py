@@ -1,0 +1,108 @@
+"""`reid-ref plot`: figures for a paper."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from reid_ref.commands import common, several
+from reid_ref.commands.camera_pairs import pairs_of
+from reid_ref.commands.evaluate import fast
+from reid_ref.commands.terminal import show
+
+if TYPE_CHECKING:
+    from reid_ref.analysis.distance_sample import DistanceSample
+    from reid_ref.conventions import Convention
+    from reid_ref.files import ResultFile
+
+FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions")
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "plot", help="figures for a paper: CMC, precision and recall, AP, cameras ...",
+        description="Draw result files, several methods in one figure, in the fonts and the "
+                    "width of a page with two columns.",
+        epilog="cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of "
+               "recall. ap: AP by query, of one method by identity, too. cameras: each pair of "
+               "cameras. distances: of the same and of other identities. conventions: mAP and "
+               "Rank-1 under each. FILE is any that reid-ref evaluate reads. The same files give "
+               "the same bytes.")
+    command.set_defaults(run=run)
+    command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
+    common.add_files(command)
+    command.add_argument("-o", "--output", required=True, metavar="FILE",
+                         help="file to write: .pdf, .svg or .png")
+    command.add_argument("--width", default="3.3in", metavar="LENGTH",
+                         help="width of the figure, such as 3.3in (default: one column), 84mm; "
+                              "panels stand side by side where there is room")
+    common.add_options(command, "--convention", "--set", "--metric", "--no-normalize",
+                       "--index-lists", "--max-memory", "--name")
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.files import results_of_files
+    from reid_ref.files.writing import check_target
+    from reid_ref.report.figures import saving, whole
+
+    width = whole.inches(args.width, "--width")
+    saving.check_figure(args.output)
+    check_target(args.output, [*args.files, *(args.index_lists or ())])
+    asked = _conventions(args)
+    args.groups = results_of_files(*args.files)
+    saving.save(_figure(args, asked, width), args.output)
+    show(saving.written(args.output))
+    return 0
+
+
+def _conventions(args: argparse.Namespace) -> list[Convention]:
+    """Return the conventions to draw: matlab if none is named, all for their own figure."""
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
+
+    if args.figure in ("cameras", "distances"):
+        if args.convention is not None or args.choices or args.index_lists:
+            raise InputError(f"--convention, --set, --index-lists: {args.figure} are drawn from "
+                             "the labels alone; leave them out")
+        return []
+    names = common.convention_names(args, "all" if args.figure == "conventions" else "matlab")
+    if names is None:
+        names = [name for name, one in CONVENTIONS.items()
+                 if name not in NOT_IN_ALL or (args.index_lists and one.needs_lists)]
+    return common.with_choices(args, [CONVENTIONS[name] for name in names])
+
+
+def _figure(args: argparse.Namespace, asked: list[Convention], width: float) -> Any:
+    from reid_ref.report.figures import whole
+    from reid_ref.report.methods import by_row
+
+    if args.figure == "cameras":
+        args.rule = "plain"
+        return whole.of_cameras(_of_each(args, pairs_of), width)
+    if args.figure == "distances":
+        return whole.of_distances(_of_each(args, _sample), width)
+    lists = common.read_lists(args, asked)
+    results = _of_each(args, lambda own, data: fast(own, data, asked, lists))
+    if args.figure == "conventions":
+        return whole.of_conventions(results, width)
+    return whole.of_results(args.figure, by_row(results), width)
+
+
+def _of_each(args: argparse.Namespace,
+             work: Callable[[argparse.Namespace, ResultFile], Any]) -> dict[str, Any]:
+    """Read one result after the other, and return what `work` makes of each by its name."""
+    found = {}
+    for name, paths in zip(several.names_of_results(args), args.groups):
+        files = list(map(str, paths))
+        with several.said_of(name, files):
+            own = argparse.Namespace(**{**vars(args), "files": files})
+            found[name] = work(own, common.read_files(own))
+    return found
+
+
+def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
+    from reid_ref.analysis.distance_sample import distance_sample
+
+    with common.progress_bar(len(data.query)) as bar:
+        return distance_sample(common.distance_rows(args, data), data.query, data.gallery,
+                               progress=None if bar is None else bar.update)

@@ -1,0 +1,490 @@
+"""Figures: what is drawn are the numbers, read back from the Axes; files are whole and equal."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
+from reid_ref.analysis.ap_spread import ap_by_good, identity_ap
+from reid_ref.analysis.curves import rank_band
+from reid_ref.analysis.distance_sample import WRONG_PAIRS, distance_sample
+from reid_ref.evaluation.camera_pairs import camera_pairs
+from reid_ref.report.figures import saving, style, whole
+from tests.cases import market_like
+from tests.shared import shared
+
+pytest.importorskip("matplotlib")
+
+MARKET = Path(__file__).parents[2] / "fixtures/market_like.mat"
+TINY = [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
+pytestmark = pytest.mark.filterwarnings("ignore:.*no good image", "ignore:unit. only")
+
+
+def made(seed=0, convention="matlab", n_query=60):
+    return evaluate_distances(*market_like(seed, n_query=n_query, n_gallery=200, identities=25),
+                              convention=convention)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+# ---------------------------------------------------------------- CMC
+
+def test_cmc_is_the_curve():
+    results = {"ours": made(), "other": made(1), "third": made(2)}
+    ax = figures.cmc(results)
+    assert len(ax.lines) == 3
+    for line, (name, result) in zip(ax.lines, results.items()):
+        assert line.get_xdata().tolist() == list(range(1, 51))
+        assert line.get_ydata().tolist() == (100 * result.cmc[:50]).tolist()
+        assert line.get_label() == f"{name} (Rank-1 {100 * result.cmc[0]:.2f})"
+    assert len({line.get_linestyle() for line in ax.lines}) == 3
+    assert len({line.get_color() for line in ax.lines}) == 3
+    assert ax.get_title() == "CMC, convention matlab\nbands: 95 % intervals by identity"
+
+
+def test_bands_are_the_intervals():
+    result = made()
+    band, = figures.cmc({"ours": result}).collections
+    corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
+    for k in (1, 2, 7, 50):
+        interval = result.interval(f"Rank-{k}")
+        assert (k, 100 * interval.low) in corners and (k, 100 * interval.high) in corners
+    assert not figures.cmc({"ours": result}, bands=False).collections
+    # Every rank, also where the curve stands still and the interval of the rank before is taken.
+    found = rank_band(result, 50)
+    assert (np.diff(result.cmc[:50]) == 0).any()
+    for k, low, high in zip(found.rank, found.low, found.high):
+        assert (low, high) == (result.interval(f"Rank-{k}").low, result.interval(f"Rank-{k}").high)
+
+
+def test_cmc_of_few_images_and_without_intervals():
+    ax = figures.cmc({"ours": evaluate_distances(*TINY)})  # one identity: no interval
+    assert ax.lines[0].get_ydata().tolist() == [0, 100, 100]
+    assert ax.get_xlim() == (1, 3) and not ax.collections
+    assert ax.get_title() == "CMC, convention matlab"
+    drawn = figures.cmc({"drawn": made(convention="open-reid-cuhk03")})
+    assert len(drawn.lines) == 1 and not drawn.collections
+
+
+def test_both_conventions_are_named():
+    results = {"a": made(), "b": made(convention="torchreid")}
+    assert figures.cmc(results, bands=False).get_title() == "CMC, convention matlab, torchreid"
+
+
+# ---------------------------------------------------------------- precision and recall
+
+def slow_curves(result, query):
+    """Precision by both rules at recall 0 to 100 percent, place after place."""
+    precision, recall = result.precision_recall(query)
+    n_good = int(result.per_query.n_good[query])
+    hits = np.rint(recall * n_good).astype(int).tolist()
+    step, trapezoid = [], []
+    for level in range(101):
+        place = next((k for k, h in enumerate(hits) if h >= 1 and 100 * h >= level * n_good), None)
+        if place is None:
+            step.append(0.0)
+            trapezoid.append(0.0)
+            continue
+        before = precision[place - 1] if place else 1.0
+        along = level * n_good / 100 - (hits[place] - 1)
+        step.append(precision[place])
+        trapezoid.append(before + (precision[place] - before) * along)
+    return step, trapezoid
+
+
+@pytest.mark.parametrize("convention", ["matlab", "torchreid", "cityflow"])
+def test_precision_recall_is_the_mean_of_the_queries(convention):
+    result = made(3, convention, n_query=20)
+    there = np.flatnonzero(result.per_query.status != "not loaded")
+    if convention != "matlab":
+        there = there[result.per_query.n_good[there] > 0]
+    curves = [slow_curves(result, k) if result.per_query.n_good[k] else np.zeros((2, 101))
+              for k in there.tolist()]
+    if convention == "cityflow":  # a query without a match counts as 0
+        missing = result.counted - len(there)
+        curves += [np.zeros((2, 101))] * missing
+    step, trapezoid = np.mean(curves, axis=0)
+    assert len(curves) == result.counted
+    ax = figures.precision_recall({"ours": result})
+    lines = {line.get_label().split(" (")[0]: line for line in ax.lines}
+    np.testing.assert_allclose(lines["ours, step"].get_ydata(), 100 * step, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(lines["ours, trapezoid"].get_ydata(), 100 * trapezoid, rtol=0,
+                               atol=1e-12)
+    np.testing.assert_allclose(lines["ours, step"].get_xdata(), np.arange(101), rtol=1e-12)
+
+
+def test_areas_are_both_rules():
+    result = made(4)
+    ax = figures.precision_recall({"ours": result})
+    for line, rule in zip(ax.lines, ("step", "trapezoid")):
+        mean = made(4, CONVENTIONS["matlab"].replace(ap=rule)).mAP
+        assert line.get_label() == f"ours, {rule} (mAP {100 * mean:.2f})"
+        y = line.get_ydata()
+        assert abs(np.mean((y[1:] + y[:-1]) / 2) - 100 * mean) < 0.5
+    ax = figures.precision_recall({"a": result, "b": made(5)})
+    assert [line.get_label() for line in ax.lines] == [
+        f"{name} (mAP {100 * made(seed, 'light-reid').mAP:.2f})"
+        for name, seed in (("a", 4), ("b", 5))]
+    assert "by the step rule" in ax.get_title()
+
+
+# ---------------------------------------------------------------- AP
+
+def test_histograms_of_ap():
+    result = made(6)
+    ax = figures.average_precision({"ours": result})
+    by_query, by_identity = ax.patches
+    ap = np.nan_to_num(result.per_query.ap).tolist()  # matlab counts no match as 0
+    people = {}
+    for identity, value in zip(result.per_query.identity.tolist(), ap):
+        people.setdefault(identity, []).append(value)
+    means = [sum(values) / len(values) for values in people.values()]
+    for drawn, values in ((by_query, ap), (by_identity, means)):
+        share = [0] * 20
+        for value in values:
+            share[min(19, int(100 * value // 5))] += 100 / len(values)
+        np.testing.assert_allclose(drawn.get_data().values, share, atol=1e-9)
+        assert drawn.get_data().edges.tolist() == list(range(0, 101, 5))
+    assert texts(ax) == [f"ours: 60 queries, mean {100 * result.mAP:.2f}",
+                         f"ours: {len(people)} identities, mean {100 * np.mean(means):.2f}"]
+
+
+def test_cumulative_ap_of_several():
+    results = {"a": made(6), "b": made(7, "torchreid")}
+    ax = figures.average_precision(results)
+    for line, result in zip(ax.lines, results.values()):
+        ap = result.per_query.ap
+        ap = np.nan_to_num(ap) if result.counted == 60 else ap[~np.isnan(ap)]
+        assert line.get_xdata().tolist() == sorted((100 * ap).tolist())
+        assert line.get_ydata()[-1] == 100 and len(ap) == result.counted
+
+
+def test_a_convention_without_map():
+    result = made(8, "mars")
+    assert np.isnan(result.mAP)
+    ax = figures.average_precision({"ours": result})
+    there = int((~np.isnan(result.per_query.ap)).sum())
+    assert texts(ax)[0].startswith(f"ours: {there} queries, mean ")
+    assert np.isnan(figures.precision_recall({"ours": result}).lines[0].get_ydata()).all()
+
+
+def test_ap_by_number_of_good_images():
+    query = Labels([1, 2, 3, 4, 5, 6], [1] * 6)
+    gallery = Labels([1] + [2] * 2 + [3] * 3 + [4] * 4 + [5] * 9, [2] * 19)
+    result = evaluate_distances(np.tile(np.arange(19.), (6, 1)), query, gallery)
+    found = ap_by_good(result)
+    assert list(zip(found.low.tolist(), found.high.tolist(), found.queries.tolist())) == [
+        (1, 1, 1), (2, 2, 1), (3, 4, 2), (5, 8, 0), (9, 16, 1)]  # 6 has no good image
+    ap = result.per_query.ap
+    line, = figures.ap_by_good({"ours": result}).lines
+    np.testing.assert_array_equal(
+        line.get_ydata(), 100 * np.array([ap[0], ap[1], (ap[2] + ap[3]) / 2, np.nan, ap[4]]))
+    ax = figures.ap_by_good({"ours": result, "again": result})
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "1", "2", "3\u20134", "5\u20138", "9\u201316"]
+
+
+def test_identities_without_a_query_that_counts_are_left_out():
+    distances, query, gallery = TINY
+    result = evaluate_distances(distances * 2, Labels([7, 9], [1, 1]), gallery,
+                                convention="torchreid")
+    assert identity_ap(result).tolist() == [result.per_query.ap[0]]
+
+
+# ---------------------------------------------------------------- pairs of cameras
+
+@pytest.mark.parametrize("metric", ["mAP", "Rank-1"])
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_cells_hold_values_and_counts(metric, rule):
+    distances, query, gallery = market_like(4, n_query=30, n_gallery=90, cameras=6)
+    pairs = camera_pairs(distances, query, Labels(gallery.identity, np.minimum(gallery.camera, 5)),
+                         rule=rule)
+    matrix, count = ((pairs.ap_matrix, pairs.ap_count) if metric == "mAP" else
+                     (pairs.rank1_matrix, pairs.rank1_count))
+    ax = figures.cameras(pairs, metric=metric)
+    cells = {}
+    for text in ax.texts:
+        x, y = text.get_position()
+        cells.setdefault((round(y), round(x)), []).append(text.get_text())
+    assert cells == {(i, j): [f"{100 * matrix[i, j]:.1f}", str(count[i, j])]
+                     for i, j in np.argwhere(~np.isnan(matrix)).tolist()}
+    empty = np.argwhere(np.isnan(matrix)).tolist()
+    assert len(empty) >= 5
+    hatched = [[round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)]
+               for patch in ax.patches if patch.get_hatch()]
+    assert hatched == empty
+    framed = [patch for patch in ax.patches if not patch.get_hatch()]
+    assert [(round(one.get_x() + 0.46, 6), round(one.get_y() + 0.46, 6)) for one in framed] == [
+        (k, k) for k in range(6)]
+    assert texts(ax) == ["same camera", "no score", "small: queries"]
+    different = matrix[~np.eye(6, dtype=bool)]
+    assert ax.images[0].get_clim() == (100 * np.nanmin(different), 100 * np.nanmax(different))
+    np.testing.assert_array_equal(ax.images[0].get_array().filled(np.nan), 100 * matrix)
+    assert ax.get_title().startswith(f"{metric} by pair of cameras (%), rule {rule}\n")
+
+
+def test_cameras_that_do_not_fit_or_have_no_score():
+    n = 30
+    distances, query, gallery = market_like(4, n_query=90, n_gallery=500, cameras=n)
+    ax = figures.cameras(camera_pairs(distances, query, gallery))
+    assert not ax.texts and ax.get_title().endswith("(too narrow for numbers)")
+    ax = figures.cameras(camera_pairs([[1, 2]], Labels([7], [1]), Labels([8, 8], [1, 2])))
+    assert not ax.texts and "different cameras: -" in ax.get_title()
+    pairs = camera_pairs(np.zeros((1, 101)), Labels([1], [1]),
+                         Labels(np.arange(101), np.arange(101)))
+    with pytest.raises(InputError, match="cameras: expected at most 100 in a figure, got 101"):
+        figures.cameras(pairs)
+    with pytest.raises(InputError, match="metric: unknown 'map'; known: mAP, Rank-1"):
+        figures.cameras(pairs, metric="map")
+
+
+def test_several_methods_share_one_scale():
+    labels = market_like(4, n_query=30, n_gallery=90)[1:]
+    pairs = {name: camera_pairs(market_like(seed, n_query=30, n_gallery=90)[0], *labels)
+             for name, seed in (("a", 4), ("b", 5))}
+    figure = whole.of_cameras(pairs, width=7)
+    panels = [ax for ax in figure.axes if ax.images and ax.get_xlabel()]
+    every = np.concatenate([one.ap_matrix[~np.eye(4, dtype=bool)] for one in pairs.values()])
+    for ax, name in zip(panels, pairs):
+        assert ax.get_title().startswith(f"{name}\nmAP by pair")
+        assert ax.images[0].get_clim() == (100 * np.nanmin(every), 100 * np.nanmax(every))
+    one = whole.of_cameras({"a": pairs["a"]})
+    assert [ax.get_title()[:6] for ax in one.axes if ax.get_xlabel()] == ["mAP by", "Rank-1"]
+
+
+# ---------------------------------------------------------------- distances
+
+def test_sample_by_hand():
+    query, gallery = Labels([7, -1, 8], [1, 1, 2]), Labels([7, 8, 7, 8, -1, 0], [1, 1, 2, 2, 2, 2])
+    distances = np.arange(18.).reshape(3, 6)
+    distances[2, 0] = np.nan
+    for blocks in ([distances], [distances[:1], distances[1:]]):
+        sample = distance_sample(blocks, query, gallery)
+        assert sample.good.tolist() == [2, 13]
+        assert sample.wrong.tolist() == [3, 5]  # of the third query NaN is left out
+        assert sample.good_same_camera.tolist() == [0, 15]
+        assert sample.wrong_same_camera.tolist() == [1, 14, 17]
+
+
+def test_sample_is_drawn_a_query_and_the_same_again():
+    distances, query, gallery = market_like(9, n_query=5, n_gallery=900, cameras=2)
+    query = Labels([1, 2, 3, 4, 5], query.camera)
+    first, again, other = (distance_sample([distances], query, gallery, seed=seed)
+                           for seed in (0, 0, 1))
+    assert len(first.wrong) == len(first.wrong_same_camera) == 5 * WRONG_PAIRS
+    for k in range(5):
+        part = first.wrong[k * WRONG_PAIRS:(k + 1) * WRONG_PAIRS]
+        allowed = distances[k][(gallery.identity != query.identity[k]) & (gallery.identity != -1)
+                               & (gallery.camera != query.camera[k])]
+        assert len(set(part)) == WRONG_PAIRS and set(part) <= set(allowed)
+    np.testing.assert_array_equal(first.wrong, again.wrong)
+    assert first.wrong.tolist() != other.wrong.tolist()
+    np.testing.assert_array_equal(first.good, other.good)
+
+
+def test_densities_are_those_of_the_sample():
+    distances, query, gallery = market_like(9, n_query=40, n_gallery=300)
+    sample = distance_sample([distances], query, gallery)
+    ax = figures.distances(sample)
+    kinds = (sample.good, sample.good_same_camera, sample.wrong, sample.wrong_same_camera)
+    for drawn, values in zip(ax.patches, kinds):
+        density, edges = drawn.get_data().values, drawn.get_data().edges
+        for k, (low, high) in enumerate(zip(edges, edges[1:])):
+            inside = sum(low <= value < high for value in values.tolist())
+            inside += k == len(density) - 1 and int((values == high).sum())
+            assert density[k] == pytest.approx(inside / len(values) / (high - low))
+    assert texts(ax)[2] == f"other identity, other camera ({len(sample.wrong):,})"
+    assert len({drawn.get_linestyle() for drawn in ax.patches}) == 4
+
+
+def test_kinds_without_pairs():
+    ax = figures.distances(distance_sample([[[1.0]]], Labels([1], [1]), Labels([1], [2])))
+    assert texts(ax) == ["same identity, other camera (1)"]
+    empty = figures.distances(distance_sample([[[np.nan]]], Labels([1], [1]), Labels([1], [2])))
+    assert not empty.patches and empty.get_legend() is None
+    with pytest.raises(InputError, match="expected real numbers"):
+        distance_sample([np.array([[1j]])], Labels([1], [1]), Labels([1], [2]))
+
+
+# ---------------------------------------------------------------- conventions
+
+def test_conventions_are_dots():
+    results = evaluate_distances(*market_like(1), convention=["matlab", "mars", "torchreid"])
+    ax = figures.conventions(results)
+    for line, values in ((ax.lines[0], [one.mAP for one in results.values()]),
+                         (ax.lines[1], [one.rank(1) for one in results.values()])):
+        np.testing.assert_array_equal(line.get_xdata(), 100 * np.array(values))
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "matlab", "mars (no mAP)", "torchreid"]
+    assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first on top
+    assert ax.lines[2].get_xdata()[0] == 100 * results["matlab"].mAP
+
+
+# ---------------------------------------------------------------- what all share
+
+def test_names_are_shown_as_they_are():
+    results = {"_a$b$_{x}": made(), "b\nc": made(1)}
+    ax = figures.cmc(results, bands=False)
+    assert [text.split(" (Rank")[0] for text in texts(ax)] == [r" _a\$b\$_{x}", r"b\nc"]
+    saving.as_bytes(ax.figure, ".png")  # and no formula fails
+
+
+def test_axes_of_the_caller_are_drawn_into():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert figures.cmc({"ours": made()}, ax) is ax and len(ax.lines) == 1
+
+
+def test_figures_are_a_column_wide():
+    figure = figures.cmc({"ours": made()}).figure
+    assert figure.get_size_inches().tolist() == [3.3, 2.5]
+    sizes = [figure.axes[0].title.get_size(), figure.axes[0].xaxis.label.get_size(),
+             figure.axes[0].get_xticklabels()[0].get_size()]
+    assert sizes == [8, 8, 7]
+
+
+def test_35_lines_differ():
+    styles = [tuple(map(str, style.line_style(k).values())) for k in range(35)]
+    assert len(set(styles)) == 35
+    assert len({dashes for _, dashes in styles[:5]}) == 5
+
+
+@pytest.mark.parametrize("results", [{}, [1], None])
+def test_no_results(results):
+    with pytest.raises(InputError, match="results: expected results by name"):
+        figures.cmc(results)
+
+
+def test_without_matplotlib(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r'pip install "reid-ref\[plot\]"'):
+        figures.cmc({"ours": made()})
+
+
+@pytest.mark.parametrize(("text", "width"), [
+    ("3.3in", 3.3), ("3.3", 3.3), (" 7 in ", 7), ("254mm", 10), ("25.4cm", 10), ("144pt", 2)])
+def test_widths(text, width):
+    assert whole.inches(text) == pytest.approx(width)
+
+
+@pytest.mark.parametrize("text", ["", "in", "3ft", "-3in", "1e1", "0", "1in", "41in", "3,3in",
+                                  "nan", "\u0663in", "99999in"])
+def test_widths_that_are_none(text):
+    with pytest.raises(InputError, match="^width: expected a length from 1.5in to 40in"):
+        whole.inches(text)
+
+
+# ---------------------------------------------------------------- files
+
+BEGINS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<?xml"}
+
+
+@pytest.mark.parametrize("kind", BEGINS)
+def test_every_type_of_file_and_the_same_bytes(tmp_path, kind):
+    for name in ("a", "b"):
+        figures.save(figures.cmc({"ours": made(), "other": made(1)}).figure,
+                     tmp_path / f"{name}{kind.upper()}")
+    first, second = ((tmp_path / f"{name}{kind.upper()}").read_bytes() for name in "ab")
+    assert first == second and first.startswith(BEGINS[kind])
+    assert b"CreationDate" not in first and b"<dc:date>" not in first
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"{name}{kind.upper()}" for name in "ab"]
+    if kind == ".pdf":
+        assert b"/MediaBox [ 0 0 237.6 180 ]" in first
+        assert b"/Type3" not in first and b"/FontFile2" in first
+
+
+def test_svg_for_a_page():
+    text = figures.svg(figures.cmc({"<b>&": made()}).figure)
+    assert text.startswith("<svg") and text.rstrip().endswith("</svg>")
+    assert "&lt;b&gt;&amp; (Rank-1" in text and "<b>" not in text
+    assert not re.findall(r'(?:href|src)="(?!#)', text)
+
+
+def test_files_that_are_refused(tmp_path):
+    figure = figures.cmc({"ours": made()}).figure
+    with pytest.raises(InputError, match=r"x\.gif: expected a name that ends in \.pdf, \.svg"):
+        figures.save(figure, tmp_path / "x.gif")
+    with pytest.raises(InputError, match="cannot be written: No such file"):
+        figures.save(figure, tmp_path / "nowhere/x.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- the command
+
+def command(*arguments, cwd=None, **options):
+    return subprocess.run([sys.executable, "-m", "reid_ref", "plot", *map(str, arguments)],
+                          capture_output=True, text=True, cwd=cwd, **options)
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("three")
+    _, query, gallery = market_like(0, n_query=20, n_gallery=90)
+    for seed, name in enumerate("abc"):
+        np.savez(folder / f"{name}.npz", q_pids=query.identity, q_camids=query.camera,
+                 g_pids=gallery.identity, g_camids=gallery.camera,
+                 distmat=market_like(seed, n_query=20, n_gallery=90)[0])
+    return folder
+
+
+@pytest.mark.parametrize("files", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
+@pytest.mark.parametrize("figure", ["cmc", "pr", "ap", "cameras", "distances", "conventions"])
+def test_command(three, tmp_path, figure, files):
+    done = command(figure, *files, "-o", tmp_path / "x.svg", "--width", "4in", cwd=three)
+    assert (done.returncode, done.stdout) == (0, f"wrote {tmp_path / 'x.svg'}\n"), done.stderr
+    assert 'width="288pt"' in (tmp_path / "x.svg").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
+
+
+def test_command_of_features_is_the_function(tmp_path):
+    done = command("cmc", MARKET, "-o", tmp_path / "x.svg", "--name", "ours",
+                   "--convention", "torchreid")
+    assert done.returncode == 0, done.stderr
+    data = reid_ref.read(MARKET)
+    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                               data.gallery, convention="torchreid")
+    ax = figures.cmc({"ours": result})
+    assert (tmp_path / "x.svg").read_bytes() == saving.as_bytes(ax.figure, ".svg")
+
+
+def test_command_on_a_real_file(tmp_path):
+    file = shared("real/sketch_reid") / "pytorch_result.mat"
+    done = command("pr", file, "-o", tmp_path / "x.pdf")
+    assert done.returncode == 0 and (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
+    data = reid_ref.read(file)
+    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                               data.gallery, normalize=False)
+    assert texts(figures.precision_recall({"ours": result})) == [
+        "ours, step (mAP 21.71)", "ours, trapezoid (mAP 17.80)"]  # as others printed
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["cmc", "a.npz", "-o", "x.jpg"], "x.jpg: expected a name that ends in .pdf, .svg, .png"),
+    (["cmc", "a.npz", "-o", "x.png", "--width", "3ft"], "--width: expected a length from 1.5in"),
+    (["cmc", "a.npz", "-o", "nowhere/x.png"], "nowhere/x.png: expected a file name in a folder"),
+    (["roc", "a.npz", "-o", "x.png"], "invalid choice: 'roc'"),
+    (["cmc", "absent.npz", "-o", "x.png"], "absent.npz"),
+    (["cmc", "a.npz"], "required: -o/--output"),
+    (["cameras", "a.npz", "-o", "x.png", "--convention", "mars"],
+     "--convention, --set, --index-lists: cameras are drawn from the labels alone"),
+    (["distances", "a.npz", "-o", "x.png", "--set", "ap=step"], "leave them out")])
+def test_command_refuses(three, arguments, message):
+    before = sorted(three.iterdir())
+    done = command(*arguments, cwd=three)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert message in done.stderr and sorted(three.iterdir()) == before
+
+
+def test_command_does_not_write_over_its_input(three):
+    (three / "link.png").symlink_to("a.npz")
+    done = command("cmc", "a.npz", "-o", "link.png", cwd=three)
+    assert done.returncode == 2 and "which is read; give another name" in done.stderr
+    (three / "link.png").unlink()

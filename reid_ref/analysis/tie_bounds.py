@@ -21,10 +21,10 @@ from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
-    Progress, features_provenance, rank_blocks, rank_features, rank_key, row_blocks,
-    warn_unmatched)
+    Progress, check_needed_lists, features_provenance, rank_blocks, rank_features, rank_key,
+    row_blocks, warn_unmatched)
 from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_lists
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 
 #: Rules of which the expectation is known.
@@ -88,7 +88,7 @@ def tie_bounds_features(query_features: Any, gallery_features: Any, query: Label
 def _check(convention: Convention, lists: IndexLists | None, query: Labels,
            gallery: Labels) -> None:
     check_rule(convention)
-    check_lists(lists, [convention.name] if convention.needs_lists else [], query, gallery)
+    check_needed_lists([convention], lists, query, gallery)
 
 
 def _with_signature(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
 
 
 def add(commands: Any) -> None:
@@ -29,15 +32,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.analysis.figure import parse_figure
-    from reid_ref.analysis.published import by_key
-    from reid_ref.analysis.reproduce import (
-        RANKINGS, paper_figure, validate, warn_other_queries)
     from reid_ref.arrays import InputError
-    from reid_ref.conventions import CONVENTIONS
-    from reid_ref.files import read_result
-    from reid_ref.report.names import source
-    from reid_ref.report.reproduce import as_json, as_table
 
     if (args.published is None) == (args.paper is None):
         raise InputError("--published, --paper: expected one of them, got "
@@ -47,8 +42,14 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("FILE, --dataset: expected one of them, got "
                          + ("both" if args.files else "none")
                          + "; name a result file, or write --dataset market1501")
-    if args.dataset is not None:
-        return _of_dataset(args)
+    return _of_file(args) if args.dataset is None else _of_dataset(args)
+
+
+def _conventions(args: argparse.Namespace) -> list[Convention] | None:
+    """Return the conventions to try, with their choices changed; None: all that are quick."""
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import CONVENTIONS
+
     names = common.convention_names(args, "all")
     for name in names or ():
         if CONVENTIONS[name].needs_lists:
@@ -57,7 +58,21 @@ def run(args: argparse.Namespace) -> int:
     if names is None and args.choices:
         raise InputError("--set: expected --convention NAME beside it, got "
                          + ("all" if args.convention else "none") + "; name what to change")
-    asked = names and common.with_choices(args, [CONVENTIONS[name] for name in names])
+    if names is None:
+        return None
+    return common.with_choices(args, [CONVENTIONS[name] for name in names])
+
+
+def _of_file(args: argparse.Namespace) -> int:
+    from reid_ref.analysis.figure import parse_figure
+    from reid_ref.analysis.published import by_key
+    from reid_ref.analysis.reproduce import (
+        RANKINGS, paper_figure, validate, warn_other_queries)
+    from reid_ref.files import read_result
+    from reid_ref.report.names import source
+    from reid_ref.report.reproduce import as_json, as_table
+
+    conventions = _conventions(args)
     paper = None if args.paper is None else by_key(args.paper)
     figure = parse_figure(args.published) if paper is None else paper_figure(paper)
     data = read_result(*args.files)
@@ -65,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         warn_other_queries(paper, "this file", len(data.query))
     rankings = len(RANKINGS) if data.distances is None else 1
     with common.progress_bar(rankings * len(data.query)) as bar:
-        found = validate(data, figure, asked,
+        found = validate(data, figure, conventions,
                          label_minus_1="" if paper is None else paper.label_minus_1,
                          progress=None if bar is None else bar.update)
     if args.format == "json":

@@ -12,9 +12,10 @@ from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.curves import Curves
-from reid_ref.evaluation.engine import Progress, one_or_all, warn_unmatched
+from reid_ref.evaluation.engine import (
+    Progress, check_needed_lists, one_or_all, warn_unmatched)
 from reid_ref.evaluation.summary import summarize
-from reid_ref.labels import IndexLists, Labels, check_labels, check_lists, options_by_name
+from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.ranking.rank import Ignored
@@ -124,7 +125,7 @@ def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
                      progress: Progress | None = None) -> dict[str, Result]:
     """Evaluate ranked lists under several conventions, by their names; each list is read once."""
     _check(ranked, query, gallery)
-    check_lists(lists, [one.name for one in conventions if one.needs_lists], query, gallery)
+    check_needed_lists(conventions, lists, query, gallery)
     need_all = [one for one in conventions if one.curve.of_rows]
     curves = Curves(need_all, query, gallery)
     parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {

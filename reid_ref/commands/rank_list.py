@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from reid_ref.commands import common, images
+from reid_ref.commands.terminal import show
 
 
 def add(commands: Any) -> None:
@@ -32,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.conventions import find_convention
     from reid_ref.files.images import path_below
     from reid_ref.files.writing import check_target
+    from reid_ref.report.figures.saving import written
     from reid_ref.report.rank_list import check_picture, save_rank_list
 
     convention = find_convention(args.convention, "--convention")
@@ -50,10 +52,11 @@ def run(args: argparse.Namespace) -> int:
     found, = rank_lists(data, convention, [args.query], args.top, args.metric, args.normalize)
     if args.images is None:
         save_rank_list(found, args.output)
-        return 0
-    query, gallery = images.names(args, args.files, data)
-    shown = [*found.entries, *([found.next_good] if found.next_good else [])]
-    save_rank_list(found, args.output, path_below(args.images, query[args.query]),
-                   {entry.image: path_below(args.images, gallery[entry.image])
-                    for entry in shown})
+    else:
+        query, gallery = images.names(args, args.files, data)
+        shown = [*found.entries, *([found.next_good] if found.next_good else [])]
+        save_rank_list(found, args.output, path_below(args.images, query[args.query]),
+                       {entry.image: path_below(args.images, gallery[entry.image])
+                        for entry in shown})
+    show(written(args.output))
     return 0

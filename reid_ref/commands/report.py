@@ -5,7 +5,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import common, images, several
-from reid_ref.commands.terminal import tell
+from reid_ref.commands.terminal import show, tell
 
 if TYPE_CHECKING:
     from reid_ref.analysis.page import Options
@@ -42,6 +42,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.page import gather
     from reid_ref.files.writing import check_target, whole_files
+    from reid_ref.report.figures.saving import written
     from reid_ref.report.html.page import check_libraries, check_size, page, size_line
 
     options, most = _options(args)
@@ -52,10 +53,12 @@ def run(args: argparse.Namespace) -> int:
     with common.progress_bar(sum(len(data.query) for _, data in files.values())) as bar:
         content = gather(files, options, None if bar is None else bar.update)
     check_size(content, pictures, most)
-    tell(size_line(content, pictures))
+    if not args.quiet:
+        tell(size_line(content, pictures))
     text = page(content, pictures, most)
     with whole_files(args.output) as (file,):
         file.write(text)
+    show(written(args.output))
     return 0
 
 

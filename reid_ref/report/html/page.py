@@ -20,7 +20,7 @@ from reid_ref.report.html import lists, pictures, tables
 from reid_ref.report.html.data import MOST_ROWS, as_json
 from reid_ref.report.html.drawings import svg
 from reid_ref.report.html.pictures import Images
-from reid_ref.report.figures.cameras import MOST_CAMERAS
+from reid_ref.report.figures.camera_matrix import MOST_CAMERAS
 from reid_ref.report.names import source, visible
 from reid_ref.report.tables import facts, sizes
 from reid_ref.result import RANKS

@@ -92,9 +92,9 @@ def _points(numbers: dict[str, Any], before: dict[str, Any] | None = None) -> li
     for key in ("mAP", "Rank-1"):
         value = numbers.get(key)     # no Rank-1 where nothing is loaded
         cells.append("-" if value is None else f"{100 * value:.{DIGITS}f}")
-        other = before and before.get(key)
-        cells.append("" if before is None else "-" if None in (value, other) else
-                     f"{100 * value - 100 * (other or 0):+.{DIGITS}f}")
+        other = None if before is None else before.get(key)
+        cells.append("" if before is None else "-" if value is None or other is None else
+                     f"{100 * value - 100 * other:+.{DIGITS}f}")
     return cells
 
 

@@ -31,7 +31,9 @@ METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 #: Pairs of query and image beyond which conventions that need whole rows are left out.
 MANY_PAIRS = 100_000_000
 #: Queries, and values, of the sample of distances.
-SAMPLE_QUERIES, SAMPLE_VALUES = 500, 20_000_000
+SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
+#: Gallery images whose features are read at a time.
+PART = 20_000
 #: What explains the difference that most people meet first.
 OTHER = {"torchreid": "matlab"}
 
@@ -231,13 +233,16 @@ def _sample(data: ResultFile, options: Options) -> DistanceSample:
     n = max(1, min(SAMPLE_QUERIES, SAMPLE_VALUES // len(data.gallery), len(data.query)))
     drawn = np.random.RandomState(options.seed).permutation(len(data.query))[:n]
     queries: Integers = np.sort(drawn)
-    rows = (_row(data, int(k), options) for k in queries)
-    return distance_sample(rows, data.query[queries], data.gallery, options.seed)
+    return distance_sample([_distances(data, queries, options)], data.query[queries],
+                           data.gallery, options.seed)
 
 
-def _row(data: ResultFile, query: int, options: Options) -> Any:
+def _distances(data: ResultFile, queries: Integers, options: Options) -> Any:
+    """Return the distances of a few queries; a part of the gallery's features is in memory."""
     if data.distances is not None:
-        return read_rows(data.distances, query, query + 1)
-    return distance_matrix(
-        read_rows(data.query_features, query, query + 1), read_rows(data.gallery_features),
-        options.metric, options.normalize)
+        return np.concatenate([read_rows(data.distances, k, k + 1) for k in queries.tolist()])
+    own = np.concatenate([read_rows(data.query_features, k, k + 1) for k in queries.tolist()])
+    return np.concatenate([
+        distance_matrix(own, read_rows(data.gallery_features, start, start + PART),
+                        options.metric, options.normalize)
+        for start in range(0, len(data.gallery), PART)], axis=1)

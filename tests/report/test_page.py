@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.io
 from PIL import Image
 
 import reid_ref
@@ -14,6 +15,7 @@ from reid_ref import Labels
 from reid_ref.cli import main
 from reid_ref.report.html import page as html
 from tests.report.seen import COLOURS, Page, market, names_of, parsed, write_images, write_result
+from tests.shared import shared
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 CSP = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
@@ -344,6 +346,24 @@ def test_a_convention_of_another_toolbox(tmp_path):
     result = reid_ref.evaluate_distances(distances, query, gallery, convention="torchreid")
     assert code == 0 and data["mAP"] == result.mAP
     assert data["explain"]["to"]["convention"] == "matlab"
+
+
+def test_market1501_without_pictures(tmp_path, capsys):
+    path = shared("goldens/market1501_full.mat")
+    assert main(["report", str(path), "-o", str(tmp_path / "m.html"), "--no-normalize"]) == 0
+    size = (tmp_path / "m.html").stat().st_size
+    told = re.search(r"a page of about ([\d.]+) MB, with 0 pictures", capsys.readouterr().err)
+    assert size < 2e6 and float(told[1]) == pytest.approx(size / 1e6, rel=0.3)
+    # With every picture of 60 lists at its usual 2.7 kB it stays below 5 MB.
+    text = (tmp_path / "m.html").read_text()
+    root, data = parsed(text)
+    assert len(list(root.all("section", class_="query"))) == 60
+    images = {card.attributes["data-image"] for card in root.all("li")
+              if "data-image" in card.attributes}
+    assert size + 2_700 * (len(images) + 60) < 5e6
+    recorded = scipy.io.loadmat(path)
+    assert data["mAP"] == recorded["map"].item()
+    assert [row["ap"] for row in data["per_query"]["queries"]] == recorded["ap"].ravel().tolist()
 
 
 # ------------------------------------------------------------------ bad input

@@ -258,6 +258,14 @@ class Result:
                 ("signature:", words.spaced(self.signature))]
         return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
 
+    def _repr_html_(self) -> str:
+        """Return what `__str__` says as a table, which notebooks show."""
+        found = {**named_ranks(self.cmc), "mAP": self.mAP, "mINP": self.mINP}
+        return words.html_table(
+            ["", *found, "queries"],
+            [["percent", *map(words.percent, found.values()),
+              f"{self.counted:,} of {self.counts.query:,}"]], words.spaced(self.signature))
+
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
 

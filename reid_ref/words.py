@@ -110,3 +110,30 @@ def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
     for name, reason in reasons.items():
         names.setdefault(reason, []).append(name)
     return names
+
+
+def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], note: str) -> str:
+    """Return a small table for a notebook; it has no colours, so it fits light and dark.
+
+    The first cell of a row is its name, and the others are numbers.
+
+    Examples
+    --------
+    >>> table = html_table(["", "mAP"], [["a<b", "41.64"]], "percent")
+    >>> ">a&lt;b</th>" in table, ">41.64</td>" in table
+    (True, True)
+    """
+    from html import escape  # only notebooks need it
+
+    right, left = (f'style="text-align: {side}; padding: 0.2em 0.6em"'
+                   for side in ("right", "left"))
+    head = "".join(f'<th scope="col" {right}>{escape(name)}</th>' for name in heads)
+    body = ""
+    for name, *values in rows:
+        cells = "".join(f"<td {right}>{escape(value)}</td>" for value in values)
+        body += f'<tr><th scope="row" {left}>{escape(name)}</th>{cells}</tr>'
+    # Without "inherit" a page in quirks mode writes tables in black, on a dark ground, too.
+    return (f'<table style="color: inherit"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table>"
+            f'<p style="opacity: 0.75; font-size: smaller; overflow-wrap: anywhere">'
+            f"{escape(note)}</p>")

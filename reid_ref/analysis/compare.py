@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref import words
 from reid_ref.analysis.same_queries import check_same_queries, checked_metrics, results_by_name
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
@@ -82,6 +83,9 @@ class Comparison:
     gains: tuple[Change, ...]
     losses: tuple[Change, ...]
 
+    def _repr_html_(self) -> str:
+        return words.html_table(_HEADS, [_cells(self)], "")
+
 
 @dataclass(frozen=True)
 class Comparisons:
@@ -108,6 +112,22 @@ class Comparisons:
     level: float
     resamples: int
     seed: int
+
+    def _repr_html_(self) -> str:
+        return words.html_table(
+            _HEADS, map(_cells, self.comparisons),
+            f"differences from {self.baseline} in percentage points; intervals of "
+            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems")
+
+
+#: Columns of the table that notebooks show.
+_HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
+
+
+def _cells(one: Comparison) -> list[str]:
+    return [f"{one.system} - {one.baseline}", one.metric,
+            *map(words.signed_percent, (one.difference, one.low, one.high)),
+            f"{one.p_adjusted:.2g}", *map(str, (one.better, one.worse, one.same))]
 
 
 def compare(baseline: Result | Mapping[str, Result], *others: Result,

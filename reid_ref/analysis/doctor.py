@@ -12,8 +12,8 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     """Look for known mistakes in labels, cameras, features and distances.
 
     One pass over the labels, and a sample of 300 queries with all their good images and 2,000
-    others. Each finding stands for a mistake that people have asked about in public; what is
-    found on the labels of Market-1501, DukeMTMC-reID, MARS, CUHK03-NP and VeRi-776 is nothing.
+    others. Each finding stands for a mistake that people have asked about in public. On the labels
+    of Market-1501, DukeMTMC-reID, MARS and CUHK03-NP nothing is found.
 
     Parameters
     ----------

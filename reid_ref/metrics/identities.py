@@ -33,8 +33,8 @@ def identity_ranks(distances: Array, query: Labels, gallery: Labels,
     int64, shape (n_query,)
         1-based; 0 without a good image.
 
-    Source
-    ------
+    References
+    ----------
     Wu et al., RGB-Infrared Cross-Modality Person Re-identification, ICCV 2017:
     get_cmc_multi_cam.m.
 
@@ -69,8 +69,8 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
     float64, shape (n_query, length)
         Probability of a match at rank k or before; NaN without a good image.
 
-    Source
-    ------
+    References
+    ----------
     The protocol: Li et al., DeepReID, CVPR 2014; eval_cuhk03 of torchreid draws 10 times.
 
     Examples

@@ -15,8 +15,8 @@ def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
     float64, shape (n_query,)
         In (0, 1]. NaN where no good image exists or where not all of them have a rank.
 
-    Source
-    ------
+    References
+    ----------
     Ye et al., Deep Learning for Person Re-identification: A Survey and Outlook, TPAMI 2021.
 
     Examples

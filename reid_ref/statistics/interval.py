@@ -90,8 +90,8 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     InputError
         Names the argument, what was expected, what came and the way out.
 
-    Source
-    ------
+    References
+    ----------
     Bootstrap-t: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 12.5.
 
     Examples

@@ -74,8 +74,8 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     InputError
         Names the argument, what was expected, what came and the way out.
 
-    Source
-    ------
+    References
+    ----------
     Smucker, Allan, Carterette, A comparison of statistical significance tests for information
     retrieval evaluation, CIKM 2007: the randomisation test; here with identities for queries.
 
@@ -127,8 +127,8 @@ def sign_flips(gains: Doubles, resamples: int, seed: int) -> tuple[float, int]:
 def holm(p: Sequence[float]) -> list[float]:
     """Adjust p-values of several comparisons by Holm's method, in their order.
 
-    Source
-    ------
+    References
+    ----------
     Holm, Scandinavian Journal of Statistics 6, 1979.
 
     Examples

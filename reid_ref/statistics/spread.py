@@ -12,8 +12,8 @@ def standard_error(sums: UnitSums) -> float:
     It is that of a ratio of two sums over units, linearised; with one query a unit it is the
     standard deviation over the root of the number of queries.
 
-    Source
-    ------
+    References
+    ----------
     Cochran, Sampling Techniques, 3rd edition, 1977, section 6.3: the ratio estimator.
 
     Examples
@@ -50,8 +50,8 @@ def intraclass_correlation(by_unit: UnitSums, by_query: UnitSums) -> float:
     The estimate of one-way analysis of variance, for units of different size. NaN where each
     unit has one query, or no value differs from another.
 
-    Source
-    ------
+    References
+    ----------
     Donner, International Statistical Review 54, 1986, section 2: the ANOVA estimator.
 
     Examples

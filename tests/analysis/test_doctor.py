@@ -9,7 +9,7 @@ import reid_ref
 from reid_ref import InputError, Labels, ResultFile
 from reid_ref.cli import main
 from reid_ref.analysis.doctor import doctor
-from reid_ref.datasets import read_labels
+from reid_ref.datasets import labels_of_names, read_labels
 from tests.shared import shared
 
 RNG = np.random.default_rng
@@ -77,6 +77,26 @@ def test_nothing_on_the_fixtures(name):
 def test_nothing_on_benchmarks(folder, files):
     query, gallery = read_labels(*(shared(f"real/{folder}") / name for name in files))[:2]
     assert keys(of_features(query, gallery, *features(query, gallery, noise=4))) == []
+
+
+def test_nothing_on_msmt17():
+    query, gallery = read_labels(*sorted(shared("real/msmt17").glob("*.mat")))[:2]
+    assert keys(of_features(query, gallery, *features(query, gallery, noise=2, dimension=9))) == []
+
+
+def test_nothing_on_cityflow():
+    sides = [np.load(shared("real/cityflow") / f"{side}_annotation.npy").astype(np.int64)
+             for side in ("query", "gallery")]
+    query, gallery = (Labels(side[:, 1], side[:, 0]) for side in sides)
+    assert keys(of_features(query, gallery, *features(query, gallery, noise=3))) == []
+
+
+def test_nothing_on_veri776():
+    names = [line.split()[0].split("/") for line in (
+        shared("real/veri776") / "ex.txt").read_text().splitlines()]
+    query, gallery = (labels_of_names([name for folder, name in names if folder.startswith(side)],
+                                      "veri776") for side in ("query", "test"))
+    assert keys(of_features(query, gallery, *features(query, gallery, noise=3))) == []
 
 
 def test_nothing_on_cuhk03():

@@ -63,6 +63,16 @@ def test_bands_are_the_intervals():
         assert (low, high) == (result.interval(f"Rank-{k}").low, result.interval(f"Rank-{k}").high)
 
 
+def test_an_interval_down_to_zero_does_not_flatten_the_curve():
+    data = reid_ref.read(MARKET)
+    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                               data.gallery)
+    band = rank_band(result, 50)
+    assert band.low[-1] == 0  # one query of 19 identities has no match
+    bottom = figures.cmc({"ours": result}).get_ylim()[0]
+    assert bottom == 100 * result.interval("Rank-1").low - 5
+
+
 def test_cmc_of_few_images_and_without_intervals():
     ax = figures.cmc({"ours": evaluate_distances(*TINY)})  # one identity: no interval
     assert ax.lines[0].get_ydata().tolist() == [0, 100, 100]
@@ -350,6 +360,15 @@ def test_figures_are_a_column_wide():
     assert sizes == [8, 8, 7]
 
 
+@pytest.mark.parametrize("width", [2, 3.3, 7])
+def test_titles_are_wrapped_to_the_width(width):
+    figure = whole.of_results("cmc", {"ours": made()}, width)
+    figure.draw_without_rendering()
+    title = figure.axes[0].title.get_window_extent()
+    assert title.x0 >= -1 and title.x1 <= figure.bbox.width + 1
+    assert figure.axes[0].get_title().count("\n") == (2 if width < 3 else 1)
+
+
 def test_35_lines_differ():
     styles = [tuple(map(str, style.line_style(k).values())) for k in range(35)]
     assert len(set(styles)) == 35
@@ -377,7 +396,7 @@ def test_widths(text, width):
 @pytest.mark.parametrize("text", ["", "in", "3ft", "-3in", "1e1", "0", "1in", "41in", "3,3in",
                                   "nan", "\u0663in", "99999in"])
 def test_widths_that_are_none(text):
-    with pytest.raises(InputError, match="^width: expected a length from 1.5in to 40in"):
+    with pytest.raises(InputError, match="^width: expected a length from 2in to 40in"):
         whole.inches(text)
 
 
@@ -468,7 +487,7 @@ def test_command_on_a_real_file(tmp_path):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["cmc", "a.npz", "-o", "x.jpg"], "x.jpg: expected a name that ends in .pdf, .svg, .png"),
-    (["cmc", "a.npz", "-o", "x.png", "--width", "3ft"], "--width: expected a length from 1.5in"),
+    (["cmc", "a.npz", "-o", "x.png", "--width", "3ft"], "--width: expected a length from 2in"),
     (["cmc", "a.npz", "-o", "nowhere/x.png"], "nowhere/x.png: expected a file name in a folder"),
     (["roc", "a.npz", "-o", "x.png"], "invalid choice: 'roc'"),
     (["cmc", "absent.npz", "-o", "x.png"], "absent.npz"),

@@ -45,19 +45,22 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
     [[0.0, 100.0, 100.0]]
     """
     results, ax = results_by_name(results), axes_or(ax)
-    drawn = None
+    drawn, bottom = None, 100.0
     for k, (name, result) in enumerate(results.items()):
         y = 100 * result.cmc[:LAST_RANK]
         ax.plot(range(1, len(y) + 1), y, **line_style(k), zorder=3,
                 label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
+        bottom = min([bottom, *y[:1]])
         band = curves.rank_band(result, LAST_RANK) if bands else None
         if band is not None:
-            drawn = band
+            # Where nearly all queries are right, an interval can reach down to 0.
+            drawn, bottom = band, min(bottom, 100 * band.low[0])
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
     add_title(ax, f"CMC, convention {conventions_of(results.values())}", "" if drawn is None else
               f"bands: {drawn.level:g} % intervals by {drawn.unit}")
-    ax.set(xlabel="rank", ylabel="queries with a match (%)", ylim=(None, 101))
+    ax.set(xlabel="rank", ylabel="queries with a match (%)",
+           ylim=(max(0, bottom - 5), 101))
     last = max([2, *(min(len(result.cmc), LAST_RANK) for result in results.values())])
     ax.set_xlim(1, last)
     ax.set_xticks([k for k in (1, 2, 3, 5, 10, 20, 30, 40, 50) if k <= last

@@ -15,8 +15,6 @@ COLUMN, HEIGHT = 3.3, 2.5
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Lines are told apart without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-#: How many letters of a title fit above a column.
-TITLE_LETTERS = 48
 MARKERS = ("o", "s", "^", "D", "v")
 #: Of axes that are made here. Fonts of type 42 are what publishers ask for in PDF.
 SETTINGS: Any = {
@@ -98,8 +96,12 @@ def text_size(ax: Any) -> float:
 
 def add_title(ax: Any, *lines: str, loc: str = "center") -> None:
     """Put a title above the axes in the size of their labels; long lines are wrapped."""
-    text = "\n".join(part for line in lines for part in wrap(line, width=TITLE_LETTERS))
-    ax.set_title(text, fontsize=ax.xaxis.label.get_size(), loc=loc)
+    size = float(ax.xaxis.label.get_size())
+    points = ax.get_window_extent().width * 72 / ax.figure.dpi
+    # A letter is about 0.55 of its size wide, and a title may reach a little over the axes.
+    letters = max(16, int(1.15 * points / (0.55 * size)))
+    text = "\n".join(part for line in lines for part in wrap(line, width=letters))
+    ax.set_title(text, fontsize=size, loc=loc)
 
 
 def add_legend(ax: Any, **options: Any) -> None:

@@ -16,7 +16,9 @@ from reid_ref.result import Result
 SHARED = {"cmc": curves.cmc, "pr": curves.precision_recall, "ap": queries.average_precision}
 #: Inches in a unit of length, and the widths that a figure can have.
 UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
-NARROWEST, WIDEST = 1.5, 40.0
+NARROWEST, WIDEST = 2.0, 40.0
+#: Inches of the lowest panel: in a narrow figure text needs the height.
+LOWEST = 2.1
 #: Inches of a figure across both columns of a page.
 TWO_COLUMNS = 7.0
 
@@ -79,7 +81,7 @@ def of_conventions(results: Mapping[str, Mapping[str, Result]], width: float = C
 
 def _height(height: float, n: int, width: float) -> float:
     """Return the height of a panel that keeps the shape that it has in one column."""
-    return height * width / columns_of(n, width) / COLUMN
+    return max(LOWEST, height * width / columns_of(n, width) / COLUMN)
 
 
 def _name_panel(ax: Any, name: str, loc: str = "center") -> None:

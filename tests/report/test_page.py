@@ -366,6 +366,13 @@ def test_market1501_without_pictures(tmp_path, capsys):
     assert [row["ap"] for row in data["per_query"]["queries"]] == recorded["ap"].ravel().tolist()
 
 
+def test_quiet(made, tmp_path, capsys):
+    assert main(["report", str(made[0] / "a.npz"), "-o", str(tmp_path / "x.html"),
+                 "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.err == "" and said.out == f"wrote {tmp_path / 'x.html'}\n"
+
+
 # ------------------------------------------------------------------ bad input
 
 def fails(capsys, folder, *options):
@@ -428,6 +435,13 @@ def test_results_of_other_queries(made, tmp_path, capsys):
     err = fails(capsys, tmp_path, "report", made[0] / "a.npz", tmp_path / "c.npz", "-o",
                 tmp_path / "x.html")
     assert "query 0 has identity 1 in a and identity 8 in c" in err
+
+
+def test_no_queries(tmp_path, capsys):
+    np.savez(tmp_path / "r.npz", distmat=np.zeros((0, 2)), q_pids=[], q_camids=[],
+             g_pids=[1, 2], g_camids=[1, 2])
+    err = fails(capsys, tmp_path, "report", tmp_path / "r.npz", "-o", tmp_path / "x.html")
+    assert "got none" in the_error(err)
 
 
 def test_missing_libraries(made, tmp_path, capsys, monkeypatch):

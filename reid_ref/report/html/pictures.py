@@ -70,9 +70,9 @@ def thumbnails(found: Mapping[str, str], pixelate: int | None) -> dict[str, Thum
 
 def estimate(content: Page, images: Images | None) -> int:
     """Return about how many bytes a page will have."""
-    n_rows = len(content.systems) * len(content.systems[0].data.query)
+    n_rows = sum(min(len(system.data.query), MOST_ROWS) for system in content.systems)
     n_pictures = len(names_shown(content, images)) if images else 0
     n_entries = sum(len(shown(one)) for system in content.systems
                     for one in system.lists.values())
-    return (SYSTEM_BYTES * len(content.systems) + ROW_BYTES * min(n_rows, len(content.systems) * MOST_ROWS)
+    return (SYSTEM_BYTES * len(content.systems) + ROW_BYTES * n_rows
             + PICTURE_BYTES * n_pictures + ENTRY_BYTES * n_entries)

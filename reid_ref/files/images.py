@@ -8,15 +8,16 @@ Contents: `names_of_side`; `path_below`, a name below its root and nowhere else.
 """
 from __future__ import annotations
 
+import math
 import os
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import InputError
+from reid_ref.arrays.memory import check_fits
+from reid_ref.files.formats import read_contents
 from reid_ref.files.regular import read_lines
 
 #: Keys of result files that hold names, by side.
@@ -110,39 +111,21 @@ def _images_in(folder: str | Path) -> list[str]:
 
 
 def _stored_names(path: Path, keys: Sequence[str]) -> list[str] | None:
-    """Return the names in a .npz or .mat file, if it holds any; objects are never unpickled."""
-    suffix = path.suffix.lower()
-    try:
-        if suffix == ".npz":
-            with zipfile.ZipFile(path) as archive:
-                there = {Path(name).stem for name in archive.namelist()}
-            key = next((key for key in keys if key in there), None)
-            if key is None:
-                return None
-            with np.load(path, allow_pickle=False) as arrays:
-                value = arrays[key]
-        elif suffix == ".mat":
-            value = _mat_names(path, keys)
-        else:
-            return None
-    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
-        return None    # v7.3, or names as objects: --query-names can say them
-    if value is None:
+    """Return the names in a .npz file, if it holds any as text; objects are never unpickled.
+
+    Text in a .mat file is not read: see mat5.py.
+    """
+    if path.suffix.lower() != ".npz" or not path.is_file():
         return None
-    words = [str(one.ravel()[0]) if isinstance(one, np.ndarray) and one.size else str(one)
-             for one in np.ravel(value)]
-    return [word.strip() for word in words]
-
-
-def _mat_names(path: Path, keys: Sequence[str]) -> Any:
-    from scipy.io import loadmat, whosmat
-
-    there = {name for name, _, _ in whosmat(str(path))}
-    key = next((key for key in keys if key in there), None)
-    if key is None:
+    values = read_contents(path).values
+    value = next((values[key] for key in keys if key in values), None)
+    if value is not None and value.refusal:
+        raise InputError(f"{value.where}: {value.refusal}; or give the names in a text file")
+    if value is None or value.dtype.kind != "U":
         return None
-    value = loadmat(str(path), variable_names=[key])[key]
-    return value if value.dtype.kind in "UO" else None
+    check_fits(2 * math.prod(value.shape) * value.dtype.itemsize, value.where, "names",
+               "give the names in a text file")
+    return [str(name).strip() for name in np.ravel(value.read())]
 
 
 def path_below(root: str | os.PathLike[str], name: str) -> str:

@@ -35,13 +35,25 @@ def test_order_of_image_folder(tmp_path):
 def test_names_in_the_result_file(tmp_path):
     names = ["query/0002_c1_1.png", "query/0003_c1_22.png"]
     np.savez(tmp_path / "a.npz", q_paths=names, distmat=np.eye(2))
-    scipy.io.savemat(tmp_path / "b.mat", {"query_names": np.array(names, dtype=object)})
-    scipy.io.savemat(tmp_path / "c.mat", {"query_paths": names})
-    np.savez(tmp_path / "d.npz", query_names=np.array(names, dtype=object))   # a pickle
-    for file in ("a.npz", "b.mat", "c.mat"):
-        assert names_of_side("query", 2, [tmp_path / file], tmp_path) == names
-    with pytest.raises(InputError, match="the result file holds no names.*--query-names FILE"):
-        names_of_side("query", 2, [tmp_path / "d.npz"], tmp_path)
+    np.savez(tmp_path / "b.npz", query_names=np.array(names, dtype=object))   # a pickle
+    scipy.io.savemat(tmp_path / "c.mat", {"query_names": np.array(names, dtype=object)})
+    np.savez(tmp_path / "d.npz", query_names=np.arange(2))
+    assert names_of_side("query", 2, [tmp_path / "a.npz"], tmp_path) == names
+    with pytest.raises(InputError, match="b.npz: query_names: .*give the names in a text file"):
+        names_of_side("query", 2, [tmp_path / "b.npz"], tmp_path)
+    for file in ("c.mat", "d.npz"):
+        with pytest.raises(InputError, match="the result file holds no names.*--query-names FILE"):
+            names_of_side("query", 2, [tmp_path / file], tmp_path)
+
+
+def test_damaged_names(tmp_path):
+    np.savez(tmp_path / "a.npz", query_names=["query/0002_c1_1.png"])
+    data = bytearray((tmp_path / "a.npz").read_bytes())
+    at = data.index(b"0\x00\x00\x000\x00\x00\x00")
+    data[at] ^= 1
+    (tmp_path / "a.npz").write_bytes(data)
+    with pytest.raises(InputError, match="a.npz: query_names: .*damage"):
+        names_of_side("query", 1, [tmp_path / "a.npz"], tmp_path)
 
 
 def test_a_list_comes_first(tmp_path):

@@ -99,8 +99,7 @@ def _names_in_folder(root: Path, folder: str) -> list[str]:
         return [f"{folder}/{name}" for name in own]
     names = []
     for one in classes:
-        for place, folders, _ in sorted(os.walk(top / one)):
-            folders.sort()
+        for place, _, _ in sorted(os.walk(top / one)):
             below = Path(place).relative_to(root).as_posix()
             names += [f"{below}/{name}" for name in _images_in(place)]
     return names

@@ -69,8 +69,9 @@ def fastreid(folder: Path) -> dict[str, Evaluator]:
 
 def as_evaluator(function: Callable[..., Any]) -> Evaluator:
     def run(distances: Array, query: Labels, gallery: Labels) -> float:
-        _, ap, _ = function(distances, query.identity, gallery.identity, query.camera,
-                            gallery.camera, MAX_RANK)
+        labels = query.identity, gallery.identity, query.camera, gallery.camera
+        # Copies: those of Labels cannot be written to, which the Cython form asks for.
+        _, ap, _ = function(distances, *(one.copy() for one in labels), MAX_RANK)
         return float(np.mean(ap))
     return run
 

@@ -51,12 +51,13 @@ class Row:
 
 def rows(numbers: dict[str, Any], wanted: bool) -> list[Row]:
     """Make the rows; `wanted`: say what is wanted, which is meant for the full size."""
-    import intervals  # their rows are made of ours
+    import compat  # their rows are made of ours
+    import intervals
     import rerank
 
     made = {"distances": distance_rows, "features": feature_rows, "growth": growth_rows,
             "start": start_rows, "conventions": convention_rows, "rerank": rerank.rows,
-            "intervals": intervals.rows}
+            "intervals": intervals.rows, "compat": compat.rows}
     found = [row for name, measured in numbers.items() for row in made[name](measured)]
     return found if wanted else [replace(row, wanted="") for row in found]
 

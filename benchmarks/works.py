@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import checks
+import compat
 import intervals
 import made
 import peers
@@ -223,7 +224,8 @@ def save_labels(market: made.Market, folder: Path) -> str:
 #: Name of a work to its function; the names are those of `--only`.
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
          "start": start, "conventions": all_conventions,
-         "rerank": rerank.reranking, "intervals": intervals.intervals}
+         "rerank": rerank.reranking, "intervals": intervals.intervals,
+         "compat": compat.drop_in}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

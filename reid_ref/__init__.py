@@ -6,7 +6,8 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 """
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
-    from reid_ref import crosschecking, datasets, files, matlab, metric_learning, statistics
+    from reid_ref import (
+        compat, crosschecking, datasets, files, matlab, metric_learning, statistics)
     from reid_ref._version import __version__
     from reid_ref.analysis import published
     from reid_ref.analysis.calls import explain, export, validate
@@ -70,7 +71,7 @@ _MODULES = {
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "crosschecking": "crosschecking", "datasets": "datasets",
+    "compat": "compat", "crosschecking": "crosschecking", "datasets": "datasets",
     "distributed": "evaluation.distributed", "figures": "report.figures", "files": "files",
     "formats": "report.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",

@@ -10,7 +10,7 @@ import inspect
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +50,9 @@ class Labels:
 
     identity: Integers
     camera: Integers
+
+    if TYPE_CHECKING:  # what it takes, which is more than what it holds
+        def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         for name in ("identity", "camera"):
@@ -91,6 +94,10 @@ class IndexLists:
 
     good: Sequence[Integers]
     junk: Sequence[Integers]
+
+    if TYPE_CHECKING:
+        def __init__(self, good: Sequence[npt.ArrayLike],
+                     junk: Sequence[npt.ArrayLike]) -> None: ...
 
     def __post_init__(self) -> None:
         for name in ("good", "junk"):

@@ -1,5 +1,6 @@
 """The benchmark runs, and measures what it says; how fast anything is, is not tested."""
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
+from tests.installed import version_of
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -59,6 +61,19 @@ def test_layumi_style_loop_by_hand(modules):
 def test_what_is_reached(modules, wanted, value, reached):
     _, _, table = modules
     assert table.Row("work", "", "", value, wanted=wanted).cells()[-1] == reached
+
+
+def test_drop_in_evaluators_beside_their_own(tmp_path):
+    version_of("fastreid")
+    output = tmp_path / "numbers.json"
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "run.py"), "--quick", "--only", "compat", "--output",
+         str(output)], capture_output=True, text=True, env={**os.environ, "REID_REF_CLONES": ""})
+    assert done.returncode == 0, done.stderr
+    found = json.loads(output.read_text())["works"]["compat"]["seconds"]
+    assert "fastreid.evaluate_rank" in found
+    assert all(set(times) == {"ours", "theirs"} for times in found.values())
+    assert "left out: the other toolboxes" in done.stdout and "(h) fastreid" in done.stdout
 
 
 def test_coverage_of_the_naive_interval_is_found_too_low():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels, ResultFile
-from reid_ref.analysis.blocks import distances_of_query, whole_matrix
+from reid_ref.analysis.blocks import distances_of_query, measured_blocks, whole_matrix
 
 WAYS = [(metric, normalize) for metric in ("euclidean", "cosine", "dot")
         for normalize in (True, False)]
@@ -33,6 +33,9 @@ def test_they_are_distances(metric, normalize):
     expected = by_definition(query, gallery, metric, normalize)
     data = result_file(query, gallery)
     np.testing.assert_allclose(whole_matrix(data, metric, normalize), expected, atol=1e-13)
+    blocks = list(measured_blocks(data, metric, normalize, 3000))
+    assert len(blocks) > 1
+    np.testing.assert_allclose(np.concatenate(blocks), expected, atol=1e-13)
     for k in range(6):
         np.testing.assert_allclose(distances_of_query(data, k, metric, normalize), expected[k],
                                    atol=1e-13)

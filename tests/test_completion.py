@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(("line", "words"), [
     ("reid-ref ev", {"evaluate"}),
-    ("reid-ref c", {"camera-pairs", "conventions", "crosscheck", "completion"}),
+    ("reid-ref c", {"camera-pairs", "check-table", "conventions", "crosscheck", "completion"}),
     ("reid-ref --c", {"--cite"}),
     ("reid-ref evaluate --wor", {"--worst"}),
     ("reid-ref evaluate mod", {"model_a.mat", "model_b.npz"}),

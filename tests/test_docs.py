@@ -20,7 +20,9 @@ _SPEC.loader.exec_module(generated)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page(page, tmp_path):
     text = page.read_text()
-    for module in set(re.findall(r"^(?:import|from) (torch|distributed)\b", text, re.MULTILINE)):
+    needed = r"(torch|distributed|torchmetrics|pytorch_metric_learning)\b"
+    for module in set(re.findall(r"^(?:import|from) (?:reid_ref\.compat\.)?" + needed, text,
+                                 re.MULTILINE)):
         pytest.importorskip(module)
     run_page(text, tmp_path)
 

@@ -137,8 +137,8 @@ def test_results_that_make_no_row(write, results, message):
 def test_per_query_json():
     answer = json.loads(json.dumps(formats.per_query_json(RESULT, QUERY, GALLERY),
                                    allow_nan=False))
-    assert list(answer) == ["signature", "labels", "queries"]
-    assert answer["signature"] == RESULT.signature
+    assert list(answer) == [*RESULT.to_dict(), "labels", "queries"]
+    assert {name: answer[name] for name in RESULT.to_dict()} == RESULT.to_dict()
     rows = answer["queries"]
     per_query = RESULT.per_query
     assert len(rows) == len(QUERY) and [row["query"] for row in rows] == list(range(len(QUERY)))

@@ -7,8 +7,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "reid_ref"
 ROOMS = (
     "_version", "matlab", "arrays", "words", "labels", "statistics", "ranking", "metrics",
     "conventions", "result", "distances", "evaluation", "reranking", "metric_learning", "files",
-    "datasets", "drivers", "analysis", "crosschecking", "protocols", "report", "commands", "cli",
-    "__main__")
+    "datasets", "drivers", "analysis", "crosschecking", "protocols", "compat", "report",
+    "commands", "cli", "__main__")
 #: Only these look at the port: the rest shares no code with it.
 USES_THE_PORT = {"analysis"}
 

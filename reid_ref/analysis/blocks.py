@@ -55,18 +55,28 @@ def distances_of_query(data: ResultFile, query: int, metric: str = "euclidean",
 def whole_matrix(data: ResultFile, metric: str = "euclidean",
                  normalize: bool = True) -> npt.NDArray[Any]:
     """Return the distance matrix; from features, one matrix and one block are in memory."""
-    blocks = distance_blocks(data, metric, normalize)
+    check_choice(metric, "metric", METRICS)
     if data.distances is not None:
-        whole: npt.NDArray[Any] = read_rows(data.distances)
+        whole: npt.NDArray[Any] = read_rows(check_distances(
+            data.distances, data.query, data.gallery))
         return whole
     matrix, done = np.empty((len(data.query), len(data.gallery))), 0
-    for block in blocks:
-        rows = slice(done, done + len(block))
-        _make_distances(block, read_rows(data.query_features, rows.start, rows.stop), metric,
-                        normalize)
-        matrix[rows] = block
-        done = rows.stop
+    for block in measured_blocks(data, metric, normalize):
+        matrix[done:done + len(block)] = block
+        done += len(block)
     return matrix
+
+
+def measured_blocks(data: ResultFile, metric: str = "euclidean", normalize: bool = True,
+                    max_memory: int | str | None = None) -> Iterator[npt.NDArray[Any]]:
+    """Return `distance_blocks` with the distances themselves, comparable between queries."""
+    done = 0
+    for block in distance_blocks(data, metric, normalize, max_memory):
+        if data.distances is None:
+            _make_distances(block, read_rows(data.query_features, done, done + len(block)), metric,
+                            normalize)
+        done += len(block)
+        yield block
 
 
 def _make_distances(block: Doubles, features: npt.NDArray[Any], metric: str,

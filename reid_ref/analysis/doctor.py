@@ -1,11 +1,22 @@
 """What an evaluator can tell about an input before anybody believes the number."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reid_ref.analysis.doctor_features import check_values
 from reid_ref.analysis.doctor_labels import check_labels
 from reid_ref.analysis.findings import SEVERITIES, Finding
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, is_stored
+from reid_ref.conventions import Convention
 from reid_ref.files import ResultFile
+
+#: Beside an evaluation, which is quick, the sample is smaller.
+SMALL_SAMPLE = 100, 1000
+#: Of images that are ignored for their camera.
+OF_CAMERAS = {"doctor:single-camera", "doctor:same-camera-only", "doctor:camera-per-image",
+              "doctor:camera-offset"}
+#: Said by the warning of queries without a match.
+OF_UNMATCHED = {"doctor:single-camera", "doctor:same-camera-only", "doctor:identities-differ"}
 
 
 def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
@@ -46,3 +57,19 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
         raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
     found = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
     return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
+
+
+def doctor_beside(data: ResultFile, conventions: Iterable[Convention],
+                  max_memory: int | None = None) -> list[Finding]:
+    """Return warnings and errors that concern one of these conventions, from a small sample."""
+    rules = {rule for one in conventions for rule in one.ignored}
+    if rules == {"listed as junk"}:
+        return []  # labels decide nothing
+    found = list(check_labels(data.query, data.gallery))
+    # Arrays that are computed or unpacked block by block would be read a second time.
+    if data.ranked is None and not any(map(is_stored, (
+            data.query_features, data.gallery_features, data.distances))):
+        found += check_values(data, seed=12345, size=SMALL_SAMPLE, max_memory=max_memory)
+    by_camera = any("camera" in rule or "location" in rule for rule in rules)
+    return [one for one in found if one.severity != "note"
+            and (by_camera or one.key not in OF_CAMERAS)]

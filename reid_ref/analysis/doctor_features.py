@@ -10,19 +10,19 @@ import numpy.typing as npt
 
 from reid_ref.analysis.doctor_labels import has_match
 from reid_ref.analysis.findings import Finding
-from reid_ref.arrays import Doubles, Integers
-from reid_ref.arrays.stored import is_lazy, read_rows
+from reid_ref.arrays import Doubles, Integers, is_stored
+from reid_ref.arrays.stored import read_rows
 from reid_ref.files import ResultFile
 from reid_ref.labels import JUNK, Labels
 
 #: Queries and wrong gallery images in the sample.
-N_QUERIES, N_WRONG = 300, 2000
+SAMPLE = 300, 2000
 #: A ranking by chance puts a good image before a wrong one half of the time.
 CHANCE, HARDLY = 0.5, 0.55
 #: Fewer queries than these say nothing about a model.
 MIN_QUERIES = 100
-#: Rows of a stored array that are read at a time.
-_BLOCK = 4096
+#: Bytes of a stored array that are read at a time.
+_BLOCK = 2**26
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,12 @@ class Sample:
     wrong: npt.NDArray[np.bool_]
 
 
-def check_values(data: ResultFile, seed: int) -> Iterator[Finding]:
-    """Yield what a sample of the features or distances shows."""
-    sample = draw_sample(data.query, data.gallery, seed)
-    if sample is None:
+def check_values(data: ResultFile, seed: int,
+                 size: tuple[int, int] = SAMPLE,
+                 max_memory: int | None = None) -> Iterator[Finding]:
+    """Yield what a sample of the features or distances shows; nothing where it does not fit."""
+    sample = draw_sample(data.query, data.gallery, seed, size)
+    if sample is None or max_memory is not None and _bytes(data, sample) > max_memory:
         return
     if data.distances is not None:
         distances = _take(data.distances, sample.query)[:, sample.image]
@@ -62,17 +64,18 @@ def check_values(data: ResultFile, seed: int) -> Iterator[Finding]:
     yield from _separation(distances, sample, data.distances is not None)
 
 
-def draw_sample(query: Labels, gallery: Labels, seed: int) -> Sample | None:
+def draw_sample(query: Labels, gallery: Labels, seed: int,
+                size: tuple[int, int] = SAMPLE) -> Sample | None:
     """Draw queries that have a match, by a seeded permutation; None where there is none."""
     matched = np.flatnonzero(has_match(query, gallery) & (query.identity != JUNK))
     if not len(matched):
         return None
     generator = np.random.PCG64(seed)
-    chosen = np.sort(matched[_first(generator, len(matched), N_QUERIES)])
+    chosen = np.sort(matched[_first(generator, len(matched), size[0])])
     images = np.flatnonzero(gallery.identity != JUNK)
     own = images[np.isin(gallery.identity[images], query.identity[chosen])]
     others = np.setdiff1d(images, own, assume_unique=True)
-    image = np.union1d(own, others[_first(generator, len(others), N_WRONG)])
+    image = np.union1d(own, others[_first(generator, len(others), size[1])])
     same = query.identity[chosen, np.newaxis] == gallery.identity[image]
     return Sample(chosen, image,
                   same & (query.camera[chosen, np.newaxis] != gallery.camera[image]), ~same)
@@ -83,13 +86,21 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
     return np.argsort(generator.random_raw(n), kind="stable")[:most]
 
 
+def _bytes(data: ResultFile, sample: Sample) -> int:
+    """Return about how much memory the checks of a sample take: copies, and doubles."""
+    array: Any = data.gallery_features if data.distances is None else data.distances
+    rows = len(sample.query) + (0 if data.distances is not None else len(sample.image))
+    return int(rows * array.shape[1] * (3 * array.dtype.itemsize + 16))
+
+
 def _take(array: Any, rows: Integers) -> npt.NDArray[Any]:
-    """Return rows of an array; of one in a file, block by block."""
-    if not is_lazy(array):
+    """Return rows of an array; of one that is read on demand, block by block."""
+    if not is_stored(array):
         return np.asarray(array)[rows]
-    found = [read_rows(array, start, start + _BLOCK)[
-        rows[slice(*np.searchsorted(rows, [start, start + _BLOCK]))] - start]
-        for start in range(0, array.shape[0], _BLOCK)]
+    step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
+    found = [read_rows(array, start, start + step)[
+        rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
+        for start in range(0, array.shape[0], step)]
     return np.concatenate(found)
 
 

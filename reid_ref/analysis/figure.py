@@ -49,23 +49,24 @@ def parse_figure(text: str) -> Figure:
     if len(parts) != 2 or not any(parts):
         raise InputError(f"published figure: expected RANK1/mAP in percent as printed, such as "
                          f"81.1/67.6, 81.1/ or /67.6, got {text!r}")
-    rank1, mean_ap = (_percent(part) if part else None for part in parts)
+    rank1, mean_ap = (parse_percent(part) if part else None for part in parts)
     return Figure(rank1, mean_ap)
 
 
-def _percent(text: str) -> Decimal:
+def parse_percent(text: str, name: str = "published figure") -> Decimal:
+    """Read one number in percent, as printed; messages begin with `name`."""
     number = _NUMBER.fullmatch(text)
     if number is None:
         comma = _NUMBER.fullmatch(text.replace(",", "."))
         raise InputError(
-            f"published figure: expected a number in percent such as 81.1, got {text!r}"
+            f"{name}: expected a number in percent such as 81.1, got {text!r}"
             + (f"; write the decimal point as a point: {comma[0]}" if comma else ""))
     value = Decimal(number[1])
     if value > 100:
-        raise InputError(f"published figure: expected percent, 0 to 100, got {text}")
+        raise InputError(f"{name}: expected percent, 0 to 100, got {text}")
     if 0 < value <= 1 and not number[2]:
         raise InputError(
-            f"published figure: expected percent, got {text}, which looks like a fraction; write "
+            f"{name}: expected percent, got {text}, which looks like a fraction; write "
             f"{value.scaleb(2):f} (a figure of one percent or less: {text}%)")
     return value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common
+from reid_ref.commands import common, gates
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
             remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
         else:
             results.update(_multi_query(args, data, convention))
+    gates.examine(args, data, [convention])
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
     else:
         show(tables.beside(results, source(args.files, data.layout), remarks,
                            common.ranks(args)))
-    return 0
+    return gates.of_findings(args)
 
 
 def _original(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:

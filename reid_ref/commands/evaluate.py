@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common, details, ranked_lists, several
+from reid_ref.commands import beside, common, details, gates, ranked_lists, several
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         epilog="Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
                "driver's separate feature and label .mat files; or a distance matrix with "
                "labels in .mat, .npz or text, in any order. Files that each hold everything "
-               "are evaluated one after the other, a row each.")
+               "are evaluated one after the other, a row each. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--convention", "--set")
@@ -42,6 +42,7 @@ def add(commands: Any) -> None:
     details.add(command)
     ranked_lists.add(command)
     beside.add(command)
+    gates.add(command)
     command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
                          help="fast; port (Python, line by line); octave (the scripts, run "
                               "live); all: the three side by side, exit code 1 if they differ")
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
     details.check(args, asked)
+    gates.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
     is_ranked = ranked_lists.check(args)
@@ -71,10 +73,12 @@ def run(args: argparse.Namespace) -> int:
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
     results = fast(args, data, asked, lists)
+    gates.examine(args, data, asked)
+    status = gates.status(args, data, next(iter(results.values())))
     if args.per_query is not None:
         _write_per_query(args, data, results)
     _print(args, data, results, left_out, details.find(args, data, results, lists))
-    return 0
+    return status
 
 
 def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
@@ -160,7 +164,8 @@ def _check_per_query(args: argparse.Namespace) -> None:
     if name == "-":
         raise InputError("--per-query: expected a file, got '-', and standard output has the "
                          "report; name a file")
-    check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ())])
+    check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
+                        *([args.baseline] if args.baseline is not None else ())])
     suffix = Path(name).suffix
     if suffix.lower() not in (".csv", ".json") and not (suffix == "" and is_direct(name)):
         raise InputError(f"--per-query: expected a name that ends in .csv or .json, got {name}")

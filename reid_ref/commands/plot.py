@@ -101,8 +101,10 @@ def _of_each(args: argparse.Namespace,
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
+    from reid_ref.analysis.blocks import measured_blocks
     from reid_ref.analysis.distance_sample import distance_sample
 
     with common.progress_bar(len(data.query)) as bar:
-        return distance_sample(common.distance_rows(args, data), data.query, data.gallery,
-                               progress=None if bar is None else bar.update)
+        return distance_sample(
+            measured_blocks(data, args.metric, args.normalize, args.max_memory), data.query,
+            data.gallery, progress=None if bar is None else bar.update)

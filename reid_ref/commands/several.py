@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common
+from reid_ref.commands import common, gates
 from reid_ref.commands.terminal import in_options, show
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     names = names_of_results(args)
     found: list[Method] = []
     for name, files in zip(names, args.groups):
-        found.append(_one(args, name, list(map(str, files)), evaluate))
+        found.append(_one(args, name, list(map(str, files)), asked, evaluate))
     if args.format == "json":
         common.print_json(methods.as_json(found, left_out, args.cmc))
     elif args.format == "table":
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
         write = {"csv": rows.as_csv, "markdown": rows.as_markdown,
                  "latex": rows.as_latex}[args.format]
         show(write(methods.rows_of(found), ranks=common.ranks(args)))
-    return 0
+    return gates.of_findings(args)
 
 
 def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
@@ -56,7 +56,7 @@ def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
              "--implementation": args.implementation != "fast",
              "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
              "--at": args.at is not None, "--worst": args.worst is not None,
-             "--by": args.by is not None}
+             "--by": args.by is not None, **gates.of_one_result(args)}
     for option in (option for option, is_given in given.items() if is_given):
         raise InputError(
             f"{option}: expected one result and no --name, got {len(args.groups)} "
@@ -64,15 +64,17 @@ def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
             "call of its own")
 
 
-def _one(args: argparse.Namespace, name: str, files: list[str], evaluate: Evaluate) -> Method:
+def _one(args: argparse.Namespace, name: str, files: list[str], asked: list[Convention],
+         evaluate: Evaluate) -> Method:
     from reid_ref.report.methods import Method
     from reid_ref.report.tables import sizes
 
     with said_of(name, files):
         own = argparse.Namespace(**{**vars(args), "files": files})
         data = common.read_files(own)
-        return Method(name, files, data.layout, sizes(data), common.recognised(data),
-                      evaluate(own, data))
+        results = evaluate(own, data)
+        gates.examine(own, data, asked)
+        return Method(name, files, data.layout, sizes(data), common.recognised(data), results)
 
 
 @contextlib.contextmanager

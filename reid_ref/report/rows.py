@@ -167,9 +167,10 @@ def per_query_json(result: Result, query: Labels, gallery: Labels) -> dict[str, 
     Returns
     -------
     dict
-        signature; labels (query, gallery: eight hexadecimal digits each, the same where the
-        labels are); queries, a list of dict with the keys query (its number, from 0), identity,
-        camera, status, counted (in the mean of mAP), ap, inp, first_match, n_good, n_junk.
+        The keys of `Result.to_dict`; labels (query, gallery: eight hexadecimal digits each, the
+        same where the labels are); queries, a list of dict with the keys query (its number, from
+        0), identity, camera, status, counted (in the mean of mAP), ap, inp, first_match, n_good,
+        n_junk.
 
     Raises
     ------
@@ -188,7 +189,7 @@ def per_query_json(result: Result, query: Labels, gallery: Labels) -> dict[str, 
     if len(gallery) != result.counts.gallery:
         raise InputError(f"gallery: expected the labels of the {result.counts.gallery} gallery "
                          f"images evaluated, got {len(gallery)}")
-    return {"signature": result.signature,
+    return {**result.to_dict(),
             "labels": {"query": query.fingerprint(), "gallery": gallery.fingerprint()},
             "queries": _query_rows(result, query)}
 

@@ -8,7 +8,7 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile
 from reid_ref.cli import main
-from reid_ref.analysis.doctor import doctor
+from reid_ref.analysis.doctor import doctor, doctor_beside
 from reid_ref.datasets import labels_of_names, read_labels
 from tests.shared import shared
 
@@ -251,7 +251,7 @@ def test_query_in_gallery(distances):
 
 # ---------------------------------------------------------------- how it is asked
 
-def test_a_stored_array_is_read_block_by_block(tmp_path):
+def test_an_array_in_a_file(tmp_path):
     data = sound(n_gallery=9000)
     path = tmp_path / "gallery.npy"
     np.save(path, data.gallery_features[::-1])
@@ -260,6 +260,23 @@ def test_a_stored_array_is_read_block_by_block(tmp_path):
     memory = of_features(data.query, data.gallery, data.query_features,
                          data.gallery_features[::-1])
     assert doctor(stored) == doctor(memory) != []
+
+
+def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    data = sound(n_gallery=2000)
+    read = []
+    monkeypatch.setattr("reid_ref.analysis.doctor_features._BLOCK", 64 * 8 * 300)
+    monkeypatch.setattr("reid_ref.analysis.doctor_features.read_rows",
+                        lambda array, start, stop: read.append(stop - start) or array[start:stop])
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        file["gallery"] = data.gallery_features[::-1]
+        stored = of_features(data.query, data.gallery, data.query_features, file["gallery"])
+        found = doctor(stored)
+        assert doctor_beside(stored, [reid_ref.CONVENTIONS["matlab"]]) == []
+    assert read == [300] * 7
+    assert found == doctor(of_features(data.query, data.gallery, data.query_features,
+                                       data.gallery_features[::-1])) != []
 
 
 @pytest.mark.parametrize("seed", [-1, .5, True, "1"])

@@ -1,0 +1,88 @@
+"""Numbers that a result must have, or must not fall below, in percent as they are printed."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from reid_ref.analysis.figure import parse_percent, unit_of
+from reid_ref.arrays import InputError
+from reid_ref.result import Result
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A number that is not as it was asked for.
+
+    Parameters
+    ----------
+    name : str
+        mAP, mINP or Rank-k.
+    value : Decimal or None
+        In percent; None is NaN.
+    wanted : Decimal
+        The number expected, or the least that is allowed.
+    tolerance : Decimal or None
+        None for a least number.
+    """
+
+    name: str
+    value: Decimal | None
+    wanted: Decimal
+    tolerance: Decimal | None = None
+
+
+def parse_wanted(text: str, option: str) -> dict[str, Decimal]:
+    """Read numbers by name, e.g. ``mAP=76.12,Rank-1=90.1``.
+
+    Examples
+    --------
+    >>> parse_wanted("mAP=76.12,Rank-1=90.1", "--expect")
+    {'mAP': Decimal('76.12'), 'Rank-1': Decimal('90.1')}
+    """
+    wanted: dict[str, Decimal] = {}
+    for part in text.split(","):
+        name, equals, number = (word.strip() for word in part.partition("="))
+        if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
+            raise InputError(f"{option}: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, "
+                             f"e.g. mAP=76.12,Rank-1=90.1, got {part.strip()!r}")
+        if name in wanted:
+            raise InputError(f"{option}: expected {name} once, got it twice; leave one out")
+        wanted[name] = parse_percent(number, f"{option} {name}")
+    return wanted
+
+
+def parse_tolerance(text: str) -> Decimal:
+    """Read percent points."""
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text):
+        raise InputError(f"--tolerance: expected percent points such as 0.01, got {text!r}")
+    return Decimal(text)
+
+
+def unexpected(result: Result, wanted: Mapping[str, Decimal],
+               tolerance: Decimal | None) -> Iterator[Missed]:
+    """Yield the numbers that are off; without a tolerance, those that round to other digits."""
+    for name, number in wanted.items():
+        value = percent_of(result, name, "--expect")
+        allowed = unit_of(number) / 2 if tolerance is None else tolerance
+        if value is None or abs(value - number) > allowed:
+            yield Missed(name, value, number, allowed)
+
+
+def too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[Missed]:
+    """Yield the numbers below the least that is allowed; NaN is below every number."""
+    for name, number in least.items():
+        value = percent_of(result, name, "--fail-under")
+        if value is None or value < number:
+            yield Missed(name, value, number)
+
+
+def percent_of(result: Result, name: str, option: str) -> Decimal | None:
+    """Return a number of the result in percent, exactly as its double prints."""
+    kind, _, k = name.partition("-")
+    if k and int(k) > len(result.cmc):
+        raise InputError(f"{option}: expected a rank up to {len(result.cmc)}, where this CMC "
+                         f"curve ends, got {name}")
+    value = result.rank(int(k)) if k else float(getattr(result, kind))
+    return None if value != value else Decimal(repr(value)) * 100

@@ -1,0 +1,88 @@
+"""A signature, read back: its fields, the convention that they say, and what is wrong with it."""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from reid_ref.arrays import InputError
+from reid_ref.conventions import (
+    CHOICES, CONVENTIONS, NAMES, Convention, as_text, choices_of_text, known_as)
+
+#: In every signature, in this order; others stand between.
+FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
+
+
+def parse_signature(text: str) -> dict[str, str]:
+    """Return the fields of a signature.
+
+    Raises
+    ------
+    InputError
+        A field is missing, comes twice or has no value; a count is no number.
+
+    Examples
+    --------
+    >>> fields = parse_signature("convention:matlab|ap:trapezoid|unmatched:zero|"
+    ...                          "ties:gallery-order|queries:3368|gallery:19732|reid-ref:0.2.0")
+    >>> fields["convention"], fields["queries"]
+    ('matlab', '3368')
+    """
+    fields: dict[str, str] = {}
+    for part in text.split("|"):
+        key, colon, value = (word.strip() for word in part.partition(":"))
+        if not colon or not value or key in fields:
+            raise InputError(f"signature: expected KEY:VALUE, each key once, got {part.strip()!r}")
+        fields[key] = value
+    missing = [key for key in (*FIRST, *LAST) if key not in fields]
+    if missing:
+        raise InputError(f"signature: expected all of {', '.join((*FIRST, *LAST))}; "
+                         f"{', '.join(missing)} not there")
+    for key in ("queries", "gallery"):
+        if not re.fullmatch("[1-9][0-9]{0,17}", fields[key]):
+            raise InputError(f"signature: expected a number of images, got {key}:{fields[key]}")
+    return fields
+
+
+def convention_of(fields: Mapping[str, str]) -> Convention:
+    """Return what was evaluated: matlab, but for the choices that the signature names.
+
+    Raises
+    ------
+    InputError
+        An unknown choice, or choices that do not go together.
+    """
+    choices = [f"{key}={value}" for key, value in fields.items() if key in (*CHOICES, "top_k")]
+    changes = choices_of_text(choices, "signature")
+    return CONVENTIONS["matlab"].replace(name=fields["convention"], **changes)
+
+
+def off_its_name(fields: Mapping[str, str]) -> list[str]:
+    """Return the choices that are not those of the convention named, as sentences.
+
+    A name that is not known here is somebody's own, and may stand for any choices.
+    """
+    named = _named(fields["convention"])
+    if named is None:
+        return []
+    said = convention_of(fields)
+    return [f"signature: {key} is {as_text(getattr(said, key))}, but convention "
+            f"{fields['convention']} has {as_text(getattr(named, key))}"
+            for key in differing_choices(said, named)]
+
+
+def differing_choices(one: Convention, other: Convention) -> list[str]:
+    """Return the choices in which two conventions differ, whatever their names."""
+    return [key for key in (*CHOICES, "top_k") if getattr(one, key) != getattr(other, key)]
+
+
+def _named(name: str) -> Convention | None:
+    """Return the convention of this name, e.g. ``matlab[ap=step]``."""
+    found = re.fullmatch(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", name)
+    known = None if found is None else known_as(found[1])
+    if found is None or known not in NAMES:
+        return None
+    changes: dict[str, Any] = {}
+    for text in re.findall(r"\[([^\[\]]+)\]", found[2]):
+        changes.update(choices_of_text([text], "signature"))
+    return CONVENTIONS[known].replace(**changes)

@@ -1,0 +1,113 @@
+"""`reid-ref evaluate` with --expect, --fail-under, --baseline or --strict: exit codes for CI."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from reid_ref.commands.terminal import tell
+
+if TYPE_CHECKING:
+    from reid_ref.analysis.compare import Comparison
+    from reid_ref.analysis.stored import Stored
+    from reid_ref.conventions import Convention
+    from reid_ref.files import ResultFile
+    from reid_ref.result import Result
+
+#: Exit codes. Where several gates fail, all are told, and the first of these is the exit code.
+UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
+CODES = ("Exit code: 0 where all is well; 1 for --strict and a finding, or implementations that "
+         "differ; 2 for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse "
+         "than --baseline. What failed is one line on stderr.")
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--expect", metavar="NAME=PERCENT[,...]",
+                         help="exit code 3 unless these are the numbers, e.g. "
+                              "mAP=76.12,Rank-1=90.1, rounded to the digits given")
+    command.add_argument("--tolerance", metavar="POINTS",
+                         help="of --expect: percent points that a number may be off, e.g. 0.01")
+    command.add_argument("--fail-under", metavar="NAME=PERCENT[,...]",
+                         help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
+    command.add_argument("--baseline", metavar="FILE",
+                         help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
+                              "test, 5 percent) than in FILE, which --per-query FILE.json wrote")
+    command.add_argument("--strict", action="store_true",
+                         help="exit code 1 where the doctor has a warning or an error; see "
+                              "reid-ref doctor")
+
+
+def check(args: argparse.Namespace, asked: list[Convention]) -> None:
+    """Read what is asked for; refuse what does not go together."""
+    from reid_ref.analysis.gates import parse_tolerance, parse_wanted
+    from reid_ref.arrays import InputError
+
+    args.findings = []
+    if args.tolerance is not None and args.expect is None:
+        raise InputError("--tolerance: expected --expect beside it")
+    given = of_one_result(args)
+    if args.implementation != "fast" or args.ties == "bounds":
+        given["--strict"] = args.strict
+    elif len(asked) == 1 and args.rerank is None and args.multi_query is None:
+        given = {}
+    for option in (option for option, is_given in given.items() if is_given):
+        raise InputError(f"{option}: expected one convention, and no --ties bounds, "
+                         "--implementation, --rerank or --multi-query beside it")
+    args.wanted = {} if args.expect is None else parse_wanted(args.expect, "--expect")
+    args.least = {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under")
+    args.stored = None if args.baseline is None else _baseline(args.baseline)
+    args.tolerance = None if args.tolerance is None else parse_tolerance(args.tolerance)
+
+
+def _baseline(path: str) -> Stored:
+    from reid_ref.analysis.stored import read_stored
+
+    return read_stored(path)
+
+
+def of_one_result(args: argparse.Namespace) -> dict[str, bool]:
+    """Return the options that are about one result, and whether they are given."""
+    return {"--expect": args.expect is not None, "--fail-under": args.fail_under is not None,
+            "--baseline": args.baseline is not None}
+
+
+def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Convention]) -> None:
+    """Warn of what the doctor finds, where no other warning says it."""
+    from reid_ref.analysis.doctor import OF_UNMATCHED, doctor_beside
+    from reid_ref.arrays import warn
+    from reid_ref.arrays.memory import bytes_of
+    from reid_ref.report.doctor import one_line
+
+    found = doctor_beside(data, asked, bytes_of(args.max_memory))
+    for finding in found:
+        if finding.key not in OF_UNMATCHED:
+            warn(one_line(finding))
+    args.findings += found
+
+
+def status(args: argparse.Namespace, data: ResultFile, result: Result) -> int:
+    """Tell each gate that the result does not pass, and return the exit code."""
+    from reid_ref.analysis.gates import too_low, unexpected
+    from reid_ref.report import gates as report
+
+    failed = {}
+    if missed := list(unexpected(result, args.wanted, args.tolerance)):
+        failed[UNEXPECTED] = report.unexpected(missed)
+    if missed := list(too_low(result, args.least)):
+        failed[TOO_LOW] = report.too_low(missed)
+    if args.stored is not None and (worse := _worse(args.stored, data, result)):
+        failed[WORSE] = report.worse(args.baseline, worse)
+    for line in failed.values():
+        tell(f"failed: {line}")
+    return next(iter(failed), of_findings(args))
+
+
+def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]:
+    from reid_ref.analysis.worse import worse_than
+
+    return worse_than(stored, result, data.query, data.gallery)
+
+
+def of_findings(args: argparse.Namespace) -> int:
+    """Return the exit code of --strict."""
+    return FINDINGS if args.strict and args.findings else 0

@@ -1,0 +1,111 @@
+"""Simple-CCReID's evaluators (guxinqian/Simple-CCReID f773d01, tools/eval_metrics.py)."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, as_integers, check_same_length
+from reid_ref.compat.common import Choice, Refused, evaluated, labels, matched
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.labels import IndexLists, Labels
+
+#: Step AP over the queries with a good image, as torchreid's; the curve ends with the gallery.
+_OWN = CONVENTIONS["torchreid-function"].replace(name="simple-ccreid", cmc_length="gallery")
+_LISTED = _OWN.replace(name="simple-ccreid-clothes", ignored=("listed as junk",))
+
+
+def evaluate(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any, *,
+             convention: Choice = None) -> tuple[Doubles, float]:
+    """Return what Simple-CCReID's `evaluate` returns.
+
+    Parameters
+    ----------
+    distmat : array_like, shape (n_query, n_gallery)
+    q_pids, g_pids, q_camids, g_camids : array_like of int
+    convention : str or Convention, optional
+        Another rule than its own.
+
+    Returns
+    -------
+    CMC : float64, shape (n_gallery,)
+    mAP : float
+
+    Raises
+    ------
+    NoMatch
+        No query has a good image: also a ZeroDivisionError, as theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cmc, mean_ap = evaluate(np.array([[.1, .2, .3]]), [7], [7, 8, 7], [1], [2, 2, 3])
+    >>> cmc, round(float(mean_ap), 4)
+    (array([1., 1., 1.]), 0.8333)
+    """
+    result = matched(evaluated(distmat, labels(q_pids, q_camids, "q"),
+                               labels(g_pids, g_camids, "g"), convention or _OWN))
+    return result.cmc.copy(), np.float64(result.mAP)
+
+
+def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,
+                          q_clothids: Any, g_clothids: Any, mode: str = "CC", *,
+                          convention: Choice = None) -> tuple[Doubles, float]:
+    """Return what Simple-CCReID's `evaluate_with_clothes` returns.
+
+    Good are images of the query's identity on another camera: in other clothes (CC) or in the
+    same (SC). The rest of its identity is ignored.
+
+    Parameters
+    ----------
+    distmat, q_pids, g_pids, q_camids, g_camids
+        As for `evaluate`.
+    q_clothids, g_clothids : array_like of int
+        Clothes of each image.
+    mode : {"CC", "SC"}
+    convention : str or Convention, optional
+        Another rule than its own; good and ignored images are listed to it.
+
+    Returns
+    -------
+    CMC : float64, shape (n_gallery,)
+    mAP : float
+        Both 0 where no query has a good image.
+
+    Raises
+    ------
+    Refused
+        Another mode: also an AssertionError, as theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labels = [7], [7, 8, 7], [1], [2, 2, 3], [70], [70, 80, 71]
+    >>> cmc, mean_ap = evaluate_with_clothes(np.array([[.1, .2, .3]]), *labels, mode="CC")
+    >>> cmc, float(mean_ap)
+    (array([0., 1., 1.]), 0.5)
+    """
+    if mode not in ("CC", "SC"):
+        raise Refused(f"mode: expected 'CC' or 'SC', got {mode!r}")
+    query, gallery = labels(q_pids, q_camids, "q"), labels(g_pids, g_camids, "g")
+    lists = _lists(query, gallery, as_integers(q_clothids, "q_clothids"),
+                   as_integers(g_clothids, "g_clothids"), mode)
+    result = evaluated(distmat, query, gallery, convention or _LISTED, lists=lists)
+    if not result.counts.status["ok"]:
+        return np.zeros(len(gallery)), 0
+    return result.cmc.copy(), np.float64(result.mAP)
+
+
+def _lists(query: Labels, gallery: Labels, q_clothes: Any, g_clothes: Any,
+           mode: str) -> IndexLists:
+    for labels_, clothes in ((query, q_clothes), (gallery, g_clothes)):
+        check_same_length(len(labels_), len(clothes))
+    good, junk = [], []
+    for k in range(len(query)):
+        own = np.flatnonzero(gallery.identity == query.identity[k])
+        same_clothes = g_clothes[own] == q_clothes[k]
+        is_good = ((gallery.camera[own] != query.camera[k])
+                   & (same_clothes if mode == "SC" else ~same_clothes))
+        good.append(own[is_good])
+        junk.append(own[~is_good])
+    return IndexLists(good, junk)

@@ -1,0 +1,118 @@
+"""MMTracking's `ReIDMetrics` (open-mmlab/mmtracking 9e4cb98, branch dev-1.x).
+
+Source: mmtrack/evaluation/metrics/reid_metrics.py. The class is a metric of mmengine where that
+is installed. Importing this module puts it in the place of mmtrack's: in a config,
+``custom_imports = dict(imports=["reid_ref.compat.mmengine"])``.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.compat.common import Choice, Refused, class_over, evaluated, matched
+from reid_ref.compat.torch_features import squared_distances
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.labels import IndexLists, Labels
+
+_OWN = CONVENTIONS["torchreid-function"].replace(
+    name="mmtracking", ignored=("listed as junk",), cmc_length=20)
+
+
+class _Alone:
+    """What a metric of mmengine brings along, where mmengine is not installed."""
+
+    def __init__(self, collect_device: str = "cpu", prefix: str | None = None) -> None:
+        self.results: list[Any] = []
+        self.prefix = prefix
+
+
+class _ReIDMetrics:
+    """mAP and Rank-k of a set of images, each of them a query among the others.
+
+    Parameters
+    ----------
+    metric : str or list of str
+        "mAP", "CMC" or both.
+    metric_options : dict, optional
+        "rank_list" and "max_rank"; by default ranks 1, 5, 10 and 20 of 20.
+    collect_device, prefix : str, optional
+        As mmengine takes them.
+    convention : str or Convention, optional
+        Another rule than theirs; good and ignored images are listed to it.
+
+    Notes
+    -----
+    As there, the nearest image of a row is taken for the query itself and left out.
+    """
+
+    allowed_metrics = ("mAP", "CMC")
+    default_prefix: str | None = "reid-metric"
+    results: list[Any]
+
+    def __init__(self, metric: str | Sequence[str] = "mAP",
+                 metric_options: dict[str, Any] | None = None, collect_device: str = "cpu",
+                 prefix: str | None = None, *, convention: Choice = None) -> None:
+        start: Any = super().__init__
+        start(collect_device, prefix)
+        if not isinstance(metric, (str, list)):
+            raise TypeError("metric must be a list or a str.")
+        self.metrics = [metric] if isinstance(metric, str) else metric
+        for one in self.metrics:
+            if one not in self.allowed_metrics:
+                raise KeyError(f"metric {one} is not supported.")
+        self.metric_options = metric_options or {"rank_list": [1, 5, 10, 20], "max_rank": 20}
+        self.convention = convention
+        for rank in self.metric_options["rank_list"]:
+            if not 1 <= rank <= self.metric_options["max_rank"]:
+                raise Refused(f"metric_options: expected ranks from 1 to max_rank "
+                              f"{self.metric_options['max_rank']}, got {rank}")
+
+    def process(self, data_batch: Any, data_samples: Sequence[Any]) -> None:
+        """Take a batch: `pred_feature` and `gt_label["label"]` of each sample."""
+        self.results += [{"pred_feature": one["pred_feature"].data.cpu(),
+                          "gt_label": one["gt_label"]["label"].cpu()} for one in data_samples]
+
+    def compute_metrics(self, results: list[Any]) -> dict[str, Any]:
+        """Return mAP and R1, R5, ..., rounded to three decimals."""
+        torch = import_module("torch")
+        pids = torch.cat([one["gt_label"] for one in results]).numpy()
+        features = torch.stack([one["pred_feature"] for one in results])
+        distances = squared_distances(features, features)
+        images = Labels(pids, np.zeros(len(pids), np.int64))
+        result = matched(evaluated(distances, images, images, self.convention or _OWN,
+                                   self.metric_options["max_rank"],
+                                   _without_nearest(distances, pids)))
+        numbers = {"mAP": result.mAP} if "mAP" in self.metrics else {}
+        if "CMC" in self.metrics:
+            numbers.update((f"R{k}", result.cmc[k - 1]) for k in self.metric_options["rank_list"])
+        return {name: np.around(value, decimals=3) for name, value in numbers.items()}
+
+
+def _without_nearest(distances: npt.NDArray[Any], pids: npt.NDArray[Any]) -> IndexLists:
+    """List the images of each identity as good, but for the nearest of the row, which is junk."""
+    nearest = distances.argmin(axis=1)
+    good = [np.flatnonzero(pids == pid) for pid in pids]
+    return IndexLists([own[own != k] for own, k in zip(good, nearest)], nearest[:, np.newaxis])
+
+
+def __getattr__(name: str) -> Any:
+    if name != "ReIDMetrics":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = class_over(_ReIDMetrics, name, "mmengine.evaluator", "BaseMetric", otherwise=_Alone)
+    return globals().setdefault(name, made)
+
+
+def _register() -> None:
+    """Put the class in the place of mmtrack's in its registry, where mmtrack is installed."""
+    try:
+        registry = import_module("mmtrack.registry").METRICS
+    except ImportError:
+        return
+    registry.register_module(name="ReIDMetrics", force=True, module=__getattr__("ReIDMetrics"))
+
+
+_register()

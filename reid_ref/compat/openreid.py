@@ -1,0 +1,169 @@
+"""open-reid's evaluator (Cysu/open-reid 3293ca7).
+
+Source: reid/evaluation_metrics/ranking.py and evaluate_all of reid/evaluators.py. MMT, SpCL and
+cluster-contrast carry copies of the first.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError, as_array, as_integers, check_same_length
+from reid_ref.compat.common import Choice, Refused, evaluated, matched
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.labels import Labels
+
+_DRAWS = {"cmc": "single-gallery-shot-draws"}
+_OTHER_CAMERAS = {"ignored": ("same identity, same camera", "same camera")}
+
+
+def cmc(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_cams: Any = None,
+        gallery_cams: Any = None, topk: int = 100, separate_camera_set: bool = False,
+        single_gallery_shot: bool = False, first_match_break: bool = False, *,
+        convention: Choice = None) -> Doubles:
+    """Return what open-reid's `cmc` returns.
+
+    Parameters
+    ----------
+    distmat : array_like, shape (n_query, n_gallery)
+        An array or a tensor.
+    query_ids, gallery_ids, query_cams, gallery_cams : array_like of int, optional
+        Defaults as theirs: image k shows identity k; queries on camera 0, gallery on 1.
+    topk : int
+    separate_camera_set : bool
+        Ignore every image of the query's camera.
+    single_gallery_shot : bool
+        One gallery image drawn from each identity, 10 times, after ``numpy.random.seed(0)``.
+    first_match_break : bool
+        Count the first good image alone: the Market-1501 setting.
+    convention : str or Convention, optional
+        Another rule than its own.
+
+    Returns
+    -------
+    float64, shape (topk,)
+
+    Raises
+    ------
+    NoMatch
+        No query has a good image: also a RuntimeError, as theirs.
+    InputError
+        `single_gallery_shot` with `first_match_break`: theirs counts each query 10 times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cmc(np.array([[.2, .1, .3]]), [7], [7, 8, 7], [1], [2, 2, 3], topk=2)
+    array([0., 1.])
+    """
+    if single_gallery_shot and first_match_break and convention is None:
+        raise InputError("first_match_break: expected False with single_gallery_shot, got True: "
+                         "open-reid then counts each query 10 times; leave it out")
+    query, gallery, distances = _labels(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
+    own = _record(separate_camera_set, single_gallery_shot, first_match_break)
+    curve = matched(evaluated(distances, query, gallery, convention or own,
+                              max(1, min(topk, len(gallery))))).cmc[:topk]
+    return np.append(curve, np.full(topk - len(curve), curve[-1]))
+
+
+def mean_ap(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_cams: Any = None,
+            gallery_cams: Any = None, *, convention: Choice = None) -> float:
+    """Return what open-reid's `mean_ap` returns, with scikit-learn from 0.19.
+
+    Parameters
+    ----------
+    distmat, query_ids, gallery_ids, query_cams, gallery_cams
+        As for `cmc`.
+    convention : str or Convention, optional
+        "open-reid-sklearn-0.18-function" for the AP of scikit-learn 0.18.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    NoMatch
+        No query has a good image: also a RuntimeError, as theirs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(float(mean_ap(np.array([[.2, .1, .3]]), [7], [7, 8, 7], [1], [2, 2, 3])), 4)
+    0.5833
+    """
+    query, gallery, distances = _labels(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
+    result = matched(evaluated(distances, query, gallery, convention or "open-reid-function"))
+    mean: float = np.float64(result.mAP)
+    return mean
+
+
+def evaluate_all(distmat: Any, query: Any = None, gallery: Any = None, query_ids: Any = None,
+                 gallery_ids: Any = None, query_cams: Any = None, gallery_cams: Any = None,
+                 cmc_topk: tuple[int, ...] = (1, 5, 10)) -> float:
+    """Print mAP and three CMC curves as open-reid does; return the allshots top-1.
+
+    Parameters
+    ----------
+    distmat : array_like, shape (n_query, n_gallery)
+    query, gallery : list of (name, identity, camera), optional
+        In the place of the four lists of labels.
+    query_ids, gallery_ids, query_cams, gallery_cams : array_like of int, optional
+    cmc_topk : tuple of int
+        The ranks that are printed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top1 = evaluate_all(np.array([[.2, .1, .3]]), [("q", 7, 1)],
+    ...                     [("a", 7, 2), ("b", 8, 2), ("c", 7, 3)], cmc_topk=(1, 2))
+    Mean AP: 58.3%
+    CMC Scores    allshots      cuhk03  market1501
+      top-1           0.0%        0.0%        0.0%
+      top-2         100.0%      100.0%      100.0%
+    """
+    if query is not None and gallery is not None:
+        query_ids, query_cams, gallery_ids, gallery_cams = (
+            [image[k] for image in side] for side in (query, gallery) for k in (1, 2))
+    five = distmat, query_ids, gallery_ids, query_cams, gallery_cams
+    if any(one is None for one in five):
+        raise Refused("query, gallery: expected both, or all of query_ids, gallery_ids, "
+                      "query_cams and gallery_cams, got neither")
+    print(f"Mean AP: {mean_ap(*five):4.1%}")
+    cuhk03 = cmc(*five, separate_camera_set=True, single_gallery_shot=True)
+    market1501, allshots = cmc(*five, first_match_break=True), cmc(*five)
+    print("CMC Scores" + "".join(f"{name:>12}" for name in ("allshots", "cuhk03", "market1501")))
+    for k in cmc_topk:
+        print(f"  top-{k:<4}" + "".join(
+            f"{curve[k - 1]:12.1%}" for curve in (allshots, cuhk03, market1501)))
+    top1: float = allshots[0]
+    return top1
+
+
+def _record(separate_camera_set: bool, single_gallery_shot: bool,
+            first_match_break: bool) -> Convention:
+    """Return the record of these flags; the cameras and draws of its CUHK03 setting are apart."""
+    record = CONVENTIONS["open-reid-function" if first_match_break else
+                         "open-reid-allshots-function"]
+    changes: dict[str, Any] = {**(_DRAWS if single_gallery_shot else {}),
+                               **(_OTHER_CAMERAS if separate_camera_set else {})}
+    return record.replace(**changes) if changes else record
+
+
+def _labels(distmat: Any, query_ids: Any, gallery_ids: Any, query_cams: Any,
+            gallery_cams: Any) -> tuple[Labels, Labels, Any]:
+    distances = as_array(distmat, "distmat")
+    if distances.ndim != 2:
+        raise InputError("distmat: expected shape (n_query, n_gallery), got "
+                         f"{distances.shape}; pass one row a query")
+    sides = []
+    for name, n, camera, ids, cams in (("query", distances.shape[0], 0, query_ids, query_cams),
+                                       ("gallery", distances.shape[1], 1, gallery_ids,
+                                        gallery_cams)):
+        identity, cameras = (as_integers(value, f"{name}_{kind}") for kind, value in (
+            ("ids", np.arange(n) if ids is None else ids),
+            ("cams", np.full(n, camera) if cams is None else cams)))
+        check_same_length(len(identity), len(cameras))
+        sides.append(Labels(identity, cameras))
+    return sides[0], sides[1], distances

@@ -1,0 +1,84 @@
+"""A metric of torchmetrics whose numbers are those of `reid_ref.evaluate`.
+
+torchmetrics' own RetrievalMAP knows no cameras: it cannot leave out the query's own camera.
+"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from reid_ref.compat.common import class_over, keep
+from reid_ref.conventions import Convention
+from reid_ref.evaluation.batches import Evaluator
+
+_STATES = ("features", "identity", "camera", "is_query")
+
+
+class _ReIDMetric:
+    """mAP, mINP and Rank-k, as a metric of torchmetrics.
+
+    Parameters
+    ----------
+    metric : {"euclidean", "cosine", "dot"}
+    normalize : bool
+    convention : str or Convention
+        All three as in `reid_ref.evaluate`.
+    ranks : tuple of int
+        The points of the CMC curve that `compute` returns.
+    **options
+        Of torchmetrics' `Metric`.
+
+    Notes
+    -----
+    Call `update`, not the metric itself: one batch alone has no number. Images of all processes
+    are put together before `compute`, as torchmetrics does.
+    """
+
+    is_differentiable, higher_is_better, full_state_update = False, True, False
+    features: Any
+    identity: Any
+    camera: Any
+    is_query: Any
+
+    def __init__(self, *, metric: str = "euclidean", normalize: bool = True,
+                 convention: str | Convention = "matlab", ranks: tuple[int, ...] = (1, 5, 10),
+                 **options: Any) -> None:
+        start: Any = super().__init__
+        start(**options)
+        self.ranks = ranks
+        self.settings: dict[str, Any] = {"metric": metric, "normalize": normalize,
+                                         "convention": convention}
+        Evaluator(**self.settings)  # refuses what is unknown now, not at the end of an epoch
+        this: Any = self
+        for name in _STATES:
+            this.add_state(name, default=[], dist_reduce_fx="cat")
+
+    def update(self, features: Any, identity: Any, camera: Any, is_query: Any) -> None:
+        """Take a batch: features (n, d), identities, cameras, and whether each is a query."""
+        torch = import_module("torch")
+        n = len(features)
+        mask = torch.as_tensor(is_query, dtype=torch.bool, device=features.device).expand(n)
+        self.features.append(features.detach())
+        self.identity.append(torch.as_tensor(identity, device=features.device))
+        self.camera.append(torch.as_tensor(camera, device=features.device))
+        self.is_query.append(mask)
+
+    def compute(self) -> dict[str, Any]:
+        """Return mAP, mINP and Rank-k, in [0, 1], as float64 tensors by these names."""
+        torch = import_module("torch")
+        features, identity, camera, is_query = (
+            value if torch.is_tensor(value) else torch.cat(value)
+            for value in (getattr(self, name) for name in _STATES))
+        evaluator = Evaluator(**self.settings)
+        evaluator.update(features, identity, camera, is_query=is_query)
+        result = keep(evaluator.compute())
+        numbers = {"mAP": result.mAP, "mINP": result.mINP,
+                   **{f"Rank-{k}": result.rank(k) for k in self.ranks}}
+        return {name: torch.tensor(value, dtype=torch.float64, device=features.device)
+                for name, value in numbers.items()}
+
+
+def __getattr__(name: str) -> Any:
+    if name != "ReIDMetric":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, class_over(_ReIDMetric, name, "torchmetrics", "Metric"))

@@ -1,0 +1,168 @@
+"""`reid-ref verify`: every summary that was changed is named; what evaluate wrote holds."""
+import json
+
+import pytest
+
+from reid_ref.analysis.signatures import convention_of, off_its_name, parse_signature
+from reid_ref.arrays import InputError
+from reid_ref.cli import main
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.files import read_result
+from tests.documents import ROOT
+
+FIXTURES = ROOT / "fixtures"
+#: By hand: five queries, one good image each but for the last, first matches 1, 2, 4, 1 and none.
+#: AP by the trapezoid of one good image at rank r: (1/r + 0)/2, or 1 at rank 1.
+AP = [1.0, .25, .125, 1.0, None]
+BY_HAND = {
+    "schema": 1, "Rank-1": 2 / 5, "mAP": 2.375 / 5, "mINP": 2.75 / 5,
+    "cmc": [2 / 5, 3 / 5, 3 / 5, 4 / 5], "counted": 5,
+    "counts": {"query": 5, "gallery": 9, "gallery_not_loaded": 0, "good": 4, "status": {
+        "ok": 4, "identity absent": 1, "only same camera": 0, "only same location": 0,
+        "none listed": 0, "only junk": 0, "nothing kept": 0, "not loaded": 0}},
+    "signature": "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|"
+                 "distances:float64|queries:5|gallery:9|reid-ref:0.2.0",
+    # CRC-32 of identities 1 to 5 and cameras 1, as eight bytes each, the lowest first.
+    "labels": {"query": "5f162251", "gallery": "00000000"},
+    "queries": [
+        {"query": k, "identity": k + 1, "camera": 1, "counted": True, "ap": AP[k],
+         "status": "ok" if AP[k] else "identity absent", "inp": AP[k] and 1 / (1, 2, 4, 1)[k],
+         "first_match": (1, 2, 4, 1, None)[k], "n_good": int(k < 4), "n_junk": 0}
+        for k in range(5)]}
+
+
+def verified(value, tmp_path, capsys):
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(value))
+    status = main(["verify", str(path)])
+    out, err = capsys.readouterr()
+    assert err == ""
+    return status, [" ".join(line.split()) for line in out.replace("\n          ", " ").split(
+        "\n")[1:-1]]
+
+
+def by_hand():
+    return json.loads(json.dumps(BY_HAND))
+
+
+def test_by_hand(tmp_path, capsys):
+    assert verified(BY_HAND, tmp_path, capsys) == (0, [
+        "verified 12 of 12 numbers agree with the values of 5 queries, to the last bit"])
+
+
+@pytest.mark.parametrize(("change", "line"), [
+    (lambda one: one.update(mAP=.4751), "differs mAP is 0.4751, the queries give 0.475"),
+    (lambda one: one.update(mAP=.475 + 2**-54),
+     "differs mAP is 0.47500000000000003, the queries give 0.475"),
+    (lambda one: one.update(mINP=None), "differs mINP is None, the queries give 0.55"),
+    (lambda one: one.update({"Rank-1": .6}), "differs Rank-1 is 0.6, the queries give 0.4"),
+    (lambda one: one["cmc"].__setitem__(2, .8),
+     "differs cmc: entry 3 is 0.8, the queries give 0.6"),
+    (lambda one: one.update(counted=4), "differs counted is 4, the queries give 5"),
+    (lambda one: one["queries"][3].update(counted=False),
+     "differs queries that are counted: entry 4 is 4, the queries give 3"),
+    (lambda one: one["counts"].update(good=5), "differs counts: good is 5, the queries give 4"),
+    (lambda one: one["counts"].update(query=6), "differs counts: query is 6, the queries give 5"),
+    (lambda one: one["counts"].update(gallery=10),
+     "differs gallery of the signature is 9, the queries give 10"),
+    (lambda one: one.update(signature=one["signature"].replace("queries:5", "queries:4")),
+     "differs queries of the signature is 4, the queries give 5"),
+    (lambda one: one["queries"][0].update(identity=7),
+     "differs labels: query is 5f162251, the queries give "),
+    (lambda one: one["queries"][0].update(camera=7),
+     "differs labels: query is 5f162251, the queries give "),
+    (lambda one: one["queries"][4].update(query=3),
+     "wrong queries: expected them numbered from 0, in order"),
+    (lambda one: one["queries"][1].update(ap=None),
+     "wrong query 1: ap: expected a number, for it has good images"),
+    (lambda one: one["queries"][1].update(ap=1.5),
+     "wrong query 1: ap: expected a number from 0 to 1"),
+    (lambda one: one["queries"][1].update(inp=0),
+     "wrong query 1: inp: expected a number above 0, to 1"),
+    (lambda one: one["queries"][4].update(first_match=3),
+     "wrong query 4: first_match: expected none, for it has no good image"),
+    (lambda one: one["queries"][4].update(status="ok"),
+     "wrong query 4: status: expected another than ok, for it has no good image"),
+    (lambda one: one.update(signature=one["signature"].replace("ap:trapezoid", "ap:step")),
+     "wrong signature: ap is step, but convention matlab has trapezoid")])
+def test_what_was_changed_is_named(change, line, tmp_path, capsys):
+    value = by_hand()
+    change(value)
+    status, lines = verified(value, tmp_path, capsys)
+    assert status == 1
+    assert any(one.startswith(line) for one in lines), lines
+
+
+def test_a_changed_query_moves_the_summaries(tmp_path, capsys):
+    value = by_hand()
+    value["queries"][1].update(ap=.5)
+    assert verified(value, tmp_path, capsys)[1][0] == (
+        "differs mAP is 0.475, the queries give 0.525")
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+@pytest.mark.parametrize("file", ["market_like", "special_values", "ties"])
+def test_what_evaluate_writes_holds(name, file, tmp_path, capsys):
+    path = str(tmp_path / "out.json")
+    extra = []
+    if CONVENTIONS[name].needs_lists:
+        n_query = len(read_result(FIXTURES / f"{file}.mat").query)
+        (tmp_path / "good").write_text("1 2\n" * n_query)
+        (tmp_path / "junk").write_text("3\n" * n_query)
+        extra = ["--index-lists", str(tmp_path / "good"), str(tmp_path / "junk")]
+    assert main(["evaluate", str(FIXTURES / f"{file}.mat"), "--convention", name, *extra,
+                 "--per-query", path]) == 0
+    capsys.readouterr()
+    assert main(["verify", path]) == 0, capsys.readouterr().out
+    assert ("left out" in capsys.readouterr().out) == (CONVENTIONS[name].cmc != "first-match")
+
+
+@pytest.mark.parametrize("choices", ["ap=step,top_k=5", "ignored=nothing", "unmatched=drop",
+                                     "arithmetic=float32", "cmc_length=7,ties=reversed"])
+def test_what_evaluate_writes_of_another_choice_holds(choices, tmp_path, capsys):
+    path = str(tmp_path / "out.json")
+    assert main(["evaluate", str(FIXTURES / "market_like.mat"), "--set", choices,
+                 "--per-query", path]) == 0
+    assert main(["verify", path]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda one: one.pop("queries"), "expected the values of each query, got summaries alone"),
+    (lambda one: one.pop("signature"), "signature: expected what reid-ref evaluate FILE"),
+    (lambda one: one.update(signature="ap:step"), "signature: expected all of convention, ap,"),
+    (lambda one: one.update(signature="x"), "signature: expected KEY:VALUE, each key once, got"),
+    (lambda one: one.update(signature=one["signature"].replace("trapezoid", "other")),
+     "signature ap: unknown 'other'; known: trapezoid"),
+    (lambda one: one.update(signature=one["signature"].replace("gallery:9", "gallery:many")),
+     "signature: expected a number of images, got gallery:many"),
+    (lambda one: one["queries"][2].pop("n_good"), "query 2: n_good: expected what reid-ref"),
+    (lambda one: one["queries"][2].update(n_good=1e30), "query 2: n_good: expected what"),
+    (lambda one: one["queries"][2].update(status="fine"), 'got "fine"'),
+    (lambda one: one.update(queries=[]), "queries: expected what reid-ref evaluate FILE"),
+    (lambda one: one.update(queries=[3]), "query 0: query: expected what reid-ref evaluate")])
+def test_what_is_no_stored_result(change, message, tmp_path, capsys):
+    value = by_hand()
+    change(value)
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(value))
+    assert main(["verify", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and message in err and str(path) in err
+
+
+def test_a_signature_says_its_convention():
+    fields = parse_signature(
+        "convention:torchreid[ap=trapezoid,top_k=7]|ap:trapezoid|unmatched:drop|"
+        "ties:gallery-order|loads:without label -1|ignored:same identity, same camera|top_k:7|"
+        "cmc_length:50|queries:1|gallery:2|reid-ref:0.2.0")
+    found = convention_of(fields)
+    assert (found.ap, found.top_k, found.loads) == ("trapezoid", 7, "without label -1")
+    assert off_its_name(fields) == []
+    assert off_its_name({**fields, "convention": "torchreid[top_k=7]"}) == [
+        "signature: ap is trapezoid, but convention torchreid[top_k=7] has step"]
+    assert off_its_name({**fields, "convention": "my own"}) == []
+
+
+def test_a_signature_has_each_key_once():
+    with pytest.raises(InputError, match="each key once, got 'ap:step'"):
+        parse_signature("convention:matlab|ap:step|ap:step")

@@ -1,0 +1,201 @@
+"""What all modules of the room share: types, errors, notes, `convention=`, `last_result()`."""
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, compat
+from reid_ref.compat import common
+
+#: By hand: good at ranks 2 and 3; the second query's identity is not there.
+FIVE = (np.array([[.2, .1, .3], [.1, .2, .3]]), np.array([7, 9]), np.array([7, 8, 7]),
+        np.array([1, 1]), np.array([2, 2, 3]))
+STEP, TRAPEZOID, INP = (1 / 2 + 2 / 3) / 2, (1 / 4 + (1 / 2 + 2 / 3) / 2) / 2, 2 / 3
+
+#: Every function of five arrays, and what it returns on `FIVE`.
+FUNCTIONS = {
+    compat.torchreid.evaluate_rank: (STEP,), compat.strong_baseline.eval_func: (STEP,),
+    compat.transreid.eval_func: (STEP,), compat.clip_reid.eval_func: (STEP,),
+    compat.solider.eval_func: (STEP,), compat.reid_survey.eval_func: (STEP, INP),
+    compat.fastreid.evaluate_rank: ([STEP], [INP]), compat.ccreid.evaluate: (STEP,),
+    compat.cross_modal.eval_sysu: (STEP, INP)}
+
+
+def named(function):
+    return function.__module__.removeprefix("reid_ref.compat.")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("function", FUNCTIONS, ids=named)
+def test_by_hand(function):
+    cmc, *means = function(*FIVE)
+    np.testing.assert_array_equal(cmc, [0, 1, 1][:2 if "sysu" in function.__name__ else 3])
+    for mean, expected in zip(means, FUNCTIONS[function], strict=True):
+        np.testing.assert_allclose(mean, expected, rtol=0, atol=1e-15)
+    cmc[0] = 5  # theirs can be written to
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("function", FUNCTIONS, ids=named)
+def test_another_convention_and_the_whole_result(function):
+    mean_ap = function(*FIVE, convention="matlab")[1]
+    result = compat.last_result()
+    assert isinstance(result, reid_ref.Result) and result.convention.name == "matlab"
+    assert result.per_query.status.tolist() == ["ok", "identity absent"]
+    if function is compat.fastreid.evaluate_rank:
+        assert mean_ap == [pytest.approx(TRAPEZOID, abs=1e-15)]
+    else:
+        assert mean_ap == pytest.approx(TRAPEZOID / 2, abs=1e-15)  # matlab counts AP 0
+    function(*FIVE)
+    assert "ap:step" in compat.last_result().signature
+
+
+def test_last_result_before_any(monkeypatch):
+    monkeypatch.setattr(common, "_LAST", [])
+    with pytest.raises(InputError, match="expected a call of an evaluator"):
+        compat.last_result()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=named)
+def test_convention_by_name_only(function):
+    kinds = inspect.signature(function).parameters
+    assert kinds["convention"].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("error", [AssertionError, RuntimeError, ZeroDivisionError, InputError])
+@pytest.mark.parametrize("function", [*FUNCTIONS, compat.openreid.mean_ap, compat.openreid.cmc],
+                         ids=named)
+def test_no_query_with_a_match(function, error):
+    with pytest.raises(error, match=r"all without \(1 identity absent\)"):
+        function(FIVE[0][1:], [9], FIVE[2], [1], FIVE[4])
+
+
+def test_note_of_a_short_gallery():
+    first = [one[:1] for one in (FIVE[0], FIVE[1], FIVE[3])]
+    arrays = first[0], first[1], FIVE[2], first[2], FIVE[4]
+    with pytest.warns(UserWarning, match="max_rank: expected at most 3, .* got 50") as caught:
+        cmc, _ = compat.torchreid.evaluate_rank(*arrays)
+    assert len(cmc) == 3 and caught[0].filename == __file__
+    cmc, _ = compat.torchreid.evaluate_rank(*arrays, max_rank=2)
+    assert len(cmc) == 2 and "cmc_length:2" in compat.last_result().signature
+    for name in ("torchreid", "matlab"):  # by a rank, and with the gallery
+        cmc, _ = compat.torchreid.evaluate_rank(*arrays, max_rank=1, convention=name)
+        assert cmc.shape == (1,)
+
+
+def test_open_reid_goes_on_behind_the_gallery():
+    cmc = compat.openreid.cmc(FIVE[0][:1], [7], FIVE[2], [1], FIVE[4], topk=6)
+    assert cmc.tolist() == [0, 1, 1, 1, 1, 1] and cmc.dtype == np.float64
+
+
+def test_open_reid_labels_of_its_own():
+    """Image k shows identity k, and no camera is the query's: 0.1 and 0.4 are matches."""
+    assert compat.openreid.cmc(np.array([[.1, .2], [.3, .4]]), topk=2).tolist() == [.5, 1]
+    assert compat.openreid.mean_ap(np.array([[.1, .2], [.3, .4]])) == .75
+
+
+@pytest.mark.parametrize("max_rank", [0, -1, 2.5, True, "5"])
+def test_wrong_max_rank(max_rank):
+    with pytest.raises(InputError, match="max_rank: expected a whole number from 1, got"):
+        compat.reid_survey.eval_func(*FIVE, max_rank=max_rank)
+
+
+@pytest.mark.parametrize("place, name", [
+    (1, "q_pids"), (2, "g_pids"), (3, "q_camids"), (4, "g_camids")])
+def test_wrong_labels_by_their_name(place, name):
+    arrays = list(FIVE)
+    arrays[place] = arrays[place] + 0.5
+    with pytest.raises(InputError, match=f"{name}: expected whole numbers"):
+        compat.torchreid.evaluate_rank(*arrays)
+
+
+def test_the_transpose_is_found():
+    with pytest.raises(InputError, match="its transpose would fit"):
+        compat.torchreid.evaluate_rank(FIVE[0].T, *FIVE[1:])
+
+
+def test_wrong_choices():
+    clothes = [0, 0], [0, 1, 1]
+    with pytest.raises(AssertionError, match="mode: expected 'CC' or 'SC', got 'cc'"):
+        compat.ccreid.evaluate_with_clothes(*FIVE, *clothes, mode="cc")
+    with pytest.raises(InputError, match="convention: unknown 'torchried'.*'torchreid'"):
+        compat.torchreid.evaluate_rank(*FIVE, convention="torchried")
+    with pytest.raises(InputError, match="counts each query 10 times"):
+        compat.openreid.cmc(*FIVE, single_gallery_shot=True, first_match_break=True)
+    with pytest.raises(AssertionError, match="expected both, or all of query_ids"):
+        compat.openreid.evaluate_all(FIVE[0], query_ids=[7, 9])
+    with pytest.raises(InputError, match="distmat: expected shape"):
+        compat.openreid.cmc(np.zeros(3))
+    with pytest.raises(AttributeError, match="no attribute 'torchried'"):
+        compat.torchried
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_clothes_by_hand():
+    """Kept for query 0: itself on camera 1 is ignored; 3 and 4 are its identity elsewhere."""
+    distances = np.array([[.1, .2, .3, .4]])
+    labels = [7], [7, 8, 7, 7], [1], [1, 2, 2, 3], [0], [1, 0, 0, 1]
+    cmc, mean_ap = compat.ccreid.evaluate_with_clothes(distances, *labels, mode="CC")
+    assert cmc.tolist() == [0, 1, 1, 1] and mean_ap == 1 / 2  # 8 before 4; 3 is ignored
+    cmc, mean_ap = compat.ccreid.evaluate_with_clothes(distances, *labels, mode="SC")
+    assert cmc.tolist() == [0, 1, 1, 1] and mean_ap == 1 / 2  # 8 before 3
+    assert compat.last_result().per_query.n_junk.tolist() == [2]
+    nobody = [9], *labels[1:]
+    cmc, mean_ap = compat.ccreid.evaluate_with_clothes(distances, *nobody)
+    assert cmc.tolist() == [0, 0, 0, 0] and mean_ap == 0
+
+
+def test_sysu_looks_at_two_cameras_alone():
+    """By hand: a query on 3 loses camera 2; one on 6 loses nothing, not even camera 6."""
+    pids = [7], [7, 8, 7]
+    for q_camera, g_cameras, expected in ((3, [2, 1, 1], 1 / 2), (6, [6, 6, 1], 5 / 6),
+                                          (2, [2, 1, 1], 5 / 6), (3, [3, 1, 1], 5 / 6)):
+        _, mean_ap, _ = compat.cross_modal.eval_sysu(
+            np.array([[.1, .2, .3]]), *pids, [q_camera], g_cameras, max_rank=2)
+        assert mean_ap == pytest.approx(expected, abs=1e-15)
+
+
+def test_tensors():
+    torch = pytest.importorskip("torch")
+    arrays = [torch.from_numpy(one) for one in FIVE]
+    with pytest.warns(UserWarning):
+        _, mean_ap = compat.torchreid.evaluate_rank(*arrays)
+    assert mean_ap == STEP
+
+
+def test_layumi_of_a_ranked_list():
+    pytest.importorskip("torch")
+    ap, cmc = compat.layumi.compute_mAP(np.array([0, 1, 2, 3]), np.array([2, 3]), np.array([0]))
+    assert ap == pytest.approx((1 / 4 + (1 / 2 + 2 / 3) / 2) / 2, abs=1e-15)
+    assert cmc.tolist() == [0, 1, 1, 1]
+    ap, cmc = compat.layumi.compute_mAP(np.array([0, 1]), np.array([]), np.array([]))
+    assert ap == 0 and cmc.tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize("made, message", [
+    (False, "pytorch_result.mat: "), (True, "expected at least 10 images, for Rank@10, got 2")])
+def test_layumi_script_without_enough(tmp_path, made, message):
+    if made:
+        from scipy.io import savemat
+
+        savemat(tmp_path / "pytorch_result.mat", {
+            "query_f": np.eye(2), "query_label": [[1, 2]], "query_cam": [[1, 1]],
+            "gallery_f": np.eye(2), "gallery_label": [[1, 2]], "gallery_cam": [[2, 2]]})
+    done = subprocess.run([sys.executable, "-m", "reid_ref.compat.layumi"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_nothing_imports_torch():
+    code = ("import sys, numpy as np, reid_ref; from reid_ref.compat import *\n"
+            "for name in reid_ref.compat._TOOLBOXES: getattr(reid_ref.compat, name)\n"
+            "reid_ref.compat.torchreid.evaluate_rank(np.eye(2), [1, 2], [1, 2], [1, 1], [2, 2],"
+            " 2)\n"
+            "print([one for one in ('torch', 'sklearn', 'ignite') if one in sys.modules])")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,155 @@
+"""torchreid's and fastreid's own rank.py, where they are installed, on the same problems."""
+import importlib.metadata
+import importlib.util
+import json
+import sys
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError, compat
+from reid_ref.conventions import CONVENTIONS
+from tests.compat.recorded import ORDER_OF_SUMMATION, problems
+from tests.documents import ROOT
+from tests.installed import version_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+PLACES = {"torchreid": "torchreid/reid/metrics/rank.py", "fastreid": "fastreid/evaluation/rank.py"}
+PEERS = ROOT / "fixtures/peers"
+
+
+class OldNumpy:
+    """numpy with the name that rank.py asks for and numpy no longer has; argsort as told."""
+
+    bool = bool
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def argsort(self, values, axis=-1):
+        return np.argsort(values, axis=axis, kind=self.kind)
+
+
+def load(package, kind):
+    """Load rank.py by itself, as its package pulls in more; `kind` is that of its argsort."""
+    version_of(package)
+    path = importlib.metadata.distribution(package).locate_file(PLACES[package])
+    spec = importlib.util.spec_from_file_location(f"live_{package}_rank", str(path))
+    module = importlib.util.module_from_spec(spec)
+    hidden = {name: sys.modules.pop(name) for name in list(sys.modules)
+              if name.split(".")[0] == package}
+    sys.modules[package] = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns that its Cython form is not beside it
+            spec.loader.exec_module(module)
+    finally:
+        del sys.modules[package]
+        sys.modules.update(hidden)
+    module.np = OldNumpy(kind)
+    return module.evaluate_rank
+
+
+def compare(theirs, mine):
+    """CMC to the bit; AP and INP up to the order of summation; the same types all through."""
+    assert len(theirs) == len(mine)
+    for one, other in zip(theirs, mine):
+        assert type(one) is type(other)
+    assert theirs[0].dtype == mine[0].dtype == np.float32
+    np.testing.assert_array_equal(theirs[0], mine[0])
+    for one, other in zip(theirs[1:], mine[1:]):
+        if isinstance(one, list):
+            assert [type(value) for value in one] == [type(value) for value in other]
+        np.testing.assert_allclose(other, one, rtol=0, atol=ORDER_OF_SUMMATION)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("package", PLACES)
+def test_evaluate_rank(package, ties):
+    theirs, ours = load(package, "stable"), getattr(compat, package).evaluate_rank
+    for seed in range(problems.COUNT):
+        p = problems.problem(seed, ties)
+        compare(theirs(*p[:5], max_rank=p.max_rank), ours(*p[:5], max_rank=p.max_rank))
+
+
+@pytest.mark.parametrize("package, record", [
+    ("torchreid", "torchreid-function"), ("fastreid", "fast-reid-function")])
+def test_this_machines_order_of_ties(package, record):
+    """On ties numpy's own argsort is met by the convention that sorts as it does."""
+    theirs, ours = load(package, None), getattr(compat, package).evaluate_rank
+    numpys = CONVENTIONS[record].replace(ties="numpy")
+    for seed in range(problems.COUNT):
+        p = problems.problem(seed, True)
+        compare(theirs(*p[:5], max_rank=p.max_rank),
+                ours(*p[:5], max_rank=p.max_rank, convention=numpys))
+
+
+@pytest.mark.parametrize("package", PLACES)
+def test_single_gallery_shot(package):
+    """Its draws after seed 0; each adds a tenth in float32, where ours rounds once."""
+    theirs, ours = load(package, "stable"), getattr(compat, package).evaluate_rank
+    for seed in range(problems.COUNT):
+        p = problems.problem(seed, False)
+        np.random.seed(0)
+        answer = theirs(*p[:5], max_rank=p.max_rank, use_metric_cuhk03=True)
+        mine = ours(*p[:5], max_rank=p.max_rank, use_metric_cuhk03=True)
+        assert len(answer) == len(mine) == 2 and len(answer[0]) == len(mine[0])
+        np.testing.assert_allclose(mine[0], answer[0], rtol=0, atol=4 * 2.0 ** -24)
+        np.testing.assert_allclose(mine[1], answer[1], rtol=0, atol=ORDER_OF_SUMMATION)
+
+
+@pytest.mark.parametrize("package", PLACES)
+def test_no_match_is_caught_as_theirs(package):
+    arrays = np.eye(2), np.array([1, 2]), np.array([1, 3]), np.array([1, 1]), np.array([1, 2])
+    for function in (load(package, "stable"), getattr(compat, package).evaluate_rank):
+        with pytest.raises(AssertionError):
+            function(*arrays)
+    with pytest.raises(InputError, match="1 identity absent, 1 only same camera"):
+        getattr(compat, package).evaluate_rank(*arrays)
+
+
+@pytest.mark.parametrize("module, package, peer", [
+    ("torchreid.metrics.rank", "torchreid", "torchreid-cython"),
+    ("torchreid.reid.metrics.rank", "torchreid", "torchreid-cython"),
+    ("fastreid.evaluation.rank", "fastreid", "fast-reid-cython")])
+def test_cython_where_the_toolbox_has_it(monkeypatch, module, package, peer):
+    """Recorded answers of the compiled forms; fast-reid's gives arrays in the place of lists."""
+    known = json.loads((PEERS / f"{peer}.json").read_text())
+    rank = types.ModuleType(module)
+    monkeypatch.setitem(sys.modules, module, rank)
+    for available in (True, False):
+        rank.IS_CYTHON_AVAI = available
+        for case in ("market64", "market32", "clean"):
+            with np.load(PEERS / f"{case}.npz") as stored:
+                arrays = [stored[name] for name in (
+                    "distmat", "q_pids", "g_pids", "q_camids", "g_camids")]
+            answer = getattr(compat, package).evaluate_rank(*arrays)
+            single = compat.last_result().convention.arithmetic == "float32"
+            assert single == available
+            if not available:
+                continue
+            np.testing.assert_array_equal(
+                answer[0], np.float32(known[f"{case} cmc"])[:len(answer[0])])
+            if package == "torchreid":
+                assert type(answer[1]) is float
+                assert answer[1] == float(np.float32(known[f"{case} mAP"]))
+            else:
+                for values, name in zip(answer[1:], ("ap", "inp")):
+                    recorded = [one for one in known[f"{case} {name}"] if one is not None]
+                    assert values.dtype == np.float32
+                    np.testing.assert_array_equal(values, np.float32(recorded))
+
+
+def test_cython_is_not_used_unasked(monkeypatch):
+    rank = types.ModuleType("torchreid.metrics.rank")
+    rank.IS_CYTHON_AVAI = True
+    monkeypatch.setitem(sys.modules, "torchreid.metrics.rank", rank)
+    p = problems.problem(0, False)
+    compat.torchreid.evaluate_rank(*p[:5], use_cython=False)
+    assert compat.last_result().convention.arithmetic == "double"

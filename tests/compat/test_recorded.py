@@ -1,0 +1,158 @@
+"""Each toolbox's function against what its own code answered: fixtures/compat."""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.io
+
+from reid_ref import compat
+from reid_ref.conventions import CONVENTIONS
+from tests.compat.recorded import (
+    ORDER_OF_SUMMATION, answers, assert_recorded, problems, recorded)
+from tests.documents import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+FUNCTIONS = {
+    ("transreid", "eval_func"): lambda p: compat.transreid.eval_func(*p[:5], p.max_rank),
+    ("strong_baseline", "eval_func"):
+        lambda p: compat.strong_baseline.eval_func(*p[:5], p.max_rank),
+    ("reid_survey", "eval_func"): lambda p: compat.reid_survey.eval_func(*p[:5], p.max_rank),
+    ("cross_modal", "eval_sysu"): lambda p: compat.cross_modal.eval_sysu(*problems.sysu(p)),
+    ("cross_modal", "eval_regdb"):
+        lambda p: compat.cross_modal.eval_regdb(*p[:3], p.max_rank),
+    ("ccreid", "evaluate"): lambda p: compat.ccreid.evaluate(*p[:5]),
+    ("ccreid", "CC"): lambda p: compat.ccreid.evaluate_with_clothes(*p[:7], "CC"),
+    ("ccreid", "SC"): lambda p: compat.ccreid.evaluate_with_clothes(*p[:7], mode="SC"),
+}
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("toolbox, function", FUNCTIONS)
+def test_function(toolbox, function, ties):
+    met = 0
+    for seed, with_ties, answer in answers(toolbox, function):
+        if with_ties == ties and "error" not in answer:
+            assert_recorded(answer, *FUNCTIONS[toolbox, function](problems.problem(seed, ties)))
+            met += 1
+    assert met >= 50
+
+
+def test_what_stops_their_eval_sysu():
+    """Queries that keep different numbers of identities, fewer than the curve has ranks."""
+    stopped = [(seed, ties) for seed, ties, answer in answers("cross_modal", "eval_sysu")
+               if "error" in answer]
+    assert stopped
+    for seed, ties in stopped:
+        cmc, mean_ap, _ = compat.cross_modal.eval_sysu(*problems.sysu(problems.problem(
+            seed, ties)))
+        assert cmc[-1] == 1 and 0 < mean_ap < 1
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("name", problems.OPEN_REID)
+def test_open_reid_cmc(name, ties):
+    met = 0
+    for seed, with_ties, answer in answers("openreid", name):
+        if with_ties != ties:
+            continue
+        p = problems.problem(seed, ties)
+        cmc = compat.openreid.cmc(*p[:5], topk=p.max_rank, **problems.OPEN_REID[name])
+        if name == "market1501":
+            assert_recorded(answer, cmc)
+        else:  # shares of 1/n or 1/10, added query by query
+            assert (len(cmc), str(cmc.dtype)) == (answer["length"], answer["dtype"])
+            np.testing.assert_allclose(cmc[:10], answer["cmc"], rtol=0, atol=ORDER_OF_SUMMATION)
+        met += 1
+    assert met >= 50
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_open_reid_mean_ap(ties):
+    theirs = [one for one in answers("openreid", "mean_ap") if one[1] == ties]
+    assert len(theirs) >= 50
+    for seed, _, answer in theirs:
+        mean_ap = compat.openreid.mean_ap(*problems.problem(seed, ties)[:5])
+        np.testing.assert_allclose(mean_ap, answer["mAP"], rtol=0, atol=ORDER_OF_SUMMATION)
+
+
+def test_open_reid_evaluate_all():
+    (seed, ties, answer), = answers("openreid", "evaluate_all")
+    p, printed = problems.problem(seed, ties), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        top1 = compat.openreid.evaluate_all(
+            p.distmat, query_ids=p.q_pids, gallery_ids=p.g_pids, query_cams=p.q_camids,
+            gallery_cams=p.g_camids)
+    assert printed.getvalue() == answer["printed"]
+    assert top1 == pytest.approx(answer["top1"], abs=ORDER_OF_SUMMATION)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_layumi_evaluate(ties):
+    """With a stable sort of the scores, read backwards, equal ones stand reversed."""
+    pytest.importorskip("torch")
+    reversed_ = CONVENTIONS["layumi"].replace(ties="reversed")
+    met = 0
+    for seed, with_ties, answer in answers("layumi", "evaluate"):
+        if with_ties != ties:
+            continue
+        p = problems.problem(seed, ties)
+        gallery, unit = -p.distmat.T, np.eye(len(p.q_pids), dtype=p.distmat.dtype)
+        for k, (ap, first) in enumerate(answer["queries"]):
+            ours = compat.layumi.evaluate(
+                unit[k], p.q_pids[k], p.q_camids[k], gallery, p.g_pids, p.g_camids,
+                convention=reversed_ if ties else None)
+            assert ours[0] == ap
+            index = np.argsort(-p.distmat[k], kind="stable")[::-1]
+            same, own = p.g_pids == p.q_pids[k], p.g_camids == p.q_camids[k]
+            junk = np.flatnonzero(same & own), np.flatnonzero(p.g_pids == -1)
+            listed = compat.layumi.compute_mAP(
+                index, np.flatnonzero(same & ~own), np.append(*junk))
+            assert listed[0] == ap
+            np.testing.assert_array_equal(listed[1].numpy(), ours[1].numpy())
+            curve = np.zeros(len(p.g_pids), np.int32)
+            curve[0 if first < 0 else slice(first, None)] = -1 if first < 0 else 1
+            assert ours[1].type() == "torch.IntTensor"
+            np.testing.assert_array_equal(ours[1].numpy(), curve)
+        met += 1
+    assert met >= 50
+
+
+def test_layumi_script(tmp_path):
+    for name, arrays in problems.layumi_files().items():
+        scipy.io.savemat(tmp_path / f"{name}.mat", arrays)
+    done = subprocess.run([sys.executable, "-m", "reid_ref.compat.layumi"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.stdout.splitlines() == recorded("layumi")["script lines"], done.stderr
+    (tmp_path / "multi_query.mat").unlink()
+    done = subprocess.run([sys.executable, "-m", "reid_ref.compat.layumi"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.stdout.splitlines() == recorded("layumi")["script lines"][:1]
+
+
+def test_every_recording_is_compared():
+    here = {path.stem for path in (ROOT / "fixtures/compat").glob("*.json")}
+    assert here == {toolbox for toolbox, _ in FUNCTIONS} | {
+        "openreid", "layumi", "mmtracking", "fastreid"}
+
+
+def test_the_recordings_are_those_of_their_repositories():
+    """Where the variable REID_REF_CLONES names a folder with the clones."""
+    clones = os.environ.get("REID_REF_CLONES")
+    if not clones:
+        pytest.skip("REID_REF_CLONES names no folder with clones of the toolboxes' repositories")
+    done = subprocess.run([sys.executable, ROOT / "fixtures/compat/generate.py", clones,
+                           "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_recordings_are_plain_json():
+    for path in (ROOT / "fixtures/compat").glob("*.json"):
+        head = json.loads(path.read_text())
+        assert len(head["commit"]) == 7 or len(head["commit"]) == 8
+        assert head["repository"].count("/") == 1 and head["files"]

@@ -1,0 +1,268 @@
+"""What is shipped: the package as installed, its metadata, the action, the hook, the man page."""
+import configparser
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+import yaml
+
+import reid_ref
+from reid_ref.commands.parser import make_parser
+from tests.documents import ROOT
+
+SETUP = configparser.ConfigParser()
+SETUP.read(ROOT / "setup.cfg")
+RECIPE, ACTION, HOOKS, CITATION = (yaml.safe_load((ROOT / name).read_text()) for name in (
+    "recipe/meta.yaml", "action.yml", ".pre-commit-hooks.yaml", "CITATION.cff"))
+
+
+def source(folder):
+    """Copy what a wheel is built from: a build leaves files beside it."""
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("reid_ref", "matlab_ref"):
+        shutil.copytree(ROOT / name, folder / name)
+    return folder
+
+
+def setuptools(folder, *command):
+    done = subprocess.run(
+        [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", *command],
+        cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """An environment that holds the package as a wheel would, and what it needs by reference."""
+    folder = source(tmp_path_factory.mktemp("source"))
+    setuptools(folder, "build_py", "--build-lib", "built")
+    venv = tmp_path_factory.mktemp("venv") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": venv, "platbase": venv}))
+    shutil.copytree(folder / "built/reid_ref", packages / "reid_ref")
+    (packages / "others.pth").write_text("\n".join(
+        path for path in sys.path if path.endswith("site-packages")))
+    return venv
+
+
+def run(installed, code, folder):
+    return subprocess.run([installed / "bin/python", "-I", "-c", code], cwd=folder,
+                          capture_output=True, text=True)
+
+
+# ---------------------------------------------------------------- what is installed
+
+def test_the_package_is_whole(installed, tmp_path):
+    """Every room, table and MATLAB script is there, and works away from the checkout."""
+    done = run(installed, "import reid_ref, sys; print(reid_ref.__file__)", tmp_path)
+    assert done.stdout.startswith(str(installed)), done.stderr
+    package = Path(done.stdout.strip()).parent
+    here = {path.relative_to(ROOT / "reid_ref") for path in (ROOT / "reid_ref").rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts}
+    there = {path.relative_to(package) for path in package.rglob("*")
+             if path.is_file() and "__pycache__" not in path.parts}
+    assert there == here | {Path("matlab_ref", path.name)
+                            for path in (ROOT / "matlab_ref").glob("*.m")}
+    shutil.copy(ROOT / "fixtures/market_like.mat", tmp_path)
+    done = run(installed, "from reid_ref.cli import main; main(['evaluate', 'market_like.mat', "
+                          "'--expect', 'mAP=40.16'])", tmp_path)
+    assert "0.40163529834691447" in done.stdout and "failed" not in done.stderr
+
+
+USER = """
+import numpy as np
+import reid_ref
+
+query = reid_ref.Labels([7], [1])
+gallery = reid_ref.Labels(identity=[7, 8], camera=(2, 2))
+lists = reid_ref.IndexLists(good=[[0]], junk=[[1]])
+result = reid_ref.evaluate_distances(np.array([[0.1, 0.2]]), query, gallery)
+listed = reid_ref.evaluate_distances([[0.1, 0.2]], query, gallery, convention="veri", lists=lists)
+mean: float = result.mAP
+rank: float = result.rank(1)
+per_query: list[float] = result.per_query.ap.tolist()
+findings: list[reid_ref.Finding] = reid_ref.doctor(reid_ref.read("result.mat"))
+names: list[str] = list(reid_ref.CONVENTIONS)
+"""
+
+
+def test_a_strictly_typed_file_of_a_user(installed, tmp_path):
+    (tmp_path / "mine.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable",
+               str(installed / "bin/python"), "--cache-dir", str(tmp_path / "cache"), "mine.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "Success: no issues found in 1 source file\n", done.stdout + done.stderr
+    (tmp_path / "mine.py").write_text(USER + "text: str = result.mAP\nresult.map\n")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert re.findall(r"\[([a-z-]+)\]$", done.stdout, re.MULTILINE) == [
+        "assignment", "attr-defined"]
+
+
+def test_the_source_archive_holds_what_the_tests_need(tmp_path):
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout, so what belongs to it is not known")
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout.split("\n")[:-1]
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    setuptools(tmp_path, "sdist", "--formats", "gztar")
+    archive, = (tmp_path / "dist").iterdir()
+    listed = subprocess.run(["tar", "tzf", archive], capture_output=True, text=True).stdout
+    inside = {name.partition("/")[2] for name in listed.splitlines() if not name.endswith("/")}
+    assert set(files) - inside == {".gitignore"}
+    assert {name for name in inside - set(files) if ".egg-info/" not in name} == {"PKG-INFO"}
+
+
+# ---------------------------------------------------------------- what it says of itself
+
+def test_the_version_is_one():
+    version = reid_ref.__version__
+    assert (RECIPE["package"]["version"], CITATION["version"]) == (version, version)
+    assert RECIPE["source"]["url"].endswith(f"/reid_ref-{version}.tar.gz")
+
+
+def test_the_recipe_needs_what_the_package_needs():
+    options = SETUP["options"]
+    assert [line.replace(" ", "") for line in RECIPE["requirements"]["run"]] == [
+        f"python{options['python_requires']}", *options["install_requires"].split()]
+    assert RECIPE["build"]["entry_points"] == [
+        SETUP["options.entry_points"]["console_scripts"].strip()]
+    build, = re.findall(r'requires = \["(.*?)"\]', (ROOT / "pyproject.toml").read_text())
+    assert build in [line.replace(" ", "") for line in RECIPE["requirements"]["host"]]
+    assert RECIPE["about"]["license"] == SETUP["metadata"]["license"] == CITATION["license"]
+
+
+def test_the_citation_is_complete():
+    assert {"title", "abstract", "authors", "keywords", "license", "message", "references", "type",
+            "version"} <= set(CITATION)
+    assert [one["doi"] for one in CITATION["references"]] == [
+        "10.1109/ICCV.2015.133", "10.1109/TPAMI.2021.3054775"]
+
+
+# ---------------------------------------------------------------- the man page
+
+def test_the_man_page_has_every_command_and_option():
+    page = subprocess.run([sys.executable, ROOT / "docs/man.py"], capture_output=True, text=True,
+                          check=True).stdout
+    text = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+    commands = make_parser()._subparsers._group_actions[0].choices
+    assert len(commands) > 12
+    for name, command in commands.items():
+        section = text.partition(f'.SH "{name.upper()}"')[2].partition(".SH")[0]
+        assert f".B reid-ref {name}\n" in section
+        for action in command._actions:
+            assert " ".join((action.help or "").split()) in section
+            assert ", ".join(action.option_strings) in section
+    assert not re.search(r"^[.'](?!TH |SH |B |I |PP$|TP$)", page, re.MULTILINE)
+
+
+def test_groff_takes_the_man_page():
+    if shutil.which("groff") is None:
+        pytest.skip("groff is not here")
+    page = subprocess.run([sys.executable, ROOT / "docs/man.py"], capture_output=True).stdout
+    done = subprocess.run(["groff", "-ww", "-man", "-Tutf8"], input=page, capture_output=True)
+    assert done.stderr == b"" and b"REID-REF(1)" in done.stdout
+
+
+# ---------------------------------------------------------------- the action and the hook
+
+@pytest.fixture
+def runner(tmp_path, monkeypatch):
+    """A folder in which the steps of the action run as they stand, but for the installation."""
+    bin = tmp_path / "temp/reid-ref/bin"
+    bin.mkdir(parents=True)
+    (bin / "reid-ref").write_text(f'#!/bin/sh\nexec {sys.executable} -m reid_ref "$@"\n')
+    (bin / "reid-ref").chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    shutil.copy(ROOT / "fixtures/market_like.mat", tmp_path / "market.mat")
+    return tmp_path
+
+
+def step(name, folder, action=ROOT, **inputs):
+    """Run a step with inputs, the others at their defaults; return the finished process."""
+    given = {key: inputs.get(key.replace("-", "_"), one.get("default"))
+             for key, one in ACTION["inputs"].items()}
+    found, = (one for one in ACTION["runs"]["steps"] if one["name"] == name)
+    assert found["shell"] == "bash"
+    environment = {key: re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", lambda key: given[key[1]], text)
+                   for key, text in found.get("env", {}).items()}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", found["run"]], cwd=folder,
+        capture_output=True, text=True, env={
+            **os.environ, **environment, "RUNNER_TEMP": str(folder / "temp"),
+            "GITHUB_ACTION_PATH": str(action), "GITHUB_OUTPUT": str(folder / "output")})
+
+
+@pytest.mark.parametrize(("inputs", "status", "failed"), [
+    ({}, 0, ""), ({"expect": "mAP=40.16,Rank-1=45.83", "strict": "true"}, 0, ""),
+    ({"expect": "mAP=44.91", "convention": "torchreid"}, 0, ""),
+    ({"expect": "mAP=40.17"}, 3, "failed: --expect: mAP is 40.163529834691447, expected 40.17"),
+    ({"expect": "mAP=40.17", "tolerance": "0.01"}, 0, ""),
+    ({"fail_under": "mAP=60,Rank-1=40"}, 4, "failed: --fail-under: mAP is 40.16"),
+    ({"baseline": "base.json"}, 5, "failed: --baseline: significantly worse than base.json"),
+    ({"files": "\n market.mat\n\n", "fail_under": "mAP=40"}, 0, ""),
+    ({"files": "a.mat b.mat"}, 2, "a.mat")])
+def test_the_action_evaluates(inputs, status, failed, runner):
+    if "baseline" in inputs:
+        _every_query_first(runner)
+    done = step("Evaluate", runner, **{"files": "market.mat", **inputs})
+    assert done.returncode == status, done.stderr
+    assert failed in done.stderr
+    assert (runner / "output").read_text() == f"result={runner}/temp/reid-ref.json\n"
+    assert (runner / "temp/reid-ref.json").exists() == (status != 2)
+
+
+def _every_query_first(runner):
+    """Write a baseline that has every match first."""
+    assert step("Evaluate", runner, files="market.mat").returncode == 0
+    value = json.loads((runner / "temp/reid-ref.json").read_text())
+    for query in value["queries"]:
+        if query["n_good"]:
+            query.update(ap=1.0, first_match=1)
+    (runner / "base.json").write_text(json.dumps(value))
+    for name in ("output", "temp/reid-ref.json"):
+        (runner / name).unlink()
+
+
+def test_no_input_is_code(runner):
+    """Inputs reach the shell as variables: what stands in them is never run."""
+    done = step("Evaluate", runner, files="market.mat",
+                expect="$(touch made)`touch made`;touch made")
+    assert done.returncode == 2 and not (runner / "made").exists()
+    for one in ACTION["runs"]["steps"]:
+        assert "${{" not in one["run"]
+        assert set(one.get("env", {}).values()) <= {
+            f"${{{{ inputs.{key} }}}}" for key in ACTION["inputs"]}
+
+
+def test_the_action_installs(runner, monkeypatch, tmp_path_factory):
+    if os.environ.get("REID_REF_PEERS") != "required":
+        pytest.skip("installs from the network; REID_REF_PEERS=required sh tests/run does")
+    monkeypatch.delenv("PYTHONPATH")
+    shutil.rmtree(runner / "temp/reid-ref")
+    action = source(tmp_path_factory.mktemp("action"))
+    assert step("Install reid-ref", runner, action, files="").returncode == 0
+    done = step("Evaluate", runner, files="market.mat", expect="mAP=40.16")
+    assert done.returncode == 0 and "0.40163529834691447" in done.stdout
+
+
+def test_the_hook_checks_tables(tmp_path):
+    hook, = HOOKS
+    assert hook["language"] == "python" and hook["types"] == ["markdown"]
+    (tmp_path / "a.md").write_text("| x | Rank-1 |\n|--|--|\n| a | 94.2 |\n")
+    (tmp_path / "b.md").write_text("| x | Rank-1 |\n|--|--|\n| a | 942 |\n")
+    program, *words = hook["entry"].split()
+    assert program == SETUP["options.entry_points"]["console_scripts"].split()[0]
+    for files, status in ((["a.md"], 0), (["a.md", "b.md"], 1)):
+        done = subprocess.run([sys.executable, "-m", "reid_ref", *words, *files], cwd=tmp_path,
+                              capture_output=True, text=True, env={**os.environ,
+                                                                   "PYTHONPATH": str(ROOT)})
+        assert done.returncode == status, done.stderr

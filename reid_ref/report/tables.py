@@ -46,8 +46,18 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
     intervals : mapping, optional
         By one name, that of the convention, the intervals by metric.
     """
+    lines = [line for name, text in facts(result, source, sizes, dataset)
+             for line in row(name, text)]
+    lines += ["", *_numbers(headline(result, ranks), intervals), ""]
+    lines += [] if intervals is None else confidence.notes(intervals)
+    return "\n".join([*lines, *signature_rows(result.signature)])
+
+
+def facts(result: Result, source: str, sizes: str,
+          dataset: str | None = None) -> list[tuple[str, str]]:
+    """Return what was evaluated, by name, in words; parameters as for `as_table`."""
     counts = result.counts
-    rows = [
+    return [
         ("input", source),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
@@ -56,10 +66,6 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("queries", statuses(counts)),
         ("ties", _ties(counts)),
     ]
-    lines = [line for name, text in rows for line in row(name, text)]
-    lines += ["", *_numbers(headline(result, ranks), intervals), ""]
-    lines += [] if intervals is None else confidence.notes(intervals)
-    return "\n".join([*lines, *signature_rows(result.signature)])
 
 
 def _numbers(numbers: list[tuple[str, float]], intervals: confidence.Intervals) -> list[str]:

@@ -12,7 +12,7 @@ from reid_ref.labels import Labels
 from reid_ref.report.explain import as_json as way_as_json
 from reid_ref.report.html.data import MOST_ROWS
 from reid_ref.result import RANKS, Result
-from reid_ref.words import percent, signed_percent
+from reid_ref.words import by_reason, percent, signed_percent
 
 #: mAP below which an identity is listed, and how many are.
 LOW, SHOWN = 0.1, 20
@@ -35,8 +35,12 @@ def interval_words(system: System) -> str:
     found = system.intervals["mAP"] or system.intervals.get("Rank-1")
     if found is None:
         return "There are no intervals: fewer than two identities count, or a number is NaN."
-    return (f"Below each number, its {found.level:g} % confidence interval ({found.method}, by "
-            f"{found.unit}: {found.units:,}); it holds for this gallery and this model.")
+    words = (f"Below each number, its {found.level:g} % confidence interval ({found.method}, by "
+             f"{found.unit}: {found.units:,}); it holds for this gallery and this model.")
+    others = {metric: one.method for metric, one in system.intervals.items()
+              if one and one.method != found.method}
+    return words + "".join(f" {', '.join(names)}: {method}, since few units differ."
+                           for method, names in by_reason(others).items())
 
 
 def low_identities(system: System) -> dict[str, Any]:

@@ -18,8 +18,8 @@ WARNINGS: list[str] = []
 #: Arguments of the library that an option of a command sets; messages begin with their name.
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
-    "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
-    "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed"}
+    "method": "--method", "published": "--published", "key": "KEY",
+    "k1": "--k1", "k2": "--k2", "lambda_": "--lambda", "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed"}
 
 #: What a message tells a caller of the library to do, and what a user of the command does.
 WAYS_OUT = {

@@ -229,9 +229,12 @@ def _no_layout(keys: set[str], what: str = "the keys") -> str:
         return [key for key in layout.keys.values() if key not in keys]
 
     nearest = max(LAYOUTS.values(), key=lambda layout: len(layout.keys) - len(missing(layout)))
-    lacks = (f"; for {nearest.title} it lacks {', '.join(missing(nearest))}"
-             if len(missing(nearest)) < len(nearest.keys) else "")
+    lacking = missing(nearest)
+    lacks = (f"; for {nearest.title} it lacks {', '.join(lacking)}"
+             if len(lacking) < len(nearest.keys) else "")
     listed = ", ".join(sorted(keys)[:20]) + (", ..." if len(keys) > 20 else "")
+    if len(lacking) < len(nearest.keys) / 2:  # it is clear which one is meant
+        return f"expected {what} of a known layout, got {listed}{lacks}; add what is missing"
     known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
                       for layout in (*LAYOUTS.values(), *SEPARATE.values()))
     return (f"expected {what} of a known layout, got {listed or 'no keys'}"

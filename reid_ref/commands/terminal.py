@@ -19,7 +19,8 @@ WARNINGS: list[str] = []
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "published": "--published", "key": "KEY",
-    "k1": "--k1", "k2": "--k2", "lambda_": "--lambda", "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed"}
+    "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
+    "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed"}
 
 #: What a message tells a caller of the library to do, and what a user of the command does.
 WAYS_OUT = {

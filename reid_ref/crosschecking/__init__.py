@@ -175,7 +175,8 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         if ":" in evaluator:
             check_spec(evaluator)
         else:
-            check_choice(evaluator, "evaluator (or module:function, file.py:function)", ADAPTERS)
+            check_choice(evaluator, "evaluator",
+                         (*ADAPTERS, "module:function", "file.py:function"))
     if not timeout > 0:
         raise InputError(f"timeout: expected seconds above 0, got {timeout!r}")
     distances = whole_matrix(data, metric, normalize)

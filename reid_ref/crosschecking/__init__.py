@@ -23,6 +23,7 @@ from reid_ref.crosschecking.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.crosschecking.matching import Match, best_matches, same_ranks
 from reid_ref.crosschecking.reasons import Reason, explain
 from reid_ref.files import ResultFile
+from reid_ref.files.read import check_result_file
 from reid_ref.result import Result
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]
@@ -171,6 +172,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     >>> found.verdict, found.follows, found.match.agreement["ap"].level
     ('equal', 'torchreid-function', 'bit')
     """
+    check_result_file(data)
     if isinstance(evaluator, str):
         if ":" in evaluator:
             check_spec(evaluator)

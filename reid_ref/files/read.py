@@ -64,6 +64,13 @@ class ResultFile:
     ranked: RankedLists | None = None
 
 
+def check_result_file(data: object) -> None:
+    """Refuse what `read` did not return, such as the name of a file."""
+    if not isinstance(data, ResultFile):
+        raise InputError(f"data: expected what reid_ref.read returns, got {type(data).__name__}; "
+                         "pass reid_ref.read(FILE), or arrays as a ResultFile")
+
+
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     """Read features or distances with their labels from one file, or from several.
 

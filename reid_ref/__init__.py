@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.protocols import oxford
     from reid_ref.report import figures, rows as formats
+    from reid_ref.report.rank_list import visualize_ranked_results
     from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
     from reid_ref.result import Counts, PerQuery, Result
     from reid_ref.statistics import Interval
@@ -43,7 +44,7 @@ __all__ = [
     "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
     "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
     "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "pool_queries", "read",
-    "rerank", "rerank_blocks", "runs", "splits", "validate",
+    "rerank", "rerank_blocks", "runs", "splits", "validate", "visualize_ranked_results",
 ]
 
 #: The module of each public name.
@@ -66,6 +67,7 @@ _MODULES = {
     "runs": "analysis.runs", "splits": "analysis.splits",
     "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
+    "visualize_ranked_results": "report.rank_list",
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {

@@ -538,13 +538,18 @@ class QueryValues(NamedTuple):
     counted: npt.NDArray[np.bool_]
 
 
-def query_values(result: Result, metric: str) -> QueryValues:
-    """Return the values a query whose mean a metric is."""
-    found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]*)", str(metric))
+def kind_of_metric(metric: str) -> tuple[str, int]:
+    """Return mAP, mINP, Rank-, P@ or R@, and k; 1 where there is none."""
+    found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
     if found is None:
         raise InputError("metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 "
                          f"for k, such as 'Rank-1', got {metric!r}")
-    kind, k = found[1] or found[2], int(found[3] or 1)
+    return found[1] or found[2], int(found[3] or 1)
+
+
+def query_values(result: Result, metric: str) -> QueryValues:
+    """Return the values a query whose mean a metric is."""
+    kind, k = kind_of_metric(metric)
     there = result.per_query.status != "not loaded"
     n_good = result.per_query.n_good[there]
     convention, every = result.convention, np.arange(len(n_good))
@@ -562,6 +567,9 @@ def query_values(result: Result, metric: str) -> QueryValues:
             f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
             "a value counts, so there is no interval; take a convention that counts such "
             "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+    if np.isnan(mean):
+        raise InputError(f"metric: {metric} is NaN, for some lists end before their last good "
+                         "image, so there is no interval; take complete lists, or another metric")
     counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
     places = np.flatnonzero(there)[kept]
     counted[places], spread_values[places] = True, values

@@ -5,7 +5,8 @@ promise: a traceback, more than 20 s, more than 2 GB, death by a signal, an unkn
 input that changed, a file that was not asked for, an error of several lines or beside numbers.
 ``--seed N`` makes others; ``--only K`` runs case K alone and shows what it printed.
 
-Every case follows from its number and the seed alone. `tests/test_campaign.py` runs a few.
+Every case follows from its number and the seed alone; `tests/commands/test_campaign.py` runs
+a few.
 """
 from __future__ import annotations
 

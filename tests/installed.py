@@ -1,6 +1,7 @@
-"""Packages that some tests need: here is decided what happens without them."""
+"""Packages and programs that some tests need: here is decided what happens without them."""
 import importlib.metadata
 import os
+import shutil
 
 import pytest
 
@@ -10,7 +11,17 @@ def version_of(package):
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        reason = f"{package} is not installed; REID_REF_PEERS=required sh tests/run installs it"
+        absent(f"{package} is not installed; REID_REF_PEERS=required sh tests/run installs it")
+
+
+def program(*names):
+    """The path of the first of these programs that is installed; else as `version_of`."""
+    found = next(filter(None, map(shutil.which, names)), None)
+    return found or absent(f"none of {', '.join(names)} is installed")
+
+
+def absent(reason):
+    """Skip a test, or fail where everything is required."""
     if os.environ.get("REID_REF_PEERS") == "required":
         pytest.fail(f"REID_REF_PEERS=required, but {reason}")
     pytest.skip(reason)

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref.analysis.compare import METRICS
 from reid_ref.analysis.same_queries import check_same_queries, checked_metrics, results_by_name
-from reid_ref.arrays import each_warning_once
-from reid_ref.result import Result, query_values, unit_of_queries
+from reid_ref.arrays import InputError, each_warning_once
+from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.statistics import Interval, interval
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL
@@ -86,12 +87,25 @@ def runs(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[
     """
     named = results_by_name(results)
     check_same_queries(named)
-    name, groups = unit_of_queries(next(iter(named.values())), unit)
+    scores = {metric: {key: query_values(result, metric) for key, result in named.items()}
+              for metric in checked_metrics(metrics)}
+    return runs_of_scores(scores, *unit_of_queries(next(iter(named.values())), unit), level=level,
+                          method=method, resamples=resamples, seed=seed)
+
+
+def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str,
+                   groups: npt.NDArray[Any], *, level: float = LEVEL,
+                   method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                   seed: int = SEED) -> dict[str, Runs]:
+    """Sum up runs by values a query, by metric and run; `groups`: the unit of each query."""
     found = {}
     with each_warning_once():
-        for metric in checked_metrics(metrics):
-            scores = {key: query_values(result, metric) for key, result in named.items()}
+        for metric, scores in by_metric.items():
             counted = next(iter(scores.values())).counted
+            for key, one in scores.items():
+                if not np.array_equal(one.counted, counted):
+                    raise InputError(f"{key}: other queries are in the mean of {metric} than in "
+                                     f"{next(iter(scores))}; both must be of the same labels")
             # One run after another, as everywhere; `mean` would add pairwise.
             total = np.cumsum([one.values for one in scores.values()], axis=0)[-1]
             bounds = interval(total / len(scores), groups, counted, level=level, method=method,
@@ -99,7 +113,7 @@ def runs(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[
             found[metric] = over_results(
                 metric, {key: one.mean for key, one in scores.items()},
                 {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()},
-                replace(bounds, unit=name))
+                replace(bounds, unit=unit))
     return found
 
 

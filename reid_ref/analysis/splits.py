@@ -10,8 +10,8 @@ import numpy.typing as npt
 from reid_ref.analysis.compare import METRICS
 from reid_ref.analysis.runs import Runs, over_results
 from reid_ref.analysis.same_queries import check_same_convention, checked_metrics, results_by_name
-from reid_ref.arrays import Doubles, check_choice, each_warning_once
-from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
+from reid_ref.arrays import Doubles, Integers, check_choice, each_warning_once
+from reid_ref.result import QueryValues, Result, query_values
 from reid_ref.statistics import interval_of, unit_sums
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL
@@ -63,14 +63,23 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
     named = results_by_name(results)
     check_same_convention(named)
     check_choice(unit, "unit", ("identity", "query"))
+    scores = {metric: {key: query_values(result, metric) for key, result in named.items()}
+              for metric in checked_metrics(metrics)}
+    identity = np.concatenate([result.per_query.identity for result in named.values()])
+    return splits_of_scores(scores, unit, identity, level=level, method=method,
+                            resamples=resamples, seed=seed)
+
+
+def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str,
+                     identity: Integers, *, level: float = LEVEL, method: str = "bootstrap-t",
+                     resamples: int = RESAMPLES, seed: int = SEED) -> dict[str, Runs]:
+    """Sum up splits by values a query, by metric and split; `identity`: of all their queries."""
     found = {}
     with each_warning_once():
-        for metric in checked_metrics(metrics):
-            scores = {key: query_values(result, metric) for key, result in named.items()}
+        for metric, scores in by_metric.items():
             values, weight, counted = _pooled(list(scores.values()))
             by_query = np.arange(len(values))
-            groups = by_query if unit == "query" else np.concatenate(
-                [unit_of_queries(result, unit)[1] for result in named.values()])
+            groups = by_query if unit == "query" else identity
             bounds = interval_of(
                 unit_sums(values, groups, counted, weight),
                 unit_sums(values, by_query, counted, weight),

@@ -55,7 +55,7 @@ def nearest_wrong(data: ResultFile, queries: Integers, convention: Convention,
     nearest: list[int | None] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
-        for k, row in enumerate(_rows(data, queries, metric, normalize, max_memory)):
+        for k, row in enumerate(rows_of_queries(data, queries, metric, normalize, max_memory)):
             good, kept = roles(k)
             kept[good] = False
             wrong = np.flatnonzero(kept)
@@ -64,8 +64,9 @@ def nearest_wrong(data: ResultFile, queries: Integers, convention: Convention,
     return nearest
 
 
-def _rows(data: ResultFile, queries: Integers, metric: str, normalize: bool,
-          max_memory: int | str | None) -> Iterator[npt.NDArray[Any]]:
+def rows_of_queries(data: ResultFile, queries: Integers, metric: str, normalize: bool,
+                    max_memory: int | str | None) -> Iterator[npt.NDArray[Any]]:
+    """Yield values that rank the gallery as the distances of each chosen query do."""
     if data.distances is not None:
         for k in queries.tolist():
             yield read_rows(data.distances, k, k + 1, "distances")[0]

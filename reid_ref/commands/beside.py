@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import common, gates
+from reid_ref.commands import common, confidence, gates
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reid_ref.result import Result
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--rerank", nargs="?", const="matlab", metavar="VARIANT",
                          help="also after k-reciprocal re-ranking: matlab (default), ranklist, "
                               "torchreid, layumi, strong-baseline, fast-reid; put FILE first")
@@ -67,14 +67,15 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
             remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
         else:
             results.update(_multi_query(args, data, convention))
+        results, intervals = confidence.find(args, results)
     gates.examine(args, data, [convention])
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
-            "results": {name: one.to_dict(args.cmc) for name, one in results.items()}})
+            "results": tables.each_as_json(results, args.cmc, intervals)})
     else:
         show(tables.beside(results, source(args.files, data.layout), remarks,
-                           common.ranks(args)))
+                           common.ranks(args), intervals))
     return gates.of_findings(args)
 
 

@@ -64,7 +64,7 @@ def add_files(command: argparse.ArgumentParser) -> None:
                          help="result file or files, or a folder of .npy files")
 
 
-def add_options(command: argparse.ArgumentParser, *names: str,
+def add_options(command: Any, *names: str,
                 formats: tuple[str, ...] = ()) -> None:
     """Take the options of these names, and --format and --json where there are formats."""
     for name in names:

@@ -10,7 +10,7 @@ from reid_ref.commands.terminal import show_plain
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: What stands in the help for the name of a file or a folder.
-FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", ("GOOD", "JUNK"))
+FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", ("GOOD", "JUNK"))
 
 
 def add(commands: Any, parser: argparse.ArgumentParser) -> None:

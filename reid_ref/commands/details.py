@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reid_ref.result import Result
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--at", metavar="K[,K]",
                          help="also accuracy, precision, recall and mAP of the first K images, "
                               "e.g. 1,5,10")

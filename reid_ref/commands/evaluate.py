@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import beside, common, details, gates, ranked_lists, several
+from reid_ref.commands import (
+    beside, common, confidence, details, gates, ranked_lists, several)
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from reid_ref.files import ResultFile
     from reid_ref.labels import IndexLists
     from reid_ref.result import Result
+    from reid_ref.statistics import Interval
 
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
 
@@ -28,27 +30,39 @@ def add(commands: Any) -> None:
                "are evaluated one after the other, a row each. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
-    common.add_options(command, "--convention", "--set")
-    command.add_argument("--ties", metavar="ORDER",
-                         help="order of equal distances: gallery-order, reversed, grouped, numpy, "
-                              "numpy-reversed; or bounds: best, worst and expected numbers")
-    common.add_options(
-        command, "--metric", "--no-normalize", "--index-lists", "--max-memory", "--ranks",
-        "--name", formats=common.FORMATS)
-    command.add_argument("--cmc", metavar="RANKS",
-                         help="ranks of the CMC curve in JSON: a number, or all; default 50")
-    command.add_argument("--per-query", metavar="FILE",
-                         help="write one line a query to FILE, named .csv or .json")
-    details.add(command)
-    ranked_lists.add(command)
-    beside.add(command)
-    gates.add(command)
-    command.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
-                         help="fast; port (Python, line by line); octave (the scripts, run "
-                              "live); all: the three side by side, exit code 1 if they differ")
-    command.add_argument("--matlab-dir", metavar="DIR",
-                         help="your own checkout of the MATLAB scripts, for octave and all "
-                              "(or REID_REF_MATLAB_DIR)")
+    _add_choices(command.add_argument_group("what is counted, and how"))
+    _add_output(command.add_argument_group("what is printed and written"))
+    confidence.add(command.add_argument_group("how sure the numbers are"))
+    gates.add(command.add_argument_group("exit codes for CI"))
+    ranked_lists.add(command.add_argument_group("ranked lists in the place of a result file"))
+    beside.add(command.add_argument_group("re-ranking and multiple queries"))
+    _add_implementations(command.add_argument_group("the MATLAB scripts themselves"))
+
+
+def _add_choices(group: Any) -> None:
+    common.add_options(group, "--convention", "--set")
+    group.add_argument("--ties", metavar="ORDER",
+                       help="order of equal distances: gallery-order, reversed, grouped, numpy, "
+                            "numpy-reversed; or bounds: best, worst and expected numbers")
+    common.add_options(group, "--metric", "--no-normalize", "--index-lists", "--max-memory")
+
+
+def _add_output(group: Any) -> None:
+    common.add_options(group, "--ranks", "--name", formats=common.FORMATS)
+    group.add_argument("--cmc", metavar="RANKS",
+                       help="ranks of the CMC curve in JSON: a number, or all; default 50")
+    group.add_argument("--per-query", metavar="FILE",
+                       help="write one line a query to FILE, named .csv or .json")
+    details.add(group)
+
+
+def _add_implementations(group: Any) -> None:
+    group.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
+                       help="fast; port (Python, line by line); octave (the scripts, run "
+                            "live); all: the three side by side, exit code 1 if they differ")
+    group.add_argument("--matlab-dir", metavar="DIR",
+                       help="your own checkout of the MATLAB scripts, for octave and all "
+                            "(or REID_REF_MATLAB_DIR)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,11 +71,12 @@ def run(args: argparse.Namespace) -> int:
     common.ranks(args)  # a wrong one is known before the work
     stands_beside = beside.check(args, asked)
     details.check(args, asked)
+    confidence.check(args)
     gates.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
     is_ranked = ranked_lists.check(args)
-    if not is_ranked and several.asked_for(args):
+    if several.asked_for(args):
         lists = common.read_lists(args, asked)
         return several.run(args, asked, left_out, lambda own, data: fast(own, data, asked, lists))
     data = ranked_lists.read(args) if is_ranked else common.read_files(args)
@@ -77,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     status = gates.status(args, data, next(iter(results.values())))
     if args.per_query is not None:
         _write_per_query(args, data, results)
-    _print(args, data, results, left_out, details.find(args, data, results, lists))
+    found = details.find(args, data, results, lists)
+    _print(args, data, *confidence.find(args, results), left_out, found)
     return status
 
 
@@ -132,7 +148,8 @@ def fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
-           left_out: dict[str, str], found: dict[str, Any]) -> None:
+           intervals: dict[str, dict[str, Interval]] | None, left_out: dict[str, str],
+           found: dict[str, Any]) -> None:
     from reid_ref.report import rows, tables
     from reid_ref.report.names import source
 
@@ -141,17 +158,19 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known, args.cmc), **found})
+                           **tables.results_as_json(results, left_out, known, args.cmc, intervals),
+                           **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
               "latex": rows.as_latex}[args.format](
-                  results if len(results) > 1 else first, ranks=common.ranks(args)))
+                  results if len(results) > 1 else first, ranks=common.ranks(args),
+                  intervals=intervals))
     elif len(results) > 1:
         show(tables.conventions_table(results, left_out, here, tables.sizes(data),
-                                      common.ranks(args, (1, 5, 10))))
+                                      common.ranks(args, (1, 5, 10)), intervals))
     else:
         show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None,
-                             common.ranks(args)))
+                             common.ranks(args), intervals))
         details.show_tables(found)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.terminal import tell
 
@@ -21,7 +21,7 @@ CODES = ("Exit code: 0 where all is well; 1 for --strict and a finding, or imple
          "than --baseline. What failed is one line on stderr.")
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--expect", metavar="NAME=PERCENT[,...]",
                          help="exit code 3 unless these are the numbers, e.g. "
                               "mAP=76.12,Rank-1=90.1, rounded to the digits given")

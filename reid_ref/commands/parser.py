@@ -6,13 +6,15 @@ import sys
 from typing import Any, NoReturn
 
 from reid_ref.commands import (
-    baseline, camera_pairs, check_table, completion, conventions, crosscheck, dataset, doctor,
-    evaluate, explain, export, oxford, plot, published, validate, verify)
+    baseline, camera_pairs, check_table, compare, completion, conventions, crosscheck, dataset,
+    doctor, evaluate, explain, export, oxford, plot, published, rank_list, report, runs, splits,
+    validate, verify)
 from reid_ref.commands.terminal import show_plain
 from reid_ref.report.names import visible
 
-COMMANDS = (evaluate, camera_pairs, conventions, explain, validate, published, crosscheck, export,
-            oxford, dataset, baseline, doctor, plot, verify, check_table)
+COMMANDS = (evaluate, compare, runs, splits, camera_pairs, conventions, explain, validate,
+            published, crosscheck, export, oxford, dataset, baseline, doctor, plot, report,
+            rank_list, verify, check_table)
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reid_ref.files import ResultFile
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add(command: Any) -> None:
     command.add_argument("--labels", nargs="+", metavar="FILE",
                          help="FILE holds ranked lists, text, .json or .npy; their labels: a "
                               "table of the queries and one of the gallery (.npy, csv or image "
@@ -31,9 +31,6 @@ def check(args: argparse.Namespace) -> bool:
             raise InputError("--numbers-from, --n-good: expected ranked lists and --labels beside "
                              "them")
         return False
-    if len(args.files) != 1:
-        raise InputError("--labels: expected one file of ranked lists, got "
-                         f"{', '.join(args.files)}; name label files behind --labels")
     for option, is_given in (
             ("--metric, --no-normalize", args.metric is not None or not args.normalize),
             ("--rerank", args.rerank is not None), ("--multi-query", args.multi_query is not None),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common, gates
+from reid_ref.commands import common, confidence, gates, ranked_lists
 from reid_ref.commands.terminal import in_options, show
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def asked_for(args: argparse.Namespace) -> bool:
     """Tell whether each result is a row: there are several, or their rows have names."""
     from reid_ref.files import results_of_files
 
-    args.groups = results_of_files(*args.files)
+    # Ranked lists have their labels in other files: each is a result.
+    args.groups = ([[Path(file)] for file in args.files] if args.labels
+                   else results_of_files(*args.files))
     return len(args.groups) > 1 or args.names is not None
 
 
@@ -45,7 +47,8 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
     else:
         write = {"csv": rows.as_csv, "markdown": rows.as_markdown,
                  "latex": rows.as_latex}[args.format]
-        show(write(methods.rows_of(found), ranks=common.ranks(args)))
+        show(write(methods.rows_of(found), ranks=common.ranks(args),
+                   intervals=methods.intervals_of(found)))
     return gates.of_findings(args)
 
 
@@ -71,10 +74,12 @@ def _one(args: argparse.Namespace, name: str, files: list[str], asked: list[Conv
 
     with said_of(name, files):
         own = argparse.Namespace(**{**vars(args), "files": files})
-        data = common.read_files(own)
+        data = ranked_lists.read(own) if args.labels else common.read_files(own)
         results = evaluate(own, data)
         gates.examine(own, data, asked)
-        return Method(name, files, data.layout, sizes(data), common.recognised(data), results)
+        known = common.recognised(data)
+        return Method(name, files, data.layout, sizes(data), known,
+                      *confidence.find(own, results))
 
 
 @contextlib.contextmanager

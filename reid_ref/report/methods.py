@@ -3,13 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from reid_ref.datasets import Recognised
+from reid_ref.report import confidence
+from reid_ref.report.compare import signature_lines
 from reid_ref.report.names import source
 from reid_ref.report.tables import results_as_json
 from reid_ref.result import Result
-from reid_ref.words import WIDTH, by_reason, cells, percent, row, signature_rows
+from reid_ref.statistics import Interval
+from reid_ref.words import WIDTH, by_reason, cells, percent, row
+
+One = TypeVar("One")
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,8 @@ class Method:
         The benchmark that its labels are of.
     results : dict of str to Result
         By convention.
+    intervals : dict of str to dict of str to Interval, or None
+        By convention and metric.
     """
 
     name: str
@@ -35,6 +42,7 @@ class Method:
     sizes: str
     known: Recognised | None
     results: dict[str, Result]
+    intervals: dict[str, dict[str, Interval]] | None = None
 
 
 def rows_of(methods: list[Method]) -> dict[str, Result]:
@@ -42,11 +50,16 @@ def rows_of(methods: list[Method]) -> dict[str, Result]:
     return by_row({method.name: method.results for method in methods})
 
 
-def by_row(results: Mapping[str, Mapping[str, Result]]) -> dict[str, Result]:
-    """As `rows_of`, of results by method and convention."""
-    return {f"{name} ({convention})" if len(by_convention) > 1 else name: result
+def intervals_of(methods: list[Method]) -> dict[str, dict[str, Interval]] | None:
+    """Return the intervals by the name of each row; None where none were asked for."""
+    return by_row({method.name: method.intervals or {} for method in methods}) or None
+
+
+def by_row(results: Mapping[str, Mapping[str, One]]) -> dict[str, One]:
+    """As `rows_of`, of results, or what else there is, by method and convention."""
+    return {f"{name} ({convention})" if len(by_convention) > 1 else name: one
             for name, by_convention in results.items()
-            for convention, result in by_convention.items()}
+            for convention, one in by_convention.items()}
 
 
 def as_json(methods: list[Method], left_out: dict[str, str],
@@ -54,7 +67,8 @@ def as_json(methods: list[Method], left_out: dict[str, str],
     """Return what each method's files hold and its numbers, by the method's name."""
     return {"results": {
         method.name: {"files": method.files, "layout": method.layout,
-                      **results_as_json(method.results, left_out, method.known, length)}
+                      **results_as_json(method.results, left_out, method.known, length,
+                                        method.intervals)}
         for method in methods}}
 
 
@@ -85,16 +99,8 @@ def as_table(methods: list[Method], left_out: dict[str, str], ranks: tuple[int, 
         lines += cells(name, [*points, percent(result.mAP), percent(result.mINP)], indent)
         lines[-1] += f"{result.counted:>6}"
     lines += ["", *row("used", "number of queries in the mean of mAP")]
+    lines += confidence.several(intervals_of(methods))
     for why, names in by_reason(left_out).items():
         lines += row("left out", f"{', '.join(names)}: {why}")
-    return "\n".join([*lines, *_signatures(rows)])
-
-
-def _signatures(rows: dict[str, Result]) -> list[str]:
-    """Return every signature once, below the rows that it is of."""
-    lines: list[str] = []
-    of_rows = by_reason({name: result.signature for name, result in rows.items()})
-    for signature, names in of_rows.items():
-        lines += row("of", ", ".join(names)) if len(of_rows) > 1 else []
-        lines += signature_rows(signature)
-    return lines
+    return "\n".join([*lines, *signature_lines(
+        {name: result.signature for name, result in rows.items()})])

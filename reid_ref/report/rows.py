@@ -15,7 +15,6 @@ import csv
 import io
 import math
 import numbers
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -23,19 +22,22 @@ import numpy as np
 
 from reid_ref.arrays import InputError
 from reid_ref.labels import Labels
+from reid_ref.report.confidence import Intervals
+from reid_ref.report.markup import csv_text, latex, markdown, one_line
 from reid_ref.result import RANKS, Result
+from reid_ref.statistics import Interval
 from reid_ref.words import number, percent
 
 #: The name of the row where a single `Result` is given.
 ROW_NAME = "Method"
 
-_LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"}}
+#: Columns that CSV has of each interval, by the field.
+_ENDS = {"low": "low", "high": "high", "se": "SE", "se_naive": "naive SE",
+         "design_effect": "design effect", "units": "units"}
 
 
-def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS) -> str:
+def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+           intervals: Intervals = None) -> str:
     r"""Return a header and one line a result: name, numbers in full precision, signature.
 
     Parameters
@@ -44,6 +46,9 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
         Row name to result.
     ranks : iterable of int
         Which Rank-k are columns.
+    intervals : mapping of str to mapping of str to Interval, optional
+        Row name to metric to interval (`Result.interval`): further columns in CSV, brackets in
+        the cells elsewhere. Of a single result the only entry is taken.
 
     Returns
     -------
@@ -66,15 +71,19 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     ours,1.0,,,,0.7916666666666666,0.6666666666666666
     """
     rows, ranks = _rows(results), _ranks(ranks)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", *_columns(ranks), "signature"])
+    columns = _columns(ranks)
+    extra = [f"{metric} {field}" for metric in columns for field in _ENDS.values()]
+    lines: list[list[Any]] = [["name", *columns, *(extra if intervals else []), "signature"]]
     for name, result in rows.items():
-        writer.writerow([name, *map(number, _values(result, ranks)), result.signature])
-    return text.getvalue().removesuffix("\n")
+        found = _intervals_of(intervals, name, rows)
+        ends = [number(getattr(found[metric], field)) if metric in found else None
+                for metric in columns for field in _ENDS] if intervals else []
+        lines.append([name, *map(number, _values(result, ranks)), *ends, result.signature])
+    return csv_text(lines)
 
 
-def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS) -> str:
+def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+                intervals: Intervals = None) -> str:
     """Return a Markdown table, one row a result, and under it a line with each signature.
 
     Parameters and errors: as `as_csv`.
@@ -94,15 +103,18 @@ def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] 
     rows, ranks = _rows(results), _ranks(ranks)
     columns = _columns(ranks)
     lines = [f"| {ROW_NAME} | {' | '.join(columns)} |", "|:--" + "|--:" * len(columns) + "|"]
-    lines += [f"| {_markdown(name)} | {' | '.join(_percents(result, ranks, '-'))} |"
-              for name, result in rows.items()]
+    for name, result in rows.items():
+        cells = _with_ends(_percents(result, ranks, "-"), columns,
+                           _intervals_of(intervals, name, rows), " [{}, {}]")
+        lines.append(f"| {markdown(name)} | {' | '.join(cells)} |")
     # Behind an empty line, because a signature has bars, which would continue the table.
-    lines += ["", *(f"- {_markdown(name)}: `{_one_line(result.signature)}`"
+    lines += ["", *(f"- {markdown(name)}: `{one_line(result.signature)}`"
                     for name, result in rows.items())]
     return "\n".join(lines)
 
 
-def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS) -> str:
+def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+             intervals: Intervals = None) -> str:
     r"""Return a LaTeX tabular in the style of booktabs, one row a result, under its signature.
 
     The best number of a column is bold, as it is printed, where several rows can be compared:
@@ -132,9 +144,25 @@ def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = R
     lines = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
              r"\toprule", rf"{ROW_NAME} & {' & '.join(columns)} \\", r"\midrule"]
     for name, result in rows.items():
-        lines += [f"% {_one_line(name)}: {_one_line(result.signature)}",
-                  rf"{_latex(name)} & {' & '.join(_best_bold(result, rows, ranks))} \\"]
+        cells = _with_ends(_best_bold(result, rows, ranks), columns,
+                           _intervals_of(intervals, name, rows), r" {{\scriptsize [{}, {}]}}")
+        lines += [f"% {one_line(name)}: {one_line(result.signature)}",
+                  rf"{latex(name)} & {' & '.join(cells)} \\"]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _intervals_of(intervals: Intervals, name: str,
+                  rows: Mapping[str, Result]) -> Mapping[str, Interval]:
+    if intervals and len(rows) == 1:
+        intervals = {name: next(iter(intervals.values()))}
+    return (intervals or {}).get(name, {})
+
+
+def _with_ends(cells: list[str], metrics: list[str], found: Mapping[str, Interval],
+               form: str) -> list[str]:
+    """Return cells with the ends of their intervals in percent."""
+    return [cell + form.format(percent(found[metric].low), percent(found[metric].high))
+            if metric in found else cell for cell, metric in zip(cells, metrics)]
 
 
 def _best_bold(result: Result, rows: Mapping[str, Result], ranks: Iterable[int]) -> list[str]:
@@ -266,15 +294,3 @@ def _values(result: Result, ranks: Iterable[int]) -> list[float]:
 
 def _percents(result: Result, ranks: Iterable[int], absent: str) -> list[str]:
     return [percent(value, absent) for value in _values(result, ranks)]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _markdown(name: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", _one_line(name))
-
-
-def _latex(name: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in _one_line(name))

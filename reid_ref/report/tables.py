@@ -7,6 +7,7 @@ from typing import Any
 from reid_ref.datasets import Recognised
 from reid_ref.files import ResultFile
 from reid_ref.labels import Labels
+from reid_ref.report import confidence
 from reid_ref.result import RANKS, Counts, Result, named_ranks
 from reid_ref.words import (
     WIDTH, by_reason, cells, percent, row, signature_rows, signed_percent)
@@ -27,7 +28,8 @@ _MATCHES = {
 
 
 def as_table(result: Result, source: str, sizes: str, dataset: str | None = None,
-             ranks: Iterable[int] = RANKS) -> str:
+             ranks: Iterable[int] = RANKS,
+             intervals: confidence.Intervals = None) -> str:
     """Return the report for a terminal of 80 columns.
 
     Parameters
@@ -41,9 +43,21 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         Which benchmark it is, where it is one.
     ranks : iterable of int
         Which Rank-k are shown.
+    intervals : mapping, optional
+        By one name, that of the convention, the intervals by metric.
     """
+    lines = [line for name, text in facts(result, source, sizes, dataset)
+             for line in row(name, text)]
+    lines += ["", *_numbers(headline(result, ranks), intervals), ""]
+    lines += [] if intervals is None else confidence.notes(intervals)
+    return "\n".join([*lines, *signature_rows(result.signature)])
+
+
+def facts(result: Result, source: str, sizes: str,
+          dataset: str | None = None) -> list[tuple[str, str]]:
+    """Return what was evaluated, by name, in words; parameters as for `as_table`."""
     counts = result.counts
-    rows = [
+    return [
         ("input", source),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
@@ -52,12 +66,14 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         ("queries", statuses(counts)),
         ("ties", _ties(counts)),
     ]
-    lines = [line for name, text in rows for line in row(name, text)]
-    lines += ["", f"{'':10}{'percent':>9}  full precision"]
-    lines += [f"{name:10}{percent(value):>9}  {value!r}"
-              for name, value in headline(result, ranks)]
-    lines += ["", *signature_rows(result.signature)]
-    return "\n".join(lines)
+
+
+def _numbers(numbers: list[tuple[str, float]], intervals: confidence.Intervals) -> list[str]:
+    if intervals is not None:
+        found, = intervals.values()
+        return confidence.single(numbers, found)
+    return [f"{'':10}{'percent':>9}  full precision",
+            *(f"{name:10}{percent(value):>9}  {value!r}" for name, value in numbers)]
 
 
 def _list_sizes(longest: int, n_gallery: int) -> str:
@@ -129,7 +145,8 @@ def tied_queries(tied: int, n_query: int) -> str:
 
 
 def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
-                      sizes: str, ranks: tuple[int, ...] = (1, 5, 10)) -> str:
+                      sizes: str, ranks: tuple[int, ...] = (1, 5, 10),
+                      intervals: confidence.Intervals = None) -> str:
     """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to one.
 
     Parameters
@@ -138,7 +155,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
         `matlab`, or else the first, is what the others are compared with.
     left_out : dict of str to str
         Conventions that were not computed, and why.
-    source, sizes, ranks
+    source, sizes, ranks, intervals
         As for `as_table`.
     """
     first = "matlab" if "matlab" in results else next(iter(results))
@@ -161,12 +178,13 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     lines += row("used", "number of queries in the mean of mAP")
     for why, names in by_reason(left_out).items():
         lines += row("left out", f"{', '.join(names)}: {why}")
+    lines += confidence.several(intervals)
     lines += signature_rows(reference.signature)
     return "\n".join(lines)
 
 
 def beside(results: dict[str, Result], source: str, remarks: list[str],
-           ranks: tuple[int, ...] = RANKS) -> str:
+           ranks: tuple[int, ...] = RANKS, intervals: confidence.Intervals = None) -> str:
     """Return the numbers of several results in columns, in percent, each with its change.
 
     Parameters
@@ -186,7 +204,7 @@ def beside(results: dict[str, Result], source: str, remarks: list[str],
     for (name, original), *others in zip(*(headline(one, ranks) for one in results.values())):
         lines.append(f"{name:10}{percent(original):>16}" + "".join(
             f"{percent(value):>16}{signed_percent(value - original):>9}" for _, value in others))
-    lines.append("")
+    lines += confidence.several(intervals) or [""]
     for one in results.values():
         lines += signature_rows(one.signature)
     return "\n".join(lines)
@@ -201,15 +219,23 @@ def reranked_remarks(variant: str, gallery: Labels, reranked: Result) -> list[st
 
 
 def results_as_json(results: dict[str, Result], left_out: dict[str, str],
-                    found: Recognised | None, length: int | None) -> dict[str, Any]:
+                    found: Recognised | None, length: int | None,
+                    intervals: confidence.Intervals = None) -> dict[str, Any]:
     """Return the benchmark, and one result as it is or several by convention, for JSON.
 
     `length`: how many ranks of the CMC curve, as `Result.to_dict` takes it.
     """
-    answers = {name: one.to_dict(length) for name, one in results.items()}
+    answers = each_as_json(results, length, intervals)
     body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
             else answers.popitem()[1])
     return {"dataset": dataset_as_json(found), **body}
+
+
+def each_as_json(results: dict[str, Result], length: int | None,
+                 intervals: confidence.Intervals = None) -> dict[str, dict[str, Any]]:
+    """Return each result for JSON, with its intervals where they were asked for."""
+    return {name: {**one.to_dict(length), **confidence.as_json(intervals, name)}
+            for name, one in results.items()}
 
 
 def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:

@@ -37,8 +37,8 @@ class Interval:
     units, queries : int
         How many stand behind the mean.
     method : str
-        "bootstrap-t", "analytic", or "exact" where all queries are right, or all wrong: a
-        one-sided bound.
+        "bootstrap-t"; "analytic", also where so few units have an error that the bootstrap
+        leaves [0, 1]; or "exact" where all queries are right, or all wrong: a one-sided bound.
     level : float
         In percent.
     resamples : int
@@ -84,6 +84,8 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     Interval
         Where all queries are right, or all wrong, no unit differs from another, and the end that
         is not 1 or 0 is the exact bound: ``(alpha / 2) ** (1 / units)`` for a mean of 1.
+        Where only a few units have an error, many resamples have none, and so hardly a standard
+        error: an end of the bootstrap lies outside [0, 1], and the analytic interval is taken.
 
     Raises
     ------
@@ -123,6 +125,8 @@ def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
         method, (low, high) = "exact", exact_bound(by_unit, alpha)
     else:
         low, high = METHODS[method](by_unit, alpha, resamples, seed)
+        if low < 0 or high > 1:  # the bootstrap has broken down
+            method, (low, high) = "analytic", logit_t(by_unit, alpha)
     drawn = method == "bootstrap-t"
     return Interval(
         by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
@@ -130,9 +134,8 @@ def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
         int(resamples) if drawn else 0, int(seed) if drawn else None)
 
 
-def bootstrap_t(sums: UnitSums, alpha: float, resamples: int, seed: int,
-                least: float = 0.0) -> tuple[float, float]:
-    """Return the ends of the bootstrap-t interval, not below `least` nor above 1."""
+def bootstrap_t(sums: UnitSums, alpha: float, resamples: int, seed: int) -> tuple[float, float]:
+    """Return the ends of the bootstrap-t interval, which may lie outside of what a mean can be."""
     place = math.floor(alpha / 2 * (resamples + 1) + 1e-9)
     if place < 1:
         raise InputError(f"resamples: expected at least {math.ceil(2 / alpha - 1e-9) - 1} for "
@@ -141,8 +144,7 @@ def bootstrap_t(sums: UnitSums, alpha: float, resamples: int, seed: int,
     if se == 0:
         return mean, mean
     t = np.sort(studentized(sums, resamples, seed))
-    low, high = mean - float(t[-place]) * se, mean - float(t[place - 1]) * se
-    return max(low, least), min(high, 1.0)
+    return mean - float(t[-place]) * se, mean - float(t[place - 1]) * se
 
 
 def studentized(sums: UnitSums, resamples: int, seed: int) -> Doubles:
@@ -164,12 +166,17 @@ def studentized(sums: UnitSums, resamples: int, seed: int) -> Doubles:
 
 def logit_t(sums: UnitSums, alpha: float, *_: int) -> tuple[float, float]:
     """Return the ends by Student's t on the logit scale."""
-    from scipy.special import stdtrit  # scipy takes long to load
-
     mean, se = sums.mean, standard_error(sums)
     middle = math.log(mean / (1 - mean))
-    half = float(stdtrit(len(sums.weight) - 1, 1 - alpha / 2)) * se / (mean * (1 - mean))
+    half = student(sums, alpha) * se / (mean * (1 - mean))
     return logistic(middle - half), logistic(middle + half)
+
+
+def student(sums: UnitSums, alpha: float) -> float:
+    """Return the quantile 1 - alpha / 2 of Student's t, with one degree less than units."""
+    from scipy.special import stdtrit  # scipy takes long to load
+
+    return float(stdtrit(len(sums.weight) - 1, 1 - alpha / 2))
 
 
 def logistic(value: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, as_vector
-from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level
+from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level, student
 from reid_ref.statistics.draws import (
     RESAMPLES, SEED, all_flipped_sums, check_random, flipped_sums)
 from reid_ref.statistics.spread import standard_error
@@ -27,7 +27,8 @@ class Difference:
     difference : float
         Mean of the other system minus that of the baseline.
     low, high : float
-        Its bootstrap-t interval.
+        Its bootstrap-t interval; Student's where so few units differ that the bootstrap
+        leaves [-1, 1].
     se : float
         Its standard error by unit.
     p : float
@@ -99,9 +100,12 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     sums = unit_sums(np.subtract(after, before, dtype=np.float64), unit, counted)
     sums = UnitSums(without_rounding(sums.value, sums.weight), sums.weight)
     warn_few(len(sums.weight))
-    low, high = bootstrap_t(sums, alpha, resamples, seed, least=-1.0)
-    p, trials = sign_flips(sums.value, resamples, seed)
     se = standard_error(sums)
+    low, high = bootstrap_t(sums, alpha, resamples, seed)
+    if low < -1 or high > 1:  # the bootstrap has broken down
+        half = student(sums, alpha) * se
+        low, high = sums.mean - half, sums.mean + half
+    p, trials = sign_flips(sums.value, resamples, seed)
     better, worse, same = (
         int(np.count_nonzero(np.sign(sums.value) == sign)) for sign in (1, -1, 0))
     return Difference(sums.mean, low, high, se, p, better, worse, same, DETECTABLE * se, trials)

@@ -129,7 +129,7 @@ def test_fastreid_evaluator(metric):
 
 @pytest.mark.parametrize("metric, how", [("cosine", "normalized"), ("euclidean", "as-is")])
 def test_fastreid_evaluator_reranks(metric, how):
-    """The distances that fast-reid's own code mixed; float32, as tests/test_rerank.py says."""
+    """The distances that fast-reid's own code mixed; in float32: see test_rerank.py."""
     folder = ROOT / "fixtures/peers/rerank"
     with np.load(folder / "features.npz") as stored, np.load(folder / "answers.npz") as answered:
         query, gallery = (torch.from_numpy(stored[side]) for side in ("query", "gallery"))

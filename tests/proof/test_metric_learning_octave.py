@@ -6,7 +6,7 @@ from reid_ref.metric_learning import (
     TOLERANCE, kissme, kissme_pairs, mahalanobis_distances, pca, similar_pairs_metric, xqda,
     xqda_pairs)
 from tests.octave import col
-from tests.test_metric_learning import sides, world
+from tests.metric_learning.test_metric_learning import sides, world
 
 pytestmark = pytest.mark.octave
 

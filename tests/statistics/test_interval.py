@@ -10,6 +10,7 @@ import scipy.stats
 
 from reid_ref import InputError
 from reid_ref.statistics import draws, interval, unit_sums
+from reid_ref.statistics.interval import bootstrap_t
 from tests.statistics import cityflow, second
 
 #: scipy renamed the argument.
@@ -43,9 +44,21 @@ def test_resamples_that_are_all_right_are_infinitely_far(wrong):
     unit = np.repeat(np.arange(25), 3)[:60]
     sums = unit_sums(values, unit)
     low, high = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 3, 5)
+    np.testing.assert_allclose(bootstrap_t(sums, .05, 199, 3), [low, high], rtol=0, atol=1e-12)
+    assert low == -np.inf
+    # An interval of 0 to 100 % would say nothing: the analytic one is taken, and named.
     found = interval(values, unit, resamples=199, seed=3)
-    np.testing.assert_allclose([found.low, found.high], [max(low, 0), min(high, 1)],
-                               rtol=0, atol=1e-12)
+    analytic = interval(values, unit, method="analytic")
+    assert found == analytic and found.method == "analytic" and .5 < found.low < found.high < 1
+
+
+def test_an_end_outside_of_what_can_be_is_not_taken():
+    values = np.concatenate([np.full(21, .95), np.linspace(0, .9, 4)])
+    low, _ = bootstrap_t(unit_sums(values, np.arange(25)), .05, 199, 1)
+    assert -1 < low < 0  # finite, by a resample with hardly a spread
+    for one in (values, 1 - values):
+        found = interval(one, range(25), resamples=199, seed=1)
+        assert found == interval(one, range(25), method="analytic")
 
 
 def test_resamples_are_those_of_the_raw_words():

@@ -115,12 +115,15 @@ def check_interval():
     alike = sum(0 not in chosen for chosen in second.resamples(30, 199, 1))
     assert np.count_nonzero(module.studentized(sums, 199, 1) == np.inf) == alike > 40
     found = module.interval(wrong, np.arange(60) // 2, resamples=199, seed=1)
-    low, high = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 1, 5)
-    np.testing.assert_allclose(ends(found), (max(low, 0), min(high, 1)), rtol=0, atol=1e-12)
+    assert (found.method, found.resamples, found.seed) == ("analytic", 0, None)
+    for few in (np.arange(40) > 1, np.arange(40) < 2):  # one end is infinite
+        assert module.interval(few, range(40), resamples=199, seed=1).method == "analytic"
+    mirrored = module.interval(1 - wrong, np.arange(60) // 2, resamples=199, seed=1)
+    near(ends(mirrored), (1 - found.high, 1 - found.low))
     t = {29: 2.045229642132703}[29]  # the table of Student's t: 97.5 %
     half = t * found.se / (found.value * (1 - found.value))
     middle = math.log(found.value / (1 - found.value))
-    found = module.interval(wrong, np.arange(60) // 2, method="analytic")
+    same(ends(found), ends(module.interval(wrong, np.arange(60) // 2, method="analytic")))
     np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),
                                              1 / (1 + math.exp(-middle - half))], atol=1e-12)
     bound = .025**(1 / 20)
@@ -133,6 +136,11 @@ def check_interval():
 
 def check_paired():
     paired = afresh("statistics.paired")
+    for sign in (-1, 1):  # two of thirty differ: one end of the bootstrap is infinite
+        gains = sign * .3 * (np.arange(30) < 2)
+        found = paired.difference(np.full(30, .5), .5 + gains, range(30), resamples=199, seed=3)
+        half = 2.045229642132703 * gains.std(ddof=1) / 30**.5
+        np.testing.assert_allclose(ends(found), [sign * .02 - half, sign * .02 + half], atol=1e-12)
     assert paired.sign_flips(np.array([.5, 0, -.25]), 100, 0) == (1, 4)
     assert paired.sign_flips(np.array([2., 1, -1]), 100, 0) == (.75, 8)
     assert paired.sign_flips(np.array([2., 1, 1]), 8, 0) == (.25, 8)
@@ -200,7 +208,10 @@ def check_loaded_and_units(functions, result, matlab):
     nan = functions.evaluate_distances(
         np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
         convention=matlab.replace(unmatched="nan"))
-    raises("metric: mAP is NaN", lambda: nan.interval("mAP"))
+    raises("metric: mAP is NaN under convention", lambda: nan.interval("mAP"))
+    cut = afresh("evaluation.ranked_lists").evaluate_ranked_lists(
+        [[0, 1]], Labels([1], [1]), Labels([1, 8, 1], [2] * 3))
+    raises("metric: mINP is NaN, for some lists", lambda: cut.interval("mINP"))
 
 
 STATISTICS = (check_sums, check_spread, check_draws, check_interval, check_paired)
@@ -266,8 +277,9 @@ MUTANTS = {
         ("(mean, 1 - bound) if mean == 0", "(mean, bound) if mean == 0"),
         ("(bound, mean) if mean == 1", "(mean, mean) if mean == 1"),
         ("stdtrit(len(sums.weight) - 1,", "stdtrit(len(sums.weight),"),
-        ("1 - alpha / 2)) * se", "1 - alpha)) * se"),
-        ("se / (mean * (1 - mean))", "se / mean"), ("min(high, 1.0)", "high"),
+        ("1 - alpha / 2))", "1 - alpha))"),
+        ("se / (mean * (1 - mean))", "se / mean"), ("if low < 0 or high > 1:", "if high > 1:"),
+        ("if low < 0 or high > 1:", "if low < 0:"),
         ("unit_sums(values, np.arange(np.size(values)), counted)",
          "unit_sums(values, unit, counted)"),
         ("(se / naive)**2 if", "se / naive if"),
@@ -285,7 +297,10 @@ MUTANTS = {
         ("2 ** len(moved) <= resamples", "len(moved) <= resamples"),
         ("gains[gains != 0]", "gains"),
         ("np.subtract(after, before,", "np.subtract(before, after,"),
-        ("least=-1.0", "least=0.0"), ("DETECTABLE = 2.8", "DETECTABLE = 1.96"),
+        ("if low < -1 or high > 1:", "if high > 1:"),
+        ("if low < -1 or high > 1:", "if low < -1:"),
+        ("half = student(sums, alpha) * se", "half = se"),
+        ("DETECTABLE = 2.8", "DETECTABLE = 1.96"),
         ("UnitSums(without_rounding(sums.value, sums.weight), sums.weight)", "sums"),
         ("for sign in (1, -1, 0)", "for sign in (-1, 1, 0)"),
         ("(len(p) - place) * p[k]", "len(p) * p[k]"),
@@ -312,6 +327,7 @@ MUTANTS = {
          "statistics.interval(values, groups, None,"),
         ("replace(found, value=mean, unit=name)", "replace(found, unit=name)"),
         ("    if np.isnan(values).any():\n        raise", "    if False:\n        raise"),
+        ("    if np.isnan(mean):\n        raise", "    if False:\n        raise"),
     ]),
 }
 

@@ -148,6 +148,16 @@ def test_interval_of_a_difference_is_that_of_its_sums():
     np.testing.assert_allclose([found.low, found.high], ends, rtol=0, atol=1e-12)
 
 
+def test_few_units_that_differ_have_students_interval():
+    """Two of thirty identities gain: of 30 in 7 resamples none is drawn, so no end is finite."""
+    gains = np.zeros(30)
+    gains[:2] = .3
+    found = difference(np.full(30, .5), .5 + gains, range(30), resamples=199, seed=3)
+    se = gains.std(ddof=1) / 30**.5
+    t = 2.045229642132703  # of the table, 29 degrees of freedom, 97.5 %
+    np.testing.assert_allclose([found.low, found.high], [.02 - t * se, .02 + t * se], atol=1e-12)
+
+
 def test_against_nothing_the_difference_is_the_mean():
     rng = np.random.default_rng(5)
     values, unit = .3 + .4 * rng.random(80), rng.integers(0, 25, 80)

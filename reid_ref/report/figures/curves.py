@@ -53,8 +53,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
         bottom = min([bottom, *y[:1]])
         band = curves.rank_band(result, LAST_RANK) if bands else None
         if band is not None:
-            # Where nearly all queries are right, an interval can reach down to 0.
-            drawn, bottom = band, min(bottom, 100 * band.low[0])
+            drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
     add_title(ax, f"CMC, convention {conventions_of(results.values())}", "" if drawn is None else

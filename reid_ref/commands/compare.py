@@ -1,0 +1,43 @@
+"""`reid-ref compare`: is one system better than another? Differences with their intervals."""
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from reid_ref.commands import common, systems
+from reid_ref.commands.terminal import show
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "compare", help="is one system better than another?",
+        description="Print the difference of each system to the baseline, over the same queries: "
+                    "its interval, and p of a paired test by identity.",
+        epilog=systems.FILES + " Exit code: 0; 2 for wrong input, files of other labels too.")
+    command.set_defaults(run=run)
+    command.add_argument("files", nargs="+", metavar="FILE", help="the first is the baseline")
+    systems.add(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.analysis.compare import compare_scores
+    from reid_ref.analysis.same_queries import checked_metrics
+    from reid_ref.analysis.systems import check_same_queries, unit_of
+    from reid_ref.report import compare as report
+
+    systems.check(args)
+    found = systems.read(args)
+    check_same_queries(found)
+    first = next(iter(found.values()))
+    options = dict(args.intervals)
+    unit = unit_of(first, options.pop("unit"))
+    scores = {name: {metric: one.values(metric) for metric in checked_metrics(args.metrics)}
+              for name, one in found.items()}
+    answer = compare_scores(scores, first.identity, *unit, **options)
+    signatures = {name: one.signature for name, one in found.items()}
+    if args.format == "json":
+        common.print_json(report.as_json(answer, args.files, signatures))
+    else:
+        show({"table": report.as_table, "csv": report.as_csv, "markdown": report.as_markdown,
+              "latex": report.as_latex}[args.format](answer, signatures))
+    return 0

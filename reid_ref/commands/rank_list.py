@@ -1,0 +1,62 @@
+"""`reid-ref rank-list`: one query's ranked list as a picture."""
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from reid_ref.commands import common, images
+from reid_ref.commands.terminal import show
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "rank-list", help="one query and its nearest images as a picture",
+        description="Write one query, its nearest images and the next good one as a picture: "
+                    "green frames are good, red wrong, amber distractors, grey hatched ignored.")
+    command.set_defaults(run=run)
+    common.add_files(command)
+    command.add_argument("-o", "--output", required=True, metavar="FILE",
+                         help="the picture to write: .png or .jpg")
+    command.add_argument("--query", type=int, required=True, metavar="N",
+                         help="which query, from 0")
+    command.add_argument("--convention", default="matlab", metavar="NAME",
+                         help="whose roles and ranks are shown (default: matlab)")
+    common.add_options(command, "--metric", "--no-normalize", "--max-memory")
+    command.add_argument("--top", type=int, default=10, metavar="K",
+                         help="images of the list (default: 10)")
+    images.add(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.analysis.rank_lists import rank_lists
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import find_convention
+    from reid_ref.files.images import path_below
+    from reid_ref.files.writing import check_target
+    from reid_ref.report.figures.saving import written
+    from reid_ref.report.rank_list import check_picture, save_rank_list
+
+    convention = find_convention(args.convention, "--convention")
+    if convention.needs_lists:
+        raise InputError(f"--convention: {convention.name} takes lists of good and junk images, "
+                         "which are not read here; name another")
+    if args.top < 1:
+        raise InputError(f"--top: expected a whole number from 1, got {args.top}")
+    images.check(args)
+    check_picture(args.output)
+    check_target(args.output, args.files)
+    data = common.read_files(args)
+    if not 0 <= args.query < len(data.query):
+        raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
+                         f"got {args.query}")
+    found, = rank_lists(data, convention, [args.query], args.top, args.metric, args.normalize)
+    if args.images is None:
+        save_rank_list(found, args.output)
+    else:
+        query, gallery = images.names(args, args.files, data)
+        shown = [*found.entries, *([found.next_good] if found.next_good else [])]
+        save_rank_list(found, args.output, path_below(args.images, query[args.query]),
+                       {entry.image: path_below(args.images, gallery[entry.image])
+                        for entry in shown})
+    show(written(args.output))
+    return 0

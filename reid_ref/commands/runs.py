@@ -1,0 +1,42 @@
+"""`reid-ref runs`: several training runs of one method on the same queries."""
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from reid_ref.commands import common, systems
+from reid_ref.commands.terminal import show
+
+
+def add(commands: Any) -> None:
+    command = commands.add_parser(
+        "runs", help="several training runs of one method: their spread, and their interval",
+        description="Print the number of each run, their mean and standard deviation, which say "
+                    "what training again would change, and the interval of each query's mean over "
+                    "runs, which says what other identities would.",
+        epilog=systems.FILES)
+    command.set_defaults(run=run)
+    command.add_argument("files", nargs="+", metavar="FILE", help="one for each run")
+    systems.add(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.analysis.runs import runs_of_scores
+    from reid_ref.analysis.same_queries import checked_metrics
+    from reid_ref.analysis.systems import check_same_queries, unit_of
+    from reid_ref.report import runs as report
+
+    systems.check(args)
+    found = systems.read(args)
+    check_same_queries(found)
+    options = dict(args.intervals)
+    unit = unit_of(next(iter(found.values())), options.pop("unit"))
+    scores = {metric: {name: one.values(metric) for name, one in found.items()}
+              for metric in checked_metrics(args.metrics)}
+    answer = runs_of_scores(scores, *unit, **options)
+    signatures = {name: one.signature for name, one in found.items()}
+    if args.format == "json":
+        common.print_json(report.as_json(answer, args.files, signatures))
+    else:
+        show(report.WRITERS[args.format](answer, signatures, report.RUNS))
+    return 0

@@ -1,0 +1,124 @@
+"""Read, explain, validate, export: from Python in one call, with the answers of the commands."""
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels, ResultFile, cli
+
+MARKET = Path(__file__).resolve().parents[2] / "fixtures" / "market_like.mat"
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+# Kept, in order: wrong, good, good: step AP (1/2 + 2/3) / 2, trapezoid (1/4 + 7/12) / 2.
+HAND = ResultFile("arrays", Labels([7], [1]), Labels([7, 8, 7, -1], [2, 2, 3, 2]),
+                  distances=np.array([[.2, .1, .3, .4]]))
+
+
+def answer(capsys, *words):
+    status = cli.main([*map(str, words)])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_read_returns_what_the_commands_read():
+    data = reid_ref.read(MARKET)
+    assert isinstance(data, ResultFile)
+    assert len(data.query) == len(data.query_features) and data.distances is None
+    with pytest.raises(InputError, match="^paths: expected at least one result file"):
+        reid_ref.read()
+
+
+@pytest.mark.parametrize("call", [
+    reid_ref.doctor, reid_ref.explain, lambda data: reid_ref.validate(data, "81.1/67.6"),
+    lambda data: reid_ref.export(data, "prefix"),
+    lambda data: reid_ref.crosscheck(data, "scikit-learn")])
+def test_the_name_of_a_file_is_no_result_file(call):
+    with pytest.raises(InputError, match=r"^data: .*, got str; pass reid_ref.read\(FILE\)"):
+        call(str(MARKET))
+
+
+@pytest.mark.parametrize("options", [{}, {"metric": "dot", "normalize": False}])
+def test_explain_is_the_command(options, capsys):
+    words = ["--metric", "dot", "--no-normalize"] if options else []
+    _, printed = answer(capsys, "explain", MARKET, "--json", *words)
+    why = reid_ref.explain(reid_ref.read(MARKET), **options)
+    assert why.start.signature == printed["from"]["signature"]
+    assert [step.result.mAP for step in why.steps] == [
+        step["mAP"] for step in printed["steps"]]
+    assert (why.end.mAP, why.end.signature) == (printed["to"]["mAP"], printed["to"]["signature"])
+
+
+def test_explain_arrays():
+    why = reid_ref.explain(HAND, "matlab", "torchreid")
+    assert why.start.mAP == .5 * (1 / 4) + .5 * ((1 / 2 + 2 / 3) / 2)
+    assert why.end.mAP == (1 / 2 + 2 / 3) / 2
+    with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
+        reid_ref.explain(HAND, metric="manhattan")
+    with pytest.raises(InputError, match="^query_features: expected"):
+        reid_ref.explain(ResultFile("arrays", HAND.query, HAND.gallery))
+
+
+def test_validate_is_the_command(capsys):
+    status, printed = answer(capsys, "validate", MARKET, "--published", "80/60", "--json")
+    found = reid_ref.validate(reid_ref.read(MARKET), "80/60")
+    assert found.reproduced == printed["reproduced"] == (status == 0)
+    assert [None if np.isnan(one.mean_ap) else one.mean_ap for one in found.candidates] == [
+        one["mAP"] for one in printed["candidates"]]
+
+
+def test_validate_arrays_under_one_convention_and_several():
+    # Rank-1 is 0; mAP 58.3 is the step rule's.
+    found = reid_ref.validate(HAND, "0.0/58.3", convention="torchreid")
+    assert found.reproduced
+    told = []
+    found = reid_ref.validate(HAND, "0.0/58.3", convention=("matlab", "mars"),
+                              progress=told.append)
+    assert not found.reproduced and told == [1]
+
+
+def test_export_is_the_command(tmp_path, capsys):
+    assert cli.main(["export", str(MARKET), "--to", "trec", "--output",
+                     str(tmp_path / "command")]) == 0
+    told = []
+    lines = reid_ref.export(reid_ref.read(MARKET), tmp_path / "call", max_memory="1M",
+                            progress=told.append)
+    for suffix in ("qrels", "run"):
+        text = (tmp_path / f"call.{suffix}").read_text()
+        assert text == (tmp_path / f"command.{suffix}").read_text()
+        assert text.count("\n") == lines
+    assert sum(told) == len(reid_ref.read(MARKET).query)
+
+
+def test_export_arrays(tmp_path):
+    assert reid_ref.export(HAND, str(tmp_path / "hand")) == 3
+    assert (tmp_path / "hand.qrels").read_text() == "q0 0 g1 0\nq0 0 g0 1\nq0 0 g2 1\n"
+    with pytest.raises(InputError, match="^prefix: expected the beginning of two file names"):
+        reid_ref.export(HAND, f"{tmp_path}/")
+    with pytest.raises(InputError, match="^distances: expected shape"):
+        reid_ref.export(ResultFile("arrays", HAND.query, HAND.query, distances=HAND.distances),
+                        tmp_path / "no")
+
+
+@pytest.mark.parametrize("options", [{}, {"metric": "dot", "normalize": False}])
+def test_crosscheck_is_the_command(options, capsys):
+    words = ["--metric", "dot", "--no-normalize"] if options else []
+    evaluator = "reid_ref.evaluation.functions:evaluate_distances"
+    status, printed = answer(capsys, "crosscheck", MARKET, "--evaluator", evaluator, "--json",
+                             *words)
+    found = reid_ref.crosscheck(reid_ref.read(MARKET), evaluator, **options)
+    assert (status, found.verdict, found.follows) == (0, "equal", "matlab")
+    assert (printed["follows"], printed["fed"]) == (found.follows, found.fed)
+    data = reid_ref.read(MARKET)
+    expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                 data.gallery, **options)
+    assert found.answer.mean_ap == printed["mAP"] == expected.mAP
+
+
+def test_crosscheck_arrays_and_a_function():
+    import reid_ref.crosschecking  # the room does not hide the function of nearly its name
+
+    found = reid_ref.crosscheck(HAND, lambda distances, query, gallery: ([0., 1.], 1 / 2))
+    assert (found.verdict, found.evaluator) == ("different", "<lambda>")
+    with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
+        reid_ref.crosscheck(HAND, len, metric="manhattan")
+    assert reid_ref.crosschecking.crosscheck is reid_ref.crosscheck

@@ -1,0 +1,250 @@
+"""From one convention to another, one choice at a time: exact sums, and lists to recompute by.
+
+A real distance matrix is read where it is: see `tests.shared`.
+"""
+import json
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.analysis import calls
+from reid_ref.analysis.explain import ranked_list
+from reid_ref.cli import main
+from reid_ref.conventions import NOT_IN_ALL
+from reid_ref.distances import distance_matrix
+from reid_ref.files import read_result
+from tests import cases
+from tests.shared import shared
+
+MARKET = str(Path(__file__).parents[2] / "fixtures" / "market_like.mat")
+ORDINARY = [name for name in CONVENTIONS if name not in NOT_IN_ALL and name != "mars"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def explain(distances, query, gallery, origin="matlab", target="torchreid", **options):
+    data = reid_ref.ResultFile("arrays", query, gallery, distances=distances)
+    return reid_ref.explain(data, origin, target, **options)
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *map(str, arguments)],
+                          capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("target", [*ORDINARY, "sysu-mm01", "cuhk03-single-shot"])
+@pytest.mark.parametrize("origin", ["matlab", "torchreid-cython", "open-reid"])
+def test_effects_add_up_exactly_and_end_at_the_target(origin, target):
+    problem = cases.market_like(3, levels=20)
+    way = explain(*problem, origin, target)
+    results = reid_ref.evaluate_distances(*problem, convention={origin, target})
+    assert way.start.mean_ap == results[origin].mean_ap
+    assert way.end.mean_ap == results[target].mean_ap
+    np.testing.assert_array_equal(way.end.cmc, results[target].cmc)
+    assert sum(way.map_effects()) == Fraction(way.end.mean_ap) - Fraction(way.start.mean_ap)
+    for step in way.steps:
+        assert step.choice in ("loads", "ignored", "ties", "ap", "recall", "top_k", "arithmetic",
+                               "unmatched", "junk_match", "cmc", "cmc_length")
+
+
+def test_each_step_changes_one_choice():
+    way = explain(*cases.market_like(3), "matlab", "torchreid")
+    assert [(step.choice, step.value) for step in way.steps] == [
+        ("loads", "without label -1"), ("ap", "step"), ("unmatched", "drop"),
+        ("cmc_length", "50")]
+
+
+def test_a_step_touches_the_queries_whose_numbers_it_moves():
+    # Query 0: its good image is first, alone: step and trapezoid agree. Query 1: second.
+    distances = np.array([[.1, .9, .5], [.5, .2, .1]])
+    query, gallery = Labels([1, 2], [1, 1]), Labels([1, 2, 9], [2, 2, 2])
+    way = explain(distances, query, gallery, "matlab", CONVENTIONS["matlab"].replace(ap="step"))
+    assert [(step.choice, step.affected) for step in way.steps] == [("ap", 1)]
+    assert way.most_moved() == [1]
+    assert way.end.per_query.ap[1] - way.start.per_query.ap[1] == 0.5 - 0.25
+
+
+def test_a_dropped_query_is_affected():
+    distances, query = np.array([[.1], [.2]]), Labels([1, 5], [1, 1])
+    way = explain(distances, query, Labels([1], [2]), "matlab",
+                  CONVENTIONS["matlab"].replace(unmatched="drop"))
+    assert [step.affected for step in way.steps] == [1]
+    assert (way.start.mean_ap, way.end.mean_ap) == (0.5, 1.0)
+
+
+def test_nan_has_no_effects():
+    way = explain(*cases.market_like(3), "matlab", "mars")
+    with pytest.raises(InputError, match="mAP: a step makes it NaN"):
+        way.map_effects()
+
+
+def test_the_same_convention_has_no_steps():
+    way = explain(*cases.market_like(3), "matlab", "matlab")
+    assert way.steps == () and way.end is way.start and way.most_moved() == []
+
+
+def test_the_ranked_list_says_every_role():
+    gallery = Labels([1, -1, 1, 0, 5, 1], [2, 2, 1, 3, 3, 3])
+    row = np.array([.5, .1, .2, .3, .4, .6])
+    conventions = [CONVENTIONS["matlab"], CONVENTIONS["torchreid-function"]]
+    listed = ranked_list(row, Labels([1], [1]), gallery, conventions, around=9)
+    assert [(one.place, one.image, one.role, one.ranks) for one in listed] == [
+        (1, 1, "junk (label -1)", (None, 1)),
+        (2, 2, "junk (same camera)", (None, None)),
+        (3, 3, "distractor", (1, 2)),
+        (4, 4, "wrong", (2, 3)),
+        (5, 0, "good", (3, 4)),
+        (6, 5, "good", (4, 5))]
+    assert [one.distance for one in listed] == sorted(row)
+    toolbox = ranked_list(row, Labels([1], [1]), gallery, [CONVENTIONS["torchreid"]], around=9)
+    assert toolbox[0].role == "not loaded" and toolbox[0].ranks == (None,)
+    assert [one.ranks[0] for one in toolbox] == [one.ranks[0] for one in listed]
+
+
+def test_a_good_image_that_is_junk_is_called_both():
+    listed = ranked_list(np.array([.2, .1]), Labels([-1], [1]), Labels([-1, 7], [2, 2]),
+                         [CONVENTIONS["matlab"]])
+    assert [one.role for one in listed] == ["wrong", "good+junk (label -1)"]
+
+
+def test_ranks_of_the_list_are_those_that_give_the_ap():
+    distances, query, gallery = cases.market_like(5)
+    result = reid_ref.evaluate_distances(distances, query, gallery)
+    for k in np.flatnonzero(result.per_query.status == "ok"):
+        listed = ranked_list(distances[k], Labels(query.identity[k:k + 1], query.camera[k:k + 1]),
+                             gallery, [CONVENTIONS["matlab"]])
+        ranks = [one.ranks[0] for one in listed if one.role == "good"]
+        n = len(ranks)
+        by_hand = sum(((i / (r - 1) if r > 1 else 1) + (i + 1) / r) / 2 / n
+                      for i, r in enumerate(ranks))
+        np.testing.assert_allclose(by_hand, result.per_query.ap[k], rtol=1e-13)
+        assert ranks[0] == result.per_query.first_match[k]
+
+
+def test_command_prints_effects_that_add_up():
+    done = command("explain", MARKET)
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    table = [line[30:].split() for line in lines[1:7]]
+    effects = [float(row[1]) for row in table[1:-1]]
+    assert round(sum(effects), 6) == float(table[-1][1])
+    assert round(float(table[0][0]) + sum(effects), 6) == float(table[-1][0])
+    assert "moved most" in done.stdout
+
+
+def test_command_as_json():
+    answer = json.loads(command("explain", MARKET, "--to", "open-reid", "--json").stdout)
+    assert list(answer)[2:] == ["files", "layout", "from", "steps", "to", "moved_most"]
+    assert answer["from"]["convention"] == "matlab" and answer["to"]["convention"] == "open-reid"
+    assert answer["steps"][-1]["mAP"] == answer["to"]["mAP"]
+    assert "convention:open-reid|" in answer["to"]["signature"]
+    assert "|metric:euclidean|normalize:yes|features:float32|" in answer["to"]["signature"]
+
+
+def test_command_shows_one_query():
+    done = command("explain", MARKET, "--query", 2)
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout.startswith("query 2: identity 3, camera ")
+    assert done.stdout.count("  good\n") == 15
+    answer = json.loads(command("explain", MARKET, "--query", 2, "--json").stdout)
+    assert answer["query"] == 2
+    assert sum(one["role"] == "good" for one in answer["list"]) == 15
+
+
+def test_distances_that_json_lacks_are_null():
+    values = Path(MARKET).with_name("special_values.mat")
+    done = command("explain", values, "--query", 1, "--json")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)["list"]
+    assert {type(image["distance"]) for image in listed} == {float, type(None)}
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--to", "torchried"), "--to: unknown 'torchried'; known: .* Did you mean 'torchreid'?"),
+    (("--from", "x"), "--from: unknown 'x'; known: matlab, mars"),
+    (("--query", "48"), "--query: expected a number from 0 to 47, got 48"),
+    (("--to", "veri"), "convention .* takes the good and junk images of every query from lists"),
+])
+def test_wrong_use(arguments, message):
+    done = command("explain", MARKET, *arguments)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert re.search(message, done.stderr), done.stderr
+
+
+def test_cuhk03_np_to_the_last_digit():
+    data = read_result(*(shared("real/cuhk03_np_100q") / f"{name}.txt" for name in (
+        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
+    problem = data.distances, data.query, data.gallery
+    to_018 = explain(*problem, "matlab", "open-reid-sklearn-0.18")
+    to_step = explain(*problem, "open-reid-sklearn-0.18", "torchreid")
+    assert f"{to_018.start.mean_ap:.15f}" == "0.640337161526478"
+    assert f"{to_018.end.mean_ap:.12f}" == "0.640336402151"
+    assert f"{to_step.end.mean_ap:.15f}" == "0.665187944484319"
+    total = sum(to_018.map_effects()) + sum(to_step.map_effects())
+    assert total == Fraction(to_step.end.mean_ap) - Fraction(to_018.start.mean_ap)
+
+
+@pytest.fixture(scope="module")
+def near_ties():
+    """Features of which the single-precision product orders many images wrongly."""
+    rng = np.random.default_rng(8)
+    centre = rng.random(64)
+    query, gallery = (Labels(rng.integers(-1, 5, n), rng.integers(1, 4, n)) for n in (30, 200))
+    features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
+                for n in (30, 200)]
+    return *features, query, gallery
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+def test_features_are_ranked_as_evaluate_ranks_them(near_ties, metric):
+    query_features, gallery_features, query, gallery = near_ties
+    data = reid_ref.ResultFile("arrays", query, gallery, query_features, gallery_features)
+    names = [name for name in ORDINARY if not CONVENTIONS[name].needs_lists]
+    expected = reid_ref.evaluate(*near_ties, metric=metric, convention=names)
+    rounded = reid_ref.evaluate_distances(
+        distance_matrix(query_features, gallery_features, metric, True), query, gallery,
+        convention=names)
+    wrong_in_float32 = 0
+    for name in names:
+        way = reid_ref.explain(data, "matlab", name, metric=metric, max_memory="100K")
+        for result, ours in ((way.start, expected["matlab"]), (way.end, expected[name])):
+            assert result.mAP == ours.mAP and result.signature == ours.signature
+            np.testing.assert_array_equal(result.per_query.ap, ours.per_query.ap)
+            np.testing.assert_array_equal(result.cmc, ours.cmc)
+        wrong_in_float32 += rounded[name].mAP != expected[name].mAP
+    assert wrong_in_float32 == len(names)  # or this test could not fail
+
+
+def test_the_list_of_a_query_has_the_ranks_of_evaluate(near_ties, tmp_path):
+    query_features, gallery_features, query, gallery = near_ties
+    np.savez(tmp_path / "near.npz", query_f=query_features, gallery_f=gallery_features,
+             query_label=query.identity, query_cam=query.camera,
+             gallery_label=gallery.identity, gallery_cam=gallery.camera)
+    result = reid_ref.evaluate(*near_ties)
+    for k in np.flatnonzero(result.per_query.status == "ok")[:4]:
+        answer = json.loads(command("explain", tmp_path / "near.npz", "--query", k,
+                                    "--json").stdout)
+        ranks = [image["ranks"][0] for image in answer["list"] if image["role"] == "good"]
+        assert ranks == result.ranks.rank[result.ranks.query == k].tolist()
+
+
+def test_the_command_hands_on_its_memory(monkeypatch):
+    given = []
+    explain = calls.explain
+
+    def seen(*arguments, **options):
+        given.append(options["max_memory"])
+        return explain(*arguments, **options)
+
+    monkeypatch.setattr(calls, "explain", seen)
+    assert main(["explain", MARKET, "--quiet", "--max-memory", "1M"]) == 0
+    assert given == [2**20]

@@ -1,0 +1,635 @@
+"""A published figure against a file: reading it, matching it, and the bounds on what can be.
+
+The bounds are compared with every ranking of small sets, by AP rules written anew in fractions.
+A real result file is read where it is: see `tests.shared`.
+"""
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels, cli
+from reid_ref.analysis.figure import Figure, agreement, parse_figure
+from reid_ref.analysis.possible import (
+    RULES, good_and_kept, hit_counts, map_bounds, possible)
+from reid_ref.analysis.published import by_key
+from reid_ref.analysis.reproduce import validate
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
+from reid_ref.datasets import read_labels
+from reid_ref.files import ResultFile, read_result
+from tests.cases import market_like
+from tests.shared import shared
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+MARKET = str(FIXTURES / "market_like.mat")
+unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:UserWarning")
+
+
+# Reading what was printed.
+
+@pytest.mark.parametrize(("text", "rank1", "mean_ap"), [
+    ("81.1/67.6", "81.1", "67.6"), ("81.10/67.60", "81.10", "67.60"), ("81.1/", "81.1", None),
+    ("/67.6", None, "67.6"), (" 100 / 0 ", "100", "0"), ("0.8%/0.3%", "0.8", "0.3"),
+    ("1.5/0.9%", "1.5", "0.9"),
+])
+def test_a_figure_keeps_its_decimals(text, rank1, mean_ap):
+    figure = parse_figure(text)
+    assert figure == Figure(rank1 and Decimal(rank1), mean_ap and Decimal(mean_ap))
+    assert str(figure) == ", ".join(f"{name} {value}" for name, value in (
+        ("Rank-1", rank1), ("mAP", mean_ap)) if value)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("abc", "expected RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ or /67.6, got 'a"),
+    ("", "expected RANK1/mAP in percent"),
+    ("/", "expected RANK1/mAP in percent"),
+    ("81/67/3", "expected RANK1/mAP in percent"),
+    ("81.1", "got '81.1'; for Rank-1 alone write '81.1/', for mAP alone '/81.1'"),
+    ("abc/67.6", "expected a number in percent such as 81.1, got 'abc'$"),
+    ("81,1/67.6", "got '81,1'; write the decimal point as a point: 81.1"),
+    ("-3/67.6", "expected a number in percent such as 81.1, got '-3'$"),
+    ("nan/67.6", "got 'nan'$"),
+    ("1e1/67.6", "got '1e1'$"),
+    ("100.1/67.6", "expected percent, 0 to 100, got 100.1"),
+    ("0.811/0.676", r"expected percent, got 0.811, which looks like a fraction; write 81.1 \(a "
+                    r"figure of one percent or less: 0.811%\)"),
+    ("81.1/0.676", "got 0.676, which looks like a fraction; write 67.6 "),
+    ("1/67.6", "got 1, which looks like a fraction; write 100 "),
+])
+def test_a_malformed_figure_is_refused_with_the_way_out(text, message):
+    with pytest.raises(InputError, match=f"^published: .*{message}"):
+        parse_figure(text)
+
+
+# Which numbers print as it.
+
+@pytest.mark.parametrize(("value", "printed", "expected"), [
+    (0.811, "81.1", "rounded"), (0.8105, "81.1", "rounded"), (0.8105, "81.0", "rounded"),
+    (0.8115, "81.1", "rounded"), (0.8115, "81.2", "rounded"),
+    (0.81049, "81.1", "no"), (0.81151, "81.1", "truncated"), (0.81199999, "81.1", "truncated"),
+    (0.812, "81.1", "no"), (0.811, "81.10", "rounded"), (0.81109, "81.10", "truncated"),
+    (0.8111, "81.10", "no"),
+    (0.81105, "81.10", "rounded"), (0.815, "81", "rounded"), (0.8151, "81", "truncated"),
+    (0.0, "0", "rounded"), (1.0, "100", "rounded"), (0.9951, "99.5", "rounded"),
+    (float("nan"), "81.1", "no"), (np.float32(0.14), "14.0", "rounded"),
+])
+def test_the_printed_decimals_decide(value, printed, expected):
+    assert agreement(value, Decimal(printed)) == expected
+
+
+# Rank-1 is k/N.
+
+@pytest.mark.parametrize(("printed", "n", "expected"), [
+    ("14.0", 50, (7, 7, "rounded", (7, 7))),
+    ("14", 50, (7, 7, "rounded", (7, 7))),
+    ("14.1", 50, (8, 7, "no", (7, 8))),
+    ("81.1", 3368, (2730, 2733, "rounded", (2731, 2732))),
+    ("66.6", 3, (2, 2, "truncated", (1, 2))),
+    ("66.7", 3, (2, 2, "rounded", (2, 3))),
+    ("100.0", 7, (7, 7, "rounded", (7, 7))),
+    ("0.0", 7, (0, 0, "rounded", (0, 0))),
+    ("50", 1, (1, 0, "no", (0, 1))),
+])
+def test_hit_counts(printed, n, expected):
+    found = hit_counts(Decimal(printed), n)
+    assert (found.fewest, found.most, found.rounding, found.nearest) == expected
+    assert found.n_query == n
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 48, 50, 64])
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_hit_counts_are_what_agreement_says_of_every_k(n, decimals):
+    step = Decimal(1).scaleb(-decimals)
+    for place in np.random.default_rng(n).integers(0, 100 * 10**decimals + 1, 60).tolist():
+        printed = place * step
+        fits = {way: [k for k in range(n + 1) if agreement(k / n, printed) == way]
+                for way in ("rounded", "truncated")}
+        found = hit_counts(printed, n)
+        way = "rounded" if fits["rounded"] else "truncated"
+        assert list(range(found.fewest, found.most + 1)) == fits[way]
+        assert found.rounding == (way if fits[way] else "no")
+
+
+# Bounds on mAP given Rank-1.
+
+def step(ranks):
+    return sum(Fraction(i, r) for i, r in enumerate(ranks, 1)) / len(ranks)
+
+
+def trapezoid(ranks):
+    return sum((Fraction(i, r) + (Fraction(i - 1, r - 1) if r > 1 else 1)) / 2
+               for i, r in enumerate(ranks, 1)) / len(ranks)
+
+
+OWN_RULES = {"step": step, "trapezoid": trapezoid}
+
+
+def every_map(sizes, rule):
+    """Every (hits, sum of AP) that rankings of these (good, kept) can have."""
+    outcomes = [{(int(ranks[:1] == (1,)), rule(ranks) if ranks else Fraction(0))
+                 for ranks in combinations(range(1, kept + 1), good)} for good, kept in sizes]
+    return {(sum(hit for hit, _ in choice), sum(ap for _, ap in choice))
+            for choice in product(*outcomes)}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("drop", [False, True])
+@pytest.mark.parametrize("sizes", [
+    [(1, 1)], [(1, 4)], [(2, 4)], [(3, 3)], [(2, 5), (2, 5)], [(1, 3), (3, 5)], [(2, 2), (1, 4)],
+    [(0, 3), (2, 4)], [(0, 2), (2, 2), (1, 3)], [(1, 2), (2, 6), (3, 4)], [(4, 5), (1, 5), (2, 3)],
+    [(1, 5), (1, 2), (2, 4), (0, 1)],
+], ids=str)
+def test_bounds_are_those_of_every_ranking(sizes, drop, rule):
+    n_good, n_kept = np.array(sizes).T
+    everything = every_map(sizes, OWN_RULES[rule])
+    divisor = np.count_nonzero(n_good) if drop else len(sizes)
+    for fewest in range(len(sizes) + 1):
+        for most in range(fewest, len(sizes) + 1):
+            sums = [total for hits, total in everything if fewest <= hits <= most]
+            found = map_bounds(n_good, n_kept, (fewest, most), rule, drop)
+            if not sums:
+                assert found is None
+                continue
+            expected = float(min(sums) / divisor), float(max(sums) / divisor)
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("rule", "low", "high"), [
+    # One of two queries hits; 2 good of 4 kept. Best: ranks 1, 2 and 2, 3; worst: 1, 4 and 3, 4.
+    ("step", (Fraction(1, 1) + Fraction(2, 4)) / 4 + (Fraction(1, 3) + Fraction(2, 4)) / 4,
+     Fraction(1, 2) + (Fraction(1, 2) + Fraction(2, 3)) / 4),
+    ("trapezoid",
+     (1 + (Fraction(2, 4) + Fraction(1, 3)) / 2) / 4
+     + (Fraction(1, 3) / 2 + (Fraction(2, 4) + Fraction(1, 3)) / 2) / 4,
+     Fraction(1, 2) + (Fraction(1, 2) / 2 + (Fraction(2, 3) + Fraction(1, 2)) / 2) / 4),
+])
+def test_bounds_worked_by_hand(rule, low, high):
+    found = map_bounds(np.array([2, 2]), np.array([4, 4]), (1, 1), rule)
+    np.testing.assert_allclose(found, [float(low), float(high)], rtol=1e-15)
+
+
+def test_the_queries_that_gain_most_get_the_hits_of_the_upper_bound():
+    # Missing costs 1/2 with one good image, 5/12 with two: the hit goes to the former.
+    sizes = np.array([1, 2]), np.array([9, 9])
+    assert map_bounds(*sizes, (1, 1), "step")[1] == pytest.approx((1 + 7 / 12) / 2, rel=1e-15)
+
+
+def test_no_bounds_where_no_ranking_has_so_many_hits():
+    good, kept = np.array([2, 0, 1]), np.array([2, 5, 4])
+    assert map_bounds(good, kept, (0, 0), "step") is None  # the first query cannot miss
+    assert map_bounds(good, kept, (3, 3), "step") is None  # the second cannot hit
+    assert map_bounds(good, kept, (0, 1), "step") == map_bounds(good, kept, (1, 1), "step")
+    assert map_bounds(np.array([0]), np.array([3]), (0, 0), "step", drop=True) is None
+    assert map_bounds(np.array([0]), np.array([3]), (0, 0), "step") == (0, 0)
+
+
+@unmatched_allowed
+@pytest.mark.parametrize("seed", range(6))
+def test_every_evaluated_map_lies_within_the_bounds(seed):
+    distances, query, gallery = market_like(seed)
+    keep = query.identity != -1
+    distances, query = distances[keep], Labels(query.identity[keep], query.camera[keep])
+    names = ["matlab", "layumi", "torchreid", "triplet-reid-market-ap", "light-reid"]
+    data = ResultFile("made", query, gallery, None, None, distances, {})
+    for name in names:
+        result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
+        figure = Figure(Decimal(f"{100 * result.cmc[0]:.6f}"),
+                        Decimal(f"{100 * result.mean_ap:.6f}"))
+        found = validate(data, figure, [name])
+        assert found.reproduced
+        rule = "trapezoid" if CONVENTIONS[name].ap.startswith("trapezoid") else "step"
+        n_map = len(query) if CONVENTIONS[name].unmatched == "zero" else result.counts.status["ok"]
+        n_rank1 = n_map if CONVENTIONS[name].unmatched == "drop" else len(query)
+        mine, = [one for one in found.bounds
+                 if (one.ap, one.rank1_queries, one.map_queries) == (rule, n_rank1, n_map)]
+        assert mine.holds and mine.low <= result.mean_ap <= mine.high
+
+
+def test_good_and_kept():
+    gallery = Labels([7, 7, 7, -1, 0, 8], [1, 1, 2, 1, 2, 1])
+    good, kept = good_and_kept(Labels([7, 7, 8, 9], [1, 3, 1, 1]), gallery)
+    np.testing.assert_array_equal(good, [1, 3, 0, 0])
+    np.testing.assert_array_equal(kept, [4, 6, 5, 6])
+
+
+# The whole.
+
+def one_query(*printed, distances=(.1, .2, .3), conventions=("matlab", "torchreid")):
+    """Identity 7 stands first and third of three: step AP 5/6, trapezoid 19/24."""
+    data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
+                      np.array([distances]), {})
+    return validate(data, parse_figure(*printed), conventions)
+
+
+def ways(candidate):
+    return [(ranking, name) for ranking, name, _ in candidate.ways]
+
+
+def test_the_rule_that_gives_the_figure_is_found():
+    found = one_query("100.0/79.2")
+    assert found.reproduced
+    assert [(one.match, ways(one)) for one in found.candidates] == [
+        ("rounded", [("distances", "matlab")]), ("no", [("distances", "torchreid")])]
+    assert found.candidates[0].mean_ap == pytest.approx(19 / 24, rel=1e-15)
+    assert found.candidates[1].difference == pytest.approx(500 / 6 - 79.2, rel=1e-12)
+    assert "convention:matlab|" in found.candidates[0].ways[0][2]
+
+
+def test_one_number_alone_decides_where_only_one_was_printed():
+    assert [one.match for one in one_query("/83.3").candidates] == ["rounded", "no"]
+    # Both rules have the same Rank-1, and stay apart by their mAP.
+    assert [one.match for one in one_query("100/").candidates] == ["rounded", "rounded"]
+    assert [one.match for one in one_query("50/83.3").candidates] == ["no", "no"]
+
+
+def test_truncated_digits_are_told_apart_and_do_not_count_as_reproduced():
+    found = one_query("100/79.1")
+    assert not found.reproduced
+    assert [one.match for one in found.candidates] == ["truncated", "no"]
+    # A rounded Rank-1 with a truncated mAP is truncated; with a wrong one it is no match.
+    assert one_query("100/79.0").candidates[0].match == "no"
+
+
+def test_the_closest_come_first():
+    found = one_query("100/83.0")
+    assert [ways(one)[0][1] for one in found.candidates] == ["torchreid", "matlab"]
+    assert [round(one.difference, 4) for one in found.candidates] == [0.3333, 3.8333]
+
+
+def test_ways_with_the_same_numbers_are_one_candidate():
+    found = one_query("100/83.3", conventions=["torchreid", "fast-reid", "matlab"])
+    assert ways(found.candidates[0]) == [("distances", "torchreid"), ("distances", "fast-reid")]
+
+
+def test_distances_are_one_ranking_and_features_three():
+    rng = np.random.default_rng(5)
+    identity, camera = np.arange(40) % 5, np.arange(40) // 5
+    features = (rng.standard_normal((5, 8))[identity] + rng.standard_normal((40, 8)))
+    features *= rng.uniform(0.2, 5, (40, 1))
+    data = ResultFile("made", Labels(identity[:10], camera[:10]),
+                      Labels(identity[10:], camera[10:]), features[:10], features[10:], None, {})
+    found = validate(data, parse_figure("50/50"), ["matlab"])
+    assert {way[0]: one.mean_ap for one in found.candidates for way in one.ways} == {
+        name: reid_ref.evaluate(features[:10], features[10:], data.query, data.gallery,
+                                metric=metric, normalize=normalize).mean_ap
+        for name, metric, normalize in (("normalised", "euclidean", True),
+                                        ("Euclidean", "euclidean", False), ("dot", "dot", False))}
+    assert len(found.candidates) == 3
+    signatures = {way[0]: way[2] for one in found.candidates for way in one.ways}
+    assert "metric:dot|normalize:no" in signatures["dot"]
+    assert "metric:euclidean|normalize:yes" in signatures["normalised"]
+
+
+def test_by_default_every_quick_convention_is_tried_and_the_others_are_named():
+    found = one_query("100/83.3", conventions=None)
+    tried = {way[1] for one in found.candidates for way in one.ways}
+    assert tried == set(CONVENTIONS) - set(NOT_IN_ALL)  # no image is labelled -1
+    assert found.left_out == NOT_IN_ALL
+
+
+def test_impossible_figures_are_said_to_be():
+    found = one_query("50/83.3")
+    assert found.hit_counts[0].rounding == "no" and found.bounds == ()
+    assert found.no_bounds.startswith("no ranking of these labels has that Rank-1, if good")
+    # A hit leaves 2 good of 3 at worst on ranks 1 and 3.
+    found = one_query("100/79.0")
+    assert {one.ap: (round(one.low, 6), one.high, one.holds) for one in found.bounds} == {
+        "trapezoid": (0.791667, 1.0, False), "step": (0.833333, 1.0, False)}
+    assert [one.holds for one in one_query("100/83.3").bounds] == [True, True]
+    assert [one.holds for one in one_query("100/79.1").bounds] == [True, False]  # cut off
+    assert [one.holds for one in one_query("100/").bounds] == [None, None]
+    # A miss leaves ranks 2 and 3 only.
+    assert {one.ap: one.high for one in one_query("0/50").bounds} == pytest.approx(
+        {"trapezoid": (1 / 4 + 7 / 12) / 2, "step": 7 / 12}, rel=1e-15)
+
+
+@unmatched_allowed
+def test_queries_without_a_match_make_two_counts_and_three_means():
+    data = ResultFile("made", Labels([7, 9], [1, 1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
+                      np.array([[.1, .2, .3], [.1, .2, .3]]), {})
+    found = validate(data, parse_figure("50/41.7"), ["matlab", "torchreid", "light-reid"])
+    assert [(one.n_query, one.rounding) for one in found.hit_counts] == [
+        (2, "rounded"), (1, "no")]
+    assert {(one.rank1_queries, one.map_queries) for one in found.bounds} == {(2, 2), (2, 1)}
+    assert {one.map_queries: one.high for one in found.bounds if one.ap == "step"} == {2: .5, 1: 1}
+    assert ways(found.candidates[0]) == [("distances", "light-reid")]
+    only_map = validate(data, parse_figure("/41.7"), ["matlab"])
+    assert {(one.rank1_queries, one.map_queries) for one in only_map.bounds} == {(2, 2), (1, 1)}
+
+
+def test_a_query_labelled_junk_has_no_bounds():
+    data = ResultFile("made", Labels([7, -1], [1, 1]), Labels([7, 8, -1], [2, 2, 3]), None, None,
+                      np.array([[.1, .2, .3], [.1, .2, .3]]), {})
+    with pytest.warns(UserWarning, match="1 only junk"):
+        found = validate(data, parse_figure("100/50"), ["matlab"])
+    assert found.bounds == () and "labelled -1" in found.no_bounds
+
+
+def test_a_map_of_nan_matches_nothing_and_comes_last():
+    data = ResultFile("made", Labels([7, 9], [1, 1]), Labels([7, 8], [2, 2]), None, None,
+                      np.array([[.1, .2], [.1, .2]]), {})
+    with pytest.warns(UserWarning, match="1 of 2 queries"):
+        found = validate(data, parse_figure("50/50"), ["mars", "matlab"])
+    assert [(one.match, ways(one)[0][1]) for one in found.candidates] == [
+        ("rounded", "matlab"), ("no", "mars")]
+    assert found.candidates[1].difference == np.inf
+
+
+def test_each_warning_comes_once_for_three_rankings():
+    data = read_result(MARKET)
+    with pytest.warns(UserWarning) as caught:
+        validate(data, parse_figure("45.8/"), ["matlab"])
+    assert len(caught) == 1 and "3 of 48 queries have no good image" in str(caught[0].message)
+
+
+@unmatched_allowed
+def test_progress_counts_every_query_of_every_ranking():
+    done = []
+    validate(read_result(MARKET), parse_figure("45.8/"), ["matlab"], progress=done.append)
+    assert sum(done) == 3 * 48
+
+
+# The command.
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        status = cli.main(["validate", *arguments])
+        return status, *capsys.readouterr()
+    return run
+
+
+def test_table_of_a_figure_that_is_reproduced(run):
+    status, out, err = run(MARKET, "--published", "45.83/40.16")
+    assert status == 0 and err.count("\n") == 1 and "3 of 48 queries" in err
+    lines = out.replace(MARKET, "FILE").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "published  Rank-1 45.83, mAP 40.16 percent" in lines
+    assert "Rank-1     possible: 22 of 48 queries" in lines
+    reproduced = lines[lines.index("Reproduced by"):lines.index("Closest of the others")]
+    assert reproduced[1] == "  features       Rank-1      mAP     diff  conventions"
+    assert reproduced[2].split()[:4] == ["normalised", "45.8333", "40.1635", "0.0035"]
+    assert "matlab" in reproduced[2] and "torchreid" not in "".join(reproduced)
+    assert re.search(r"trapezoid 4\.93 to 84\.31 over 48 queries: possible", out)
+    assert "over 45 queries, Rank-1 over 48: possible" in out
+    words = " ".join(out.split())
+    not_tried = words[words.index("Not tried: "):]
+    # The fixture has images labelled -1: what ranks them is tried as well.
+    left_out = {name: reason for name, reason in NOT_IN_ALL.items() if "loader" not in reason}
+    assert len(left_out) >= 10
+    assert all(name in not_tried for name in left_out)
+    assert all(reason in not_tried for reason in left_out.values())
+    assert "normalised: features divided by their 2-norm" in words
+
+
+def test_table_of_an_impossible_figure(run):
+    status, out, _ = run(MARKET, "--published", "45.9/97.0")
+    words = " ".join(out.split())
+    assert status == 1
+    assert ("Rank-1 impossible as a count: no k/48 gives these digits, the nearest k are 22 "
+            "(45.8333) and 23 (47.9167). Means over draws") in words
+    assert "mAP no bounds: no ranking of these labels has that Rank-1" in words
+    assert "No convention reproduces the figure. Closest features" in words
+    assert "Reproduced" not in out
+    status, out, _ = run(MARKET, "--published", "45.8/97.0")
+    assert status == 1 and "trapezoid 4.93 to 84.31 over 48 queries: impossible" in out
+
+
+def test_table_of_a_truncated_figure(run):
+    status, out, _ = run(MARKET, "--published", "45.8/40.1", "--convention", "matlab,mars")
+    assert status == 1
+    assert "No convention reproduces the figure.\n\nReproduced only if the digits were cut" in out
+    assert "Not tried" not in out
+    # 46.6 is 21 of 45 cut off; of 48 it is nothing.
+    out = " ".join(run(MARKET, "--published", "46.6/")[1].split())
+    assert "possible: 21 of 45 queries, if the digits were cut off, not rounded" in out
+    assert "no k/48 gives these digits" in out
+
+
+def test_rankings_that_give_the_same_share_a_line(run, tmp_path):
+    rng = np.random.default_rng(3)
+    features = rng.standard_normal((12, 4))
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    labels = np.arange(12) % 3, np.arange(12) // 3
+    np.savez(tmp_path / "unit.npz", query_f=features[:3], gallery_f=features[3:],
+             query_label=labels[0][:3], query_cam=labels[1][:3],
+             gallery_label=labels[0][3:], gallery_cam=labels[1][3:])
+    out = run(str(tmp_path / "unit.npz"), "--published", "33.3/", "--convention", "matlab")[1]
+    table = out[out.index("conventions\n"):].splitlines()
+    assert table[1].split()[0] == "normalised" and table[1].endswith("  matlab")
+    assert table[2:4] == ["  Euclidean", "  dot"]
+
+
+def test_a_distance_matrix_is_not_called_normalised(run, tmp_path):
+    np.savez(tmp_path / "d.npz", distmat=[[.1, .2, .3]], q_pids=[7], g_pids=[7, 8, 7],
+             q_camids=[1], g_camids=[2, 2, 3])
+    status, out, err = run(str(tmp_path / "d.npz"), "--published", "100/83.3")
+    assert (status, err) == (0, "")
+    assert "  distances     100.000   83.333    0.033  torchreid" in out
+    assert "normalised" not in out
+
+
+def ways_of(candidate):
+    return [(way["features"], way["convention"]) for way in candidate["ways"]]
+
+
+def test_json_has_stable_keys(run):
+    status, out, _ = run(MARKET, "--published", "45.83/40.16", "--json")
+    answer = json.loads(out)
+    assert status == 0
+    assert list(answer)[2:] == ["files", "layout", "published", "reproduced", "candidates",
+                                "left_out", "possible"]
+    assert answer["published"] == {"Rank-1": "45.83", "mAP": "40.16", "key": None,
+                                   "evaluator": None, "label_minus_1": None, "note": None}
+    first, = [one for one in answer["candidates"]
+              if ("normalised", "matlab") in ways_of(one)]
+    assert list(first) == ["match", "difference", "Rank-1", "mAP", "ways"]
+    assert first["match"] == "rounded" and first["Rank-1"] == 22 / 48
+    assert list(first["ways"][0]) == ["features", "convention", "signature"]
+    assert all(way["signature"].startswith("convention:") for way in first["ways"])
+    assert list(answer["possible"]["Rank-1"][0]) == [
+        "n_query", "fewest", "most", "rounding", "nearest"]
+    assert list(answer["possible"]["mAP"][0]) == [
+        "ap", "rank1_queries", "map_queries", "fewest", "most", "low", "high", "holds"]
+    nan, = [one for one in answer["candidates"] if ("normalised", "mars") in ways_of(one)]
+    assert nan["mAP"] is None and nan["difference"] is None
+
+
+def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
+    status, out, err = run(MARKET, "--paper", "market1501/densenet121-news")
+    assert status == 1
+    assert ("warning: market1501/densenet121-news is over 3,368 queries of Market-1501, this file "
+            "has 48: it is not the same test set\n") in err
+    words = " ".join(out.split())
+    assert "published Rank-1 89.91, mAP 73.58 percent market1501/densenet121-news: lay" in words
+    evaluator = by_key("market1501/densenet121-news").evaluator
+    assert f"evaluator: {evaluator}; label -1: loaded; note: Rank-1" in words
+    answer = json.loads(run(MARKET, "--paper", "vehicleid/bot-r50-ibn-small", "--json")[1])
+    assert answer["published"]["Rank-1"] == "86.6" and answer["published"]["mAP"] is None
+    assert answer["published"]["key"] == "vehicleid/bot-r50-ibn-small"
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "--published, --paper: expected one of them, got none; write --published 81.1/67.6, or"),
+    (["--published", "1/2", "--paper", "x"], "--published, --paper: expected one of them, got bo"),
+    (["--published", "abc"], "--published: expected RANK1/mAP in percent"),
+    (["--published", "0.811/0.676"], "looks like a fraction; write 81.1"),
+    (["--paper", "market1501/bagtrick-resnet5"], "KEY: unknown 'market1501/bagtrick-resnet5'; "
+     "nearest: market1501/bagtricks-resnet50"),
+    (["--published", "45.8/", "--convention", "matlap"], "--convention: unknown 'matlap'; known"),
+    (["--published", "45.8/", "--convention", "veri"], "--convention: 'veri' needs lists of good"),
+])
+def test_wrong_use(run, arguments, message):
+    status, out, err = run(MARKET, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("reid-ref: error: ") and err.count("\n") == 1 and message in err
+
+
+@pytest.fixture
+def sketch():
+    return str(shared("real/sketch_reid") / "pytorch_result.mat")
+
+
+@pytest.mark.parametrize("option", [
+    ("--published", "14.0/17.8"), ("--published", "14/"), ("--published", "/17.79997"),
+    ("--paper", "sketchreid/log-of-gralach-beneran56-12")])
+def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(run, sketch, option):
+    status, out, err = run(sketch, *option, "--json")
+    assert (status, err) == (0, "")
+    ways = [way for one in json.loads(out)["candidates"] if one["match"] == "rounded"
+            for way in ways_of(one)]
+    assert ("normalised", "matlab") in ways and ("normalised", "layumi") in ways
+    if option[1] != "14/":
+        assert ("normalised", "torchreid") not in ways
+
+
+def test_a_real_log_read_as_step_ap_is_another_evaluator(run, sketch):
+    answer = json.loads(run(sketch, "--published", "14.0/21.7", "--json")[1])
+    ways = [way for one in answer["candidates"] if one["match"] == "rounded"
+            for way in ways_of(one)]
+    assert ("normalised", "torchreid") in ways and ("normalised", "matlab") not in ways
+
+
+# Label -1: the toolbox never loads it, its bare function ranks it.
+
+def junk_first():
+    """One query whose nearest image is labelled -1, the second its match."""
+    return ResultFile("made", Labels([7, 8], [1, 1]), Labels([-1, 7, 8, 9], [2, 2, 2, 2]), None,
+                      None, np.array([[.1, .2, .3, .4], [.4, .3, .1, .2]]), {})
+
+
+def test_the_bare_function_is_tried_where_an_image_is_labelled_minus_1():
+    found = validate(junk_first(), parse_figure("50/75"))
+    reproduced = {way[1] for one in found.candidates if one.match == "rounded" for way in one.ways}
+    assert {"torchreid-function", "simpleir"} <= reproduced
+    assert "torchreid" not in reproduced
+    assert "torchreid" in {way[1] for one in validate(
+        junk_first(), parse_figure("100/100")).candidates[:1] for way in one.ways}
+    assert not {"cuhk03-single-shot-function", "open-reid-cuhk03-function"} & reproduced
+
+
+def test_a_figure_whose_code_does_not_load_it():
+    figure = parse_figure("50/75")
+    found = validate(junk_first(), figure, label_minus_1="not loaded")
+    tried = {way[1] for one in found.candidates for way in one.ways}
+    assert {"torchreid", "matlab"} <= tried and not found.reproduced
+    assert not {"torchreid-function", "simpleir"} & tried
+    assert "does not load" in found.left_out["torchreid-function"]
+    # Three images are left: a miss stands second or third; with -1, fourth at worst.
+    worst = {label: [one.low for one in validate(
+        junk_first(), figure, ["matlab"], label_minus_1=label).bounds if one.ap == "step"]
+        for label in ("", "not loaded")}
+    np.testing.assert_allclose(worst["not loaded"], [(1 + 1 / 3) / 2], rtol=1e-15)
+    np.testing.assert_allclose(worst[""], [(1 + 1 / 4) / 2], rtol=1e-15)
+
+
+def test_paper_uses_the_column(run):
+    answer = json.loads(run(MARKET, "--paper", "market1501/bagtricks-resnet50", "--json")[1])
+    assert answer["published"]["label_minus_1"] == "not loaded"
+    assert "does not load" in answer["left_out"]["torchreid-function"]
+    answer = json.loads(run(
+        MARKET, "--paper", "market1501/ide-resnet50-euclidean-zhong", "--json")[1])
+    assert answer["published"]["label_minus_1"] == "loaded"
+    assert "torchreid-function" not in answer["left_out"]
+
+
+# Of a benchmark, without a file.
+
+def test_a_figure_on_market1501_without_a_file(run):
+    # 3179/3368 = 94.388 and 3180/3368 = 94.418 percent: 94.40 is neither.
+    status, out, err = run("--dataset", "market1501", "--published", "94.40/86.10")
+    assert (status, err) == (1, "")
+    assert "no file; 3,368 queries and 19,732 gallery images of Market-1501" in out
+    assert "3,179 (94.3884) and 3,180 (94.4181)" in " ".join(out.split())
+    assert "convention" not in out and max(map(len, out.splitlines())) <= 80
+    status, out, _ = run("--dataset", "market1501", "--published", "94.39/86.10")
+    assert status == 0 and "possible: 3,179 of 3,368 queries" in out
+    assert out.count(" over 3,368 queries: possible") == 2
+
+
+@pytest.mark.parametrize(("published", "possible"), [
+    ("94.42/86.10", True), ("94.40/", False), ("/86.1", True),
+    # A miss has at best AP 1/2 with one good image, more with more: 99 is out of reach with 10.
+    ("10.0/99.0", False), ("99.9/2.0", False),
+    # 3179/3368 = 94.3883...: cut off it is 94.38.
+    ("94.38/86.10", True)])
+def test_what_is_possible_on_a_benchmark(published, possible):
+    assert reid_ref.validate(dataset="market1501", published=published).possible == possible
+
+
+def test_bounds_of_a_benchmark_are_those_of_its_labels():
+    folder = shared("real/market1501")
+    query, gallery = read_labels(*sorted(folder.glob("market1501_*.csv")))
+    for text in ("94.39/86.1", "/86.1", "89.91/30"):
+        found = reid_ref.validate(dataset="market1501", published=text)
+        assert possible(parse_figure(text), query, gallery) == (
+            found.hit_counts, found.bounds, found.no_bounds)
+
+
+def test_json_of_a_benchmark_has_the_keys_of_a_file(run):
+    status, out, _ = run("--dataset", "mars", "--paper", "mars/pooling-resnet50", "--json")
+    answer = json.loads(out)
+    assert list(answer) == ["schema", "warnings", "files", "layout", "published", "reproduced",
+                            "candidates", "left_out", "possible"]
+    assert (answer["files"], answer["candidates"], answer["reproduced"]) == ([], [], False)
+    assert "MARS" in answer["layout"]
+    assert {bounds["map_queries"] for bounds in answer["possible"]["mAP"]} == {1980}
+    assert status == 0
+
+
+def test_a_paper_on_another_benchmark_warns(run):
+    _, _, err = run("--dataset", "mars", "--paper", "market1501/bagtricks-resnet50")
+    assert "is over 3,368 queries of Market-1501, MARS has 1,980: it is not the same" in err
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((), "FILE, --dataset: expected one of them, got none; name a result file, or write --dat"),
+    ((MARKET, "--dataset", "mars"), "FILE, --dataset: expected one of them, got both"),
+    (("--dataset", "markt1501"), "--dataset: unknown 'markt1501'; known: .* 'market1501'?"),
+    (("--dataset", "mars", "--convention", "matlab"),
+     "--convention, --set: expected a result file"),
+    (("--dataset", "mars", "--set", "ap=step"), "--convention, --set: expected a result file"),
+    (("--dataset", "mars", "--published", "81,1/2"), "write the decimal point as a point"),
+])
+def test_wrong_use_of_a_benchmark(run, arguments, message):
+    status, out, err = run("--published", "81.1/67.6", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert re.search(message, err), err
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({}, "^data, dataset: expected one of them, got none"),
+    ({"data": read_result(MARKET), "dataset": "mars"}, "^data, dataset: .*, got both"),
+    ({"dataset": "x"}, "^dataset: unknown 'x'; known: market1501"),
+    ({"dataset": "mars", "convention": "matlab"}, "^convention: expected data to evaluate"),
+    ({"dataset": "mars", "published": ""}, "^published: expected RANK1/mAP"),
+])
+def test_wrong_use_of_a_benchmark_in_python(options, message):
+    with pytest.raises(InputError, match=message):
+        reid_ref.validate(**{"published": "81.1/67.6", **options})

@@ -1,0 +1,107 @@
+"""What a shell completes, asked in that shell; and the BibTeX entry."""
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reid_ref
+from reid_ref import cli
+
+ROOT = Path(__file__).parents[2]
+#: Hands a line to the function that bash would call, and prints what it offers.
+ASK = """
+source ./script
+read -ra COMP_WORDS <<< "$1"
+[[ "$1" == *" " ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+$(complete -p reid-ref | sed 's/.*-F \\([^ ]*\\).*/\\1/') reid-ref "${COMP_WORDS[-1]}" 2> /dev/null
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def reid_ref_command(*arguments):
+    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *arguments],
+                          capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    pytest.importorskip("shtab")
+    folder = tmp_path_factory.mktemp("shell")
+    done = reid_ref_command("completion", "bash")
+    assert (done.returncode, done.stderr) == (0, "")
+    (folder / "script").write_text(done.stdout)
+    for name in ("model_a.mat", "model_b.npz"):
+        (folder / name).touch()
+    return folder
+
+
+@pytest.mark.parametrize(("line", "words"), [
+    ("reid-ref ev", {"evaluate"}),
+    ("reid-ref c", {"camera-pairs", "check-table", "compare", "conventions", "crosscheck",
+                    "completion"}),
+    ("reid-ref --c", {"--cite"}),
+    ("reid-ref evaluate --wor", {"--worst"}),
+    ("reid-ref evaluate mod", {"model_a.mat", "model_b.npz"}),
+    ("reid-ref evaluate model_a.mat model_b", {"model_b.npz"}),
+    ("reid-ref evaluate --per-query model_a", {"model_a.mat"}),
+    ("reid-ref evaluate --convention fast-", {
+        "fast-reid", "fast-reid-function", "fast-reid-cython", "fast-reid-cython-function"}),
+    ("reid-ref evaluate --by ", {"identity", "camera"}),
+    ("reid-ref evaluate --format ma", {"markdown"}),
+    ("reid-ref explain --from mar", {"mars"}), ("reid-ref explain --from laym", set()),
+    ("reid-ref explain --to layu", {"layumi"}),
+    ("reid-ref conventions reid-surv", {"reid-survey", "reid-survey-function"}),
+    ("reid-ref baseline --driver mar", {"market1501", "mars"}),
+    ("reid-ref completion ", {"bash", "zsh", "tcsh"})])
+def test_bash(folder, line, words):
+    done = subprocess.run(["bash", "--norc", "-c", ASK, "bash", line], cwd=folder,
+                          capture_output=True, text=True)
+    assert set(done.stdout.split()) == words, done.stderr
+
+
+@pytest.mark.parametrize(("shell", "check"), [
+    ("zsh", ["-f", "-c", 'autoload -U compinit; compinit -u -D; eval "$(cat script)"; '
+                         "print $_comps[reid-ref]"]),
+    ("tcsh", ["-f", "-c", "source script; complete reid-ref"])])
+def test_other_shells_take_the_script(tmp_path, shell, check):
+    pytest.importorskip("shtab")
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not here")
+    script = reid_ref_command("completion", shell).stdout
+    assert "model" not in script and "fast-reid-function" in script and "markdown" in script
+    (tmp_path / "script").write_text(script)
+    done = subprocess.run([shell, *check], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "" and done.stdout.strip() != ""
+
+
+def test_without_shtab(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert cli.main(["completion", "bash"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert err.startswith("reid-ref: error: completion: needs shtab (")
+    assert err.endswith('); pip install "reid-ref[completion]"\n')
+
+
+def test_another_shell():
+    done = reid_ref_command("completion", "fish")
+    assert done.returncode == 2 and "invalid choice: 'fish'" in done.stderr
+
+
+def test_bibtex_says_what_the_citation_file_says():
+    facts = dict(re.findall(r"^(\w+): \"?(.*?)\"?$", (ROOT / "CITATION.cff").read_text(),
+                            re.MULTILINE))
+    author, = re.findall(r"- name: (.*)", (ROOT / "CITATION.cff").read_text())
+    assert facts["version"] == reid_ref.__version__
+    done = reid_ref_command("--cite")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "@misc{reid-ref,\n"
+        f"  author = {{{{{author}}}}},\n"
+        f"  title = {{{{{facts['title']}}}}},\n"
+        f"  note = {{Version {facts['version']}, {facts['license']} license}}\n"
+        "}\n")

@@ -1,0 +1,324 @@
+"""Numbers at k, the worst queries with their nearest wrong image, identities and cameras."""
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+import reid_ref
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
+from reid_ref.analysis.worst import nearest_wrong, worst_queries
+from tests.cases import market_like
+from tests.shared import shared
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "fixtures"
+MARKET = str(FIXTURES / "market_like.mat")
+ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
+
+# Query 0 ranks images 1, 0, 2: good at 2 and 3. Query 1: good at 1. Query 2: nobody like it.
+# Query 3: 5, 4, 1, 0, good at 4. Query 4 is labelled -1: its only good image, 3, is junk, but
+# stands first, and so raises the CMC curve of compute_AP.m.
+DISTANCES = np.array([
+    [.2, .1, .3, .05, .4, .5], [.2, .1, .3, .0, .4, .05], [.9, .8, .8, .1, .9, .9],
+    [.5, .4, .0, .0, .3, .2], [.1, .2, .3, .0, .4, .5]])
+QUERY = Labels([7, 8, 9, 7, -1], [1, 1, 2, 3, 1])
+GALLERY = Labels([7, 8, 7, -1, 0, 8], [2, 2, 3, 2, 3, 1])
+FIRST = 1 / 2 * ((0 + 1 / 2) / 2) + 1 / 2 * ((1 / 2 + 2 / 3) / 2)
+FOURTH = (0 + 1 / 4) / 2
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*have no good image")
+
+
+def evaluate(convention="matlab"):
+    return reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, convention=convention)
+
+
+def groups_of(groups):
+    return {name: getattr(groups, name).tolist() for name in groups.__dataclass_fields__}
+
+
+def command(*arguments, cwd=None):
+    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *map(str, arguments)],
+                          capture_output=True, text=True, cwd=cwd)
+
+
+def answer(*arguments, cwd=None):
+    done = command(*arguments, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    np.savez(tmp_path / "result.npz", distmat=DISTANCES, q_pids=QUERY.identity,
+             q_camids=QUERY.camera, g_pids=GALLERY.identity, g_camids=GALLERY.camera)
+    return str(tmp_path / "result.npz")
+
+
+# ---------------------------------------------------------------- identities and cameras
+
+def test_identities():
+    assert groups_of(by_group(evaluate(), QUERY)) == {
+        "value": [-1, 7, 8, 9], "queries": [1, 2, 1, 1], "counted": [1, 2, 1, 1],
+        "mAP": [0, (FIRST + FOURTH) / 2, 1, 0], "rank1": [1, 0, 1, 0],
+        "mINP": [0, (2 / 3 + 1 / 4) / 2, 1, 0]}
+
+
+def test_cameras():
+    assert groups_of(by_group(evaluate(), QUERY, "camera")) == {
+        "value": [1, 2, 3], "queries": [3, 1, 1], "counted": [3, 1, 1],
+        "mAP": [(FIRST + 1 + 0) / 3, 0, FOURTH], "rank1": [2 / 3, 0, 0],
+        "mINP": [(2 / 3 + 1 + 0) / 3, 0, 1 / 4]}
+
+
+def test_queries_that_do_not_count():
+    # Query 2 is dropped, query 4 is not loaded: what is left of their groups has no numbers.
+    groups = by_group(evaluate("torchreid"), QUERY)
+    assert groups.queries.tolist() == [1, 2, 1, 1] and groups.counted.tolist() == [0, 2, 1, 0]
+    np.testing.assert_array_equal(
+        groups.mAP, [np.nan, ((1 / 2 + 2 / 3) / 2 + 1 / 4) / 2, 1, np.nan])
+    np.testing.assert_array_equal(groups.rank1, [np.nan, 0, 1, np.nan])
+    np.testing.assert_array_equal(groups.mINP, [np.nan, (2 / 3 + 1 / 4) / 2, 1, np.nan])
+
+
+def test_queries_whose_ap_is_nan():
+    groups = by_group(evaluate("mars"), QUERY)
+    assert groups.counted.tolist() == [1, 2, 1, 1]
+    assert np.isnan(groups.mAP).tolist() == [False, False, False, True]
+    assert groups.rank1[3] == 0
+
+
+def test_rank1_of_a_curve_that_counts_no_ranks():
+    name = next(one.name for one in CONVENTIONS.values() if one.curve.of_rows)
+    groups = by_group(evaluate(name), QUERY)
+    assert np.isnan(groups.rank1).all() and groups.mAP[groups.value == 8] == 1
+
+
+def test_rank1_in_single_precision():
+    query, gallery = Labels([1, 2, 3], [1, 1, 1]), Labels([1, 2, 3], [2, 2, 2])
+    result = reid_ref.evaluate_distances([[0., 1., 1.]] * 3, query, gallery,
+                                         convention="torchreid-cython")
+    third = float(np.float32(1) / np.float32(3))
+    assert result.cmc[0] == by_group(result, query, "camera").rank1[0] == third != 1 / 3
+
+
+def test_groups_of_the_scripts_own_ap():
+    ap = np.array([0 if one is None else one for one in ANSWERS["ap"]])
+    data = reid_ref.read(MARKET)
+    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                               data.gallery)
+    for by in ("identity", "camera"):
+        labels = getattr(data.query, by)
+        groups = by_group(result, data.query, by)
+        assert groups.value.tolist() == sorted(set(labels.tolist()))
+        for k, value in enumerate(groups.value):
+            own = labels == value
+            assert groups.mAP[k] == np.cumsum(ap[own])[-1] / own.sum()
+            assert groups.rank1[k] == (np.array(ANSWERS["first"])[own] == 1).sum() / own.sum()
+
+
+def test_cameras_of_market1501():
+    recorded = scipy.io.loadmat(shared("goldens/market1501_full.mat"))
+    query = Labels(recorded["query_label"], recorded["query_cam"])
+    gallery = Labels(recorded["gallery_label"], recorded["gallery_cam"])
+    result = reid_ref.evaluate(recorded["query_f"], recorded["gallery_f"], query, gallery,
+                               normalize=False)
+    groups = by_group(result, query, "camera")
+    assert groups.value.tolist() == [1, 2, 3, 4, 5, 6] and groups.queries.sum() == 3368
+    for value, mean in zip(groups.value, groups.mAP):
+        ap = recorded["ap"].ravel()[query.camera == value]
+        assert mean == np.cumsum(ap)[-1] / len(ap)
+    assert len(by_group(result, query).value) == 750
+
+
+#: All that need no lists, and one whose CMC curve is over the good images in its cut list.
+WITHOUT_LISTS = [*(one for one in CONVENTIONS.values() if not one.needs_lists),
+                 CONVENTIONS["open-reid-allshots"].replace(name="cut", recall="found", top_k=3)]
+
+
+@pytest.mark.parametrize("convention", WITHOUT_LISTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("levels", [None, 5])
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_is_an_evaluation_of_its_queries(convention, levels):
+    distances, query, gallery = market_like(3, levels=levels)
+    whole = reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
+    for by in ("identity", "camera"):
+        groups = by_group(whole, query, by)
+        for k, value in enumerate(groups.value):
+            own = getattr(query, by) == value
+            alone = reid_ref.evaluate_distances(distances[own], query[own], gallery,
+                                                convention=convention)
+            found = groups.mAP[k], groups.mINP[k], groups.counted[k], groups.queries[k]
+            np.testing.assert_array_equal(
+                found, (alone.mAP, alone.mINP, alone.counted, own.sum()))
+            if not convention.curve.of_rows:
+                np.testing.assert_array_equal(groups.rank1[k], alone.cmc[0])
+
+
+def test_groups_are_refused():
+    with pytest.raises(InputError, match="by: unknown 'place'; known: identity, camera"):
+        by_group(evaluate(), QUERY, "place")
+    with pytest.raises(InputError, match="query: expected the labels of the 5 queries evaluated"):
+        by_group(evaluate(), QUERY[:3])
+
+
+# ---------------------------------------------------------------- the worst queries
+
+@pytest.mark.parametrize(("convention", "order"), [
+    ("matlab", [2, 4, 3, 0, 1]),  # queries 2 and 4 count as AP 0: by their number
+    ("torchreid", [3, 0, 1]),     # they do not count
+    ("mars", [4, 3, 0, 1, 2])])   # AP 0, and AP NaN: that comes last
+def test_the_order_of_the_worst(convention, order):
+    for n in (1, 2, 5, 99):
+        assert worst_queries(evaluate(convention), n).tolist() == order[:n]
+
+
+# Kept for query 0 are images 1 0 2 4 5 in order, for query 1: 1 (good) 0 2 4. Image 3 is junk,
+# but with a convention that keeps label -1 it is the nearest. Of query 2 images 1 and 2 are
+# equally far: the first. For query 3 image 2 is junk, too. For query 4 image 3 is good and junk.
+@pytest.mark.parametrize(("convention", "images"), [
+    ("matlab", [1, 0, 1, 5, 0]), ("torchreid-function", [3, 3, 3, 3, 0])])
+def test_nearest_wrong_image(convention, images):
+    data = ResultFile("arrays", QUERY, GALLERY, distances=DISTANCES)
+    for order in ([0, 1, 2, 3, 4], [4, 2, 0]):
+        assert nearest_wrong(data, np.array(order), CONVENTIONS[convention]) == [
+            images[k] for k in order]
+
+
+def test_a_query_that_is_not_loaded_is_not_among_the_worst():
+    convention = CONVENTIONS["torchreid"].replace(unmatched="zero")
+    assert worst_queries(evaluate(convention), 9).tolist() == [2, 3, 0, 1]
+
+
+def test_nearest_wrong_image_of_features():
+    # Distances of unit features on a circle are in the order of their angles.
+    angles = np.array([0, .1, .2, .3, -.15])
+    points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    data = ResultFile("arrays", Labels([7, 8], [1, 1]), Labels([7, 7, 8, 0], [2, 1, 2, 3]),
+                      query_features=points[:2], gallery_features=points[1:])
+    assert nearest_wrong(data, np.array([0]), CONVENTIONS["matlab"]) == [3]  # 1 is junk
+    for memory in (None, 64):
+        assert nearest_wrong(data, np.array([1, 0]), CONVENTIONS["matlab"],
+                             max_memory=memory) == [0, 3]
+    assert nearest_wrong(data, np.array([], dtype=int), CONVENTIONS["matlab"]) == []
+
+
+def test_no_wrong_image_and_nan():
+    data = ResultFile("arrays", Labels([7, 8], [1, 1]), Labels([7, 7], [2, 3]),
+                      distances=np.array([[.1, .2], [np.nan, np.inf]]))
+    assert nearest_wrong(data, np.array([0, 1]), CONVENTIONS["matlab"]) == [None, 1]
+
+
+def test_nearest_wrong_image_of_lists():
+    lists = IndexLists([[0], [1], [], [5], []], [[1, 3], [], [0, 1, 2, 3, 4], [], []])
+    data = ResultFile("arrays", QUERY, GALLERY, distances=DISTANCES)
+    assert nearest_wrong(data, np.array([3, 0, 2]), CONVENTIONS["veri"], lists=lists) == [2, 2, 5]
+
+
+def test_nearest_wrong_images_of_cuhk03():
+    folder = shared("real/cuhk03_np_100q")
+    labels = [np.loadtxt(folder / f"{side}_{kind}.txt", dtype=int)
+              for side in ("query", "gallery") for kind in ("id", "cam")]
+    distances = np.loadtxt(folder / "query_gallery_distance.txt")
+    query, gallery = Labels(*labels[:2]), Labels(*labels[2:])
+    data = ResultFile("arrays", query, gallery, distances=distances.reshape(len(query), -1))
+    found = nearest_wrong(data, np.arange(len(query)), CONVENTIONS["matlab"])
+    for k, image in enumerate(found):  # all that are somebody else's, by hand
+        others = {int(j): d for j, d in enumerate(data.distances[k])
+                  if labels[2][j] != labels[0][k]}
+        assert image == min(others, key=lambda j: (others[j], j))
+
+
+# ---------------------------------------------------------------- the command
+
+def test_json(saved):
+    found = answer("evaluate", saved, "--at", "1,3,1", "--worst", "2", "--by", "camera",
+                   "--by", "identity", "--by", "camera")
+    assert len(found["at"]) == len(found["worst"]) == len(found["by"]) == 2
+    assert list(found)[-3:] == ["at", "worst", "by"]
+    # The first three hold two matches of query 0, one of query 1, none of the others.
+    assert found["at"][0] == {"k": 1, "accuracy": 2 / 5, "precision": 1 / 5, "recall": 1 / 5,
+                              "mAP": 1 / 5}
+    assert found["at"][1] == {
+        "k": 3, "accuracy": 3 / 5, "precision": (2 / 3 + 1 / 3) / 5, "recall": 2 / 5,
+        "mAP": (FIRST + 1) / 5}
+    assert found["worst"] == [
+        {"query": 2, "identity": 9, "camera": 2, "status": "identity absent", "counted": True,
+         "ap": None, "inp": None, "first_match": None, "n_good": 0, "n_junk": 1,
+         "nearest_wrong": {"image": 1, "identity": 8, "camera": 2}},
+        {"query": 4, "identity": -1, "camera": 1, "status": "only junk", "counted": True,
+         "ap": 0.0, "inp": None, "first_match": 1, "n_good": 1, "n_junk": 1,
+         "nearest_wrong": {"image": 0, "identity": 7, "camera": 2}}]
+    assert found["by"]["camera"] == [
+        {"camera": 1, "queries": 3, "counted": 3, "mAP": (FIRST + 1) / 3, "Rank-1": 2 / 3,
+         "mINP": (2 / 3 + 1) / 3},
+        {"camera": 2, "queries": 1, "counted": 1, "mAP": 0, "Rank-1": 0, "mINP": 0},
+        {"camera": 3, "queries": 1, "counted": 1, "mAP": FOURTH, "Rank-1": 0, "mINP": 1 / 4}]
+    assert [row["identity"] for row in found["by"]["identity"]] == [-1, 9, 7, 8]
+
+
+def test_table(saved):
+    lines = command("evaluate", saved, "--at", "3", "--worst", "3", "--by", "identity").stdout
+    lines = [line.split() for line in lines.split("\n\n", 2)[2].splitlines()]
+    assert ["3", "60.00", "20.00", "40.00", f"{100 * (FIRST + 1) / 5:.2f}"] in lines
+    assert "2 9 2 - - 0 1 8 2 identity absent".split() in lines
+    assert "3 7 3 12.50 4 1 5 8 1 ok".split() in lines
+    assert "7 2 2 27.08 0.00 45.83".split() in lines  # (0.41667 + 0.125) / 2
+
+
+def test_features_and_groups_without_a_number():
+    ap = ANSWERS["ap"]
+    worst = answer("evaluate", MARKET, "--worst", "4")["worst"]
+    assert [row["query"] for row in worst] == [
+        *(k for k, one in enumerate(ap) if one is None), ap.index(min(filter(None, ap)))]
+    rows = answer("evaluate", MARKET, "--convention", "torchreid", "--by",
+                  "identity")["by"]["identity"]
+    # The three that nobody matches, behind all numbers.
+    assert [(row["identity"], row["mAP"]) for row in rows[-3:]] == [
+        (62, None), (63, None), (64, None)]
+    assert [row["mAP"] for row in rows[:-3]] == sorted(row["mAP"] for row in rows[:-3])
+
+
+def test_a_table_shows_twenty_identities(tmp_path):
+    people = np.arange(1, 24)
+    np.savez(tmp_path / "many.npz", distmat=1 - np.eye(23), q_pids=people, g_pids=people,
+             q_camids=people * 0 + 1, g_camids=people * 0 + 2)
+    many = str(tmp_path / "many.npz")
+    shown = command("evaluate", many, "--by", "identity").stdout.splitlines()
+    assert shown[-1] == "and 3 more; --json has all" and shown[-2].startswith("20 ")
+    assert len(answer("evaluate", many, "--by", "identity")["by"]["identity"]) == 23
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--at", "0"], "--at: expected whole numbers from 1, such as 1,5,10, got '0'"),
+    (["--at", "1,,5"], "--at: expected whole numbers from 1, such as 1,5,10, got '1,,5'"),
+    (["--at", "2.5"], "got '2.5'"), (["--at", "²"], "--at: expected whole numbers"),
+    (["--at", "9" * 30], "--at: expected whole numbers"),
+    (["--worst", "0"], "--worst: expected a number of queries from 1, got 0"),
+    (["--worst", "x"], "argument --worst: invalid int value: 'x'"),
+    (["--by", "place"], "argument --by: invalid choice: 'place'"),
+    (["--by", "camera", "--convention", "all"], "--at, --worst, --by: expected one convention"),
+    (["--at", "1", "--format", "csv"], "--at, --worst, --by: expected one convention, a table"),
+    (["--at", "1", "--ties", "bounds"], "leave out --ties bounds"),
+    (["--worst", "1", "--rerank"], "leave out --ties bounds, --implementation, --rerank"),
+    (["--worst", "1", "--multi-query", MARKET], "--multi-query, other formats"),
+    (["--worst", "1", "--implementation", "port"], "--at, --worst, --by: expected one")])
+def test_what_is_refused(arguments, message):
+    done = command("evaluate", MARKET, *arguments)
+    assert done.returncode == 2 and message in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",
+                     (ROOT / "docs/tables.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("arguments", "end"), SCREENS, ids=[one for one, _ in SCREENS])
+def test_screens_of_the_page(arguments, end):
+    assert len(SCREENS) == 3
+    assert command(*arguments.split(), cwd=ROOT).stdout.endswith("\n\n" + end)

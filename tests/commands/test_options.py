@@ -1,0 +1,433 @@
+"""One way to ask: options that mean the same in every command, and several files in one table."""
+import csv
+import gc
+import json
+import re
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, files
+from reid_ref.commands import several
+from reid_ref.commands.parser import COMMANDS, make_parser
+from reid_ref.conventions import CONVENTIONS, choices_of_text
+from reid_ref.files import results_of_files
+from tests.commands.test_cli import assert_one_line_error, reid_ref_command
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+MARKET, MARS, TIES = (str(FIXTURES / f"{name}.mat") for name in (
+    "market_like", "mars_like", "ties"))
+#: What Octave made of the fixtures with the scripts.
+MAP = {name: json.loads((FIXTURES / f"{name}.json").read_text())["map"]
+       for name in ("market_like", "mars_like", "ties")}
+LABELS = {"q_pids": [7], "q_camids": [1], "g_pids": [7, 8, 7], "g_camids": [2, 2, 3]}
+
+
+@pytest.fixture
+def small(tmp_path):
+    """One query; its good images stand at ranks 2 and 3 in a.npz, and at 1 and 3 in b.npz."""
+    np.savez(tmp_path / "a.npz", distmat=[[.2, .1, .3]], **LABELS)
+    np.savez(tmp_path / "b.npz", distmat=[[.1, .2, .3]], **LABELS)
+    return tmp_path
+
+
+def answer(*arguments, **options):
+    done = reid_ref_command(*arguments, "--json", **options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# ---------------------------------------------------------------- the same options everywhere
+
+RANKING = {
+    "evaluate": {"--convention", "--set", "--metric", "--no-normalize", "--index-lists",
+                 "--max-memory", "--format", "--json", "--name", "--ranks"},
+    "camera-pairs": {"--metric", "--no-normalize", "--max-memory", "--format", "--json"},
+    "explain": {"--set", "--metric", "--no-normalize", "--index-lists", "--max-memory",
+                "--format", "--json"},
+    "validate": {"--convention", "--set", "--format", "--json"},
+    "crosscheck": {"--metric", "--no-normalize", "--format", "--json"},
+    "export": {"--metric", "--no-normalize", "--max-memory"}}
+
+
+def options_of(command):
+    """Return the help of each option of a command."""
+    subparsers = next(action for action in make_parser()._actions
+                      if isinstance(action.choices, dict))
+    return {name: action.help for action in subparsers.choices[command]._actions
+            for name in action.option_strings}
+
+
+def test_every_command_that_ranks_is_looked_at():
+    names = {module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS}
+    others = {"conventions", "published", "oxford", "dataset", "baseline"}
+    assert set(RANKING) <= names and set(RANKING) & others == set()
+
+
+@pytest.mark.parametrize("command", RANKING)
+def test_an_option_means_the_same_in_every_command(command):
+    every = options_of(command)
+    evaluate = options_of("evaluate")
+    assert every.keys() & RANKING["evaluate"] == RANKING[command]
+    for name in RANKING[command] - {"--format"}:  # not every command has every format
+        assert every[name] == evaluate[name]
+
+
+# ---------------------------------------------------------------- --set
+
+# By hand, good at ranks 2 and 3 of one query. Trapezoid: before them 0 and 1/2, at them 1/2 and
+# 2/3. Step: 1/2 and 2/3. Only the first two images: recall 1/2.
+@pytest.mark.parametrize(("options", "mean_ap", "name"), [
+    ([], (0 + 1 / 2 + 1 / 2 + 2 / 3) / 4, "matlab"),
+    (["--set", "ap=step"], (1 / 2 + 2 / 3) / 2, "matlab[ap=step]"),
+    (["--set", "ap=step,top_k=2"], (1 / 2) / 2, "matlab[ap=step,top_k=2]"),
+    (["--set", "ap=step", "--set", "top_k=2"], (1 / 2) / 2, "matlab[ap=step,top_k=2]"),
+    (["--set", "ap=step, top_k=2, recall=found"], 1 / 2, "matlab[ap=step,top_k=2,recall=found]"),
+    (["--convention", "torchreid", "--set", "ap=trapezoid"], (1 + 2 / 3) / 4,
+     "torchreid[ap=trapezoid]"),
+    (["--set", "ap=trapezoid"], (1 + 2 / 3) / 4, "matlab"),  # it is that already
+    (["--set", "ties=reversed,ap=step"], (1 / 2 + 2 / 3) / 2, "matlab[ties=reversed,ap=step]"),
+    # With the query's whole camera ignored, and nothing else, it is the same here.
+    (["--set", "ignored=same camera"], (1 + 2 / 3) / 4, "matlab[ignored=same camera]")])
+def test_a_choice_is_changed(small, options, mean_ap, name):
+    found = answer("evaluate", small / "a.npz", *options)
+    assert found["mAP"] == pytest.approx(mean_ap, rel=1e-15)
+    assert found["signature"].startswith(f"convention:{name}|")
+
+
+def test_a_choice_is_changed_in_each_convention(small):
+    found = answer("evaluate", small / "a.npz", "--convention", "matlab,torchreid,mars", "--set",
+                   "top_k=2,ap=step")["conventions"]
+    assert list(found) == ["matlab[top_k=2,ap=step]", "torchreid[top_k=2]",
+                           "mars[top_k=2,ap=step]"]
+    assert [one["mAP"] for one in found.values()] == [.25, .25, .25]
+
+
+def test_a_choice_is_changed_for_explain_and_validate(small):
+    found = answer("explain", small / "a.npz", "--set", "top_k=2")
+    assert (found["from"]["convention"], found["from"]["mAP"]) == ("matlab[top_k=2]", .125)
+    assert (found["to"]["convention"], found["to"]["mAP"]) == ("torchreid[top_k=2]", .25)
+    found = answer("validate", small / "a.npz", "--published", "0/25", "--convention",
+                   "matlab,torchreid", "--set", "top_k=2")
+    assert [way["convention"] for way in found["candidates"][0]["ways"]] == ["torchreid[top_k=2]"]
+
+
+def test_a_value_with_a_comma_of_its_own():
+    assert choices_of_text(["ignored=label -1+same identity, same camera,cmc_length=50"], "x") == {
+        "ignored": ("label -1", "same identity, same camera"), "cmc_length": 50}
+    assert choices_of_text(["ignored=nothing", "top_k=None"], "x") == {
+        "ignored": (), "top_k": None}
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_convention_can_be_written_as_choices(name):
+    from reid_ref.conventions import CHOICES, as_text, changed
+    fields = [*CHOICES, "top_k"]
+    text = ",".join(f"{key}={as_text(getattr(CONVENTIONS[name], key))}" for key in fields)
+    choices = choices_of_text([text], "--set")
+    assert choices == {key: getattr(CONVENTIONS[name], key) for key in fields}
+    assert changed(CONVENTIONS[name], choices, "--set") is CONVENTIONS[name]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["ap=stp"], "--set ap: unknown 'stp'; known: trapezoid, .*Did you mean 'step'"),
+    (["ap"], "--set: expected KEY=VALUE, e.g. ap=step, got 'ap'"),
+    ([""], "--set: expected KEY=VALUE, e.g. ap=step, got ''"),
+    (["app=step"], "--set: unknown 'app'; known: loads, .*top_k. Did you mean 'ap'"),
+    (["source=me"], "--set: unknown 'source'; known: loads"),
+    (["top_k=0"], "--set, convention matlab: top_k: expected a whole number from 1, got 0"),
+    (["top_k=ten"], "--set top_k: expected a whole number from 1, or None, got 'ten'"),
+    (["cmc_length=-1"], "--set cmc_length: unknown '-1'; known: gallery, .*a number"),
+    (["ignored=junk"], "--set ignored: unknown 'junk'; known: label -1, same identity"),
+    (["ap=step,ap=step"], "--set: expected ap once, got it twice"),
+    (["ties=numpy", "--ties", "reversed"], "--ties, --set ties: expected one of them, got both"),
+    (["ap=sklearn-0.18,arithmetic=float32"],
+     "--set, convention matlab: ap in float32: unknown 'sklearn-0.18'; known: trapezoid, step"),
+    (["ap=step", "--implementation", "port"], "'matlab.ap=step.' follows no MATLAB script"),
+])
+def test_choices_that_are_none(options, message):
+    assert_one_line_error(reid_ref_command("evaluate", MARKET, "--set", *options), message)
+
+
+def test_validate_changes_only_what_is_named():
+    done = reid_ref_command("validate", MARKET, "--published", "1/1", "--set", "ap=step")
+    assert_one_line_error(done, "--set: expected --convention NAME beside it, got none")
+
+
+def test_a_long_name_has_a_line_of_its_own():
+    done = reid_ref_command("evaluate", MARKET, "--convention", "matlab,torchreid", "--set",
+                            "ap=sklearn-0.19,ties=reversed")
+    assert max(map(len, done.stdout.splitlines()[1:])) <= 80
+    lines = done.stdout.splitlines()
+    k = lines.index("torchreid[ap=sklearn-0.19,ties=reversed]")
+    assert len(lines[k + 1].split()) == 7 and lines[k + 1].startswith(" " * 32)
+
+
+# ---------------------------------------------------------------- --ranks
+
+CMC = json.loads((FIXTURES / "market_like.json").read_text())["CMC"]
+
+
+def test_ranks_in_every_form():
+    shown = [f"{100 * CMC[k - 1]:.2f}" for k in (3, 50)]
+    lines = reid_ref_command("evaluate", MARKET, "--ranks", "3,50").stdout.splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith("Rank-")] == [
+        ["Rank-3", shown[0]], ["Rank-50", shown[1]]]
+    lines = reid_ref_command("evaluate", MARKET, "--ranks", "3,50", "--convention",
+                             "matlab,mars").stdout.splitlines()
+    head = next(line.split() for line in lines if line.startswith("convention "))
+    assert head == ["convention", "mAP", "+/-", "R-3", "R-50", "mINP", "used"]
+    assert next(line for line in lines if line.startswith("matlab ")).split()[3:5] == shown
+    header, row = csv.reader(reid_ref_command(
+        "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").stdout.splitlines())
+    assert header[1:4] == ["Rank-50", "Rank-3", "mAP"]
+    assert [float(value) for value in row[1:3]] == [CMC[49], CMC[2]]
+    done = reid_ref_command("evaluate", MARKET, "--ranks", "3", "--format", "markdown")
+    assert done.stdout.startswith("| Method | Rank-3 | mAP | mINP |\n|:--|--:|--:|--:|\n")
+    for options in (["--ties", "bounds"], ["--implementation", "port"], ["--rerank"]):
+        lines = reid_ref_command("evaluate", MARKET, "--ranks", "3", *options).stdout.splitlines()
+        assert [line.split()[0] for line in lines if line.startswith("Rank-")] == ["Rank-3"]
+
+
+def test_a_rank_beyond_the_curve_is_a_dash(small):
+    done = reid_ref_command("evaluate", small / "a.npz", "--ranks", "1,4", "--format", "markdown")
+    assert "| Method | 0.00 | - | 41.67 | 66.67 |" in done.stdout
+
+
+@pytest.mark.parametrize("ranks", [
+    "0", "x", "1,,5", "1,1", "-1", "1.5", "", "\u0661", "9" * 5000])
+def test_ranks_that_are_none(ranks):
+    done = reid_ref_command("evaluate", MARKET, f"--ranks={ranks}", cwd=FIXTURES)
+    assert_one_line_error(done, "--ranks: expected different whole numbers from 1, e.g. 1,5,10")
+
+
+# ---------------------------------------------------------------- several files
+
+def test_several_files_one_after_the_other():
+    found = answer("evaluate", MARKET, MARS, TIES)["results"]
+    assert {name: one["mAP"] for name, one in found.items()} == MAP
+    assert [one["files"] for one in found.values()] == [[MARKET], [MARS], [TIES]]
+    done = reid_ref_command("evaluate", MARKET, MARS, TIES)
+    for name, mean_ap in MAP.items():
+        line, = (line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
+        assert line.split()[5] == f"{100 * mean_ap:.2f}"
+    assert max(map(len, done.stdout.splitlines())) <= max(80, 30 + len(MARKET))
+    assert "reid-ref: warning: market_like: 3 of 48 queries have no good" in done.stderr
+
+
+@pytest.mark.parametrize(("format", "parts"), [
+    ("csv", [r"^ours,0.458", r"^theirs,0.6,"]),
+    ("markdown", [r"^\| ours \| 45.83", r"^\| theirs \| 60.00", r"^- theirs: `convention:matlab"]),
+    ("latex", [r"^ours & 45.83", r"^theirs & 60.00", r"^% theirs: convention:matlab"])])
+@pytest.mark.parametrize("names", [["--name", "ours,theirs"],
+                                   ["--name", "ours", "--name", " theirs"]])
+def test_names_of_rows(format, parts, names):
+    text = reid_ref_command("evaluate", MARKET, MARS, "--format", format, *names).stdout
+    for part in parts:
+        assert len(re.findall(part, text, re.MULTILINE)) == 1, text
+
+
+def test_one_file_with_a_name_is_a_row():
+    assert reid_ref_command("evaluate", MARKET, "--name", "R50, ours", "--format",
+                            "csv").stdout.splitlines()[1].startswith('"R50, ours",0.458')
+    assert answer("evaluate", MARKET, "--name", "ours")["results"]["ours"]["mAP"] \
+        == MAP["market_like"]
+
+
+def test_a_row_for_each_file_and_convention():
+    done = reid_ref_command("evaluate", MARKET, MARS, "--convention", "matlab,torchreid",
+                            "--format", "csv")
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert [row["name"] for row in rows] == [
+        "market_like (matlab)", "market_like (torchreid)", "mars_like (matlab)",
+        "mars_like (torchreid)"]
+    assert [float(row["mAP"]) for row in rows[::2]] == [MAP["market_like"], MAP["mars_like"]]
+    found = answer("evaluate", MARKET, MARS, "--convention", "matlab,torchreid")["results"]
+    assert found["mars_like"]["conventions"]["matlab"]["mAP"] == MAP["mars_like"]
+    assert [str(one["conventions"]["torchreid"]["mAP"]) for one in found.values()] == [
+        row["mAP"] for row in rows[1::2]]
+
+
+def test_files_of_one_name_are_named_after_their_folders(tmp_path):
+    for folder in ("r50", "vit"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "pytorch_result.mat").symlink_to(MARKET)
+    paths = "r50/pytorch_result.mat", "vit/pytorch_result.mat"
+    assert list(answer("evaluate", *paths, cwd=tmp_path)["results"]) == ["r50", "vit"]
+    found = answer("evaluate", "pytorch_result.mat", "../vit/pytorch_result.mat", MARS,
+                   cwd=tmp_path / "r50")
+    assert list(found["results"]) == ["r50", "vit", "mars_like"]
+
+
+def test_files_of_one_name_in_folders_of_one_name_keep_their_paths():
+    assert several._names_of_files([Path("a/r/x.mat"), Path("b/r/x.mat"), Path("b/y.mat")]) == [
+        "a/r/x.mat", "b/r/x.mat", "b/y.mat"]
+    assert several._names_of_files([Path("/x.mat"), Path("/a/x.mat")]) == ["/x.mat", "/a/x.mat"]
+
+
+def test_a_folder_is_a_result(tmp_path):
+    data = reid_ref.read(MARKET)
+    (tmp_path / "ours").mkdir()
+    for name, value in {
+            "query_f": data.query_features, "gallery_f": data.gallery_features,
+            "query_label": data.query.identity, "query_cam": data.query.camera,
+            "gallery_label": data.gallery.identity, "gallery_cam": data.gallery.camera}.items():
+        np.save(tmp_path / "ours" / f"{name}.npy", value)
+    found = answer("evaluate", tmp_path / "ours", MARS)["results"]
+    assert {name: one["mAP"] for name, one in found.items()} == {
+        "ours": MAP["market_like"], "mars_like": MAP["mars_like"]}
+    # The same six files by name are one result.
+    assert answer("evaluate", *sorted((tmp_path / "ours").iterdir()))["mAP"] == MAP["market_like"]
+    done = reid_ref_command("evaluate", MARS, *sorted((tmp_path / "ours").iterdir()))
+    assert_one_line_error(done, "gallery_cam.npy: expected a file that holds everything, as .*"
+                                "mars_like.mat does, got one that lacks features or labels")
+
+
+def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
+    a, b = small / "a.npz", small / "b.npz"
+    assert results_of_files(a, b) == [[a], [b]] and results_of_files(b) == [[b]]
+    for name, value in LABELS.items():
+        np.save(small / f"{name}.npy", value)
+    np.save(small / "distmat.npy", [[.2, .1, .3]])
+    parts = [small / f"{name}.npy" for name in ("distmat", *LABELS)]
+    assert results_of_files(*parts) == [parts]
+    np.savez(small / "c.npz", distmat=[[.1, .2, .3]], q_pids=[7])
+    with pytest.raises(InputError, match="c.npz: expected a file that holds everything, as .*a.n"):
+        results_of_files(a, small / "c.npz", b)
+
+
+@pytest.mark.parametrize(("others", "message"), [
+    (["nowhere.mat"], "nowhere.mat: No such file"), (["nowhere.csv"], "nowhere.csv: No such file"),
+    ([MARKET], "market_like.mat: expected different files, got this one twice"),
+    ([MARS, "--per-query", "x.csv"], "--per-query: expected one result and no --name, got 2 res"),
+    ([MARS, "--ties", "bounds"], "--ties bounds: expected one result"),
+    ([MARS, "--implementation", "port"], "--implementation: expected one result"),
+    ([MARS, "--rerank"], "--rerank: expected one result"),
+    (["--name", "ours", "--rerank"], "--rerank: expected one .*, got 1 result and --name"),
+    ([MARS, "--name", "ours"], "--name: expected a name of its own for each of 2 results, got 'o"),
+    ([MARS, "--name", "a,a"], "--name: expected a name of its own for each of 2"),
+    ([MARS, "--name", "a,"], "--name: expected a name of its own for each of 2"),
+    (["--name", ""], "--name: expected a name of its own for each of 1 results, got ''"),
+    ([MARS, "--convention", "veri"], "market_like: --index-lists: convention 'veri' takes the"),
+])
+def test_several_files_that_cannot_be(others, message, tmp_path):
+    done = reid_ref_command("evaluate", MARKET, *others, cwd=tmp_path)
+    assert_one_line_error(done, message)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_says_of_which_file(tmp_path):
+    done = reid_ref_command("evaluate", MARS, TIES, "--metric", "dot")
+    assert_one_line_error(done, "error: mars_like: --metric, --no-normalize: expected features, ")
+    np.savez(tmp_path / "short.npz", **{**LABELS, "distmat": [[.1, .2]]})
+    done = reid_ref_command("evaluate", "short.npz", MARS, cwd=tmp_path)
+    assert_one_line_error(done, "error: short.npz: distmat: expected")
+
+
+def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):
+    read, seen, most = files.read_result, [], []
+
+    def counted(*paths):
+        gc.collect()
+        most.append(sum(one() is not None for one in seen))
+        data = read(*paths)
+        seen.append(weakref.ref(data.distances))
+        return data
+
+    monkeypatch.setattr(files, "read_result", counted)
+    np.savez(small / "c.npz", distmat=[[.3, .2, .1]], **LABELS)
+    from reid_ref import cli
+    assert cli.main(["evaluate", *(str(small / f"{name}.npz") for name in "abc")]) == 0
+    assert most == [0, 0, 0]
+    assert "\nc " in capsys.readouterr().out
+
+
+def test_metric_and_lists_hold_for_every_file():
+    found = answer("evaluate", MARKET, "--name", "x", "--metric", "dot", "--no-normalize")
+    assert "metric:dot|normalize:no" in found["results"]["x"]["signature"]
+
+
+# ---------------------------------------------------------------- LaTeX
+
+def test_latex_is_a_whole_table(small):
+    text = reid_ref_command("evaluate", small / "a.npz", small / "b.npz", "--format", "latex",
+                            "--ranks", "1", "--name", "50%_a,b").stdout
+    lines = text.splitlines()
+    # By hand. AP of a: 5/12; of b: (1 + 1 + 1/2 + 2/3) / 4. INP of both: 2/3.
+    assert [line for line in lines if not line.startswith("%")] == [
+        r"\begin{tabular}{lrrr}", r"\toprule", r"Method & Rank-1 & mAP & mINP \\", r"\midrule",
+        r"50\%\_a & 0.00 & 41.67 & \textbf{66.67} \\",
+        r"b & \textbf{100.00} & \textbf{79.17} & \textbf{66.67} \\",
+        r"\bottomrule", r"\end{tabular}"]
+    assert lines[0] == r"% needs \usepackage{booktabs}"
+    assert lines[5].startswith("% 50%_a: convention:matlab|") and lines[6].startswith(r"50\%")
+    assert lines[7].startswith("% b: convention:matlab|")
+
+
+def test_numbers_of_two_conventions_are_not_compared(small):
+    text = reid_ref_command("evaluate", small / "a.npz", "--format", "latex", "--convention",
+                            "matlab,torchreid").stdout
+    assert "matlab & 0.00" in text and "textbf" not in text
+    text = reid_ref_command("evaluate", small / "a.npz", small / "b.npz", "--format", "latex",
+                            "--convention", "matlab,torchreid", "--ranks", "1").stdout
+    rows = [line for line in text.splitlines() if "&" in line and line[0] in "ab"]
+    # Of torchreid: (1/2 + 2/3) / 2, and (1 + 2/3) / 2.
+    assert rows == [
+        r"a (matlab) & 0.00 & 41.67 & \textbf{66.67} \\",
+        r"a (torchreid) & 0.00 & 58.33 & \textbf{66.67} \\",
+        r"b (matlab) & \textbf{100.00} & \textbf{79.17} & \textbf{66.67} \\",
+        r"b (torchreid) & \textbf{100.00} & \textbf{83.33} & \textbf{66.67} \\"]
+
+
+# ---------------------------------------------------------------- other commands
+
+def test_max_memory_changes_no_export(tmp_path):
+    for name, options in (("a", []), ("b", ["--max-memory", "1K"])):
+        done = reid_ref_command("export", MARKET, "--to", "trec", "--output", tmp_path / name,
+                                *options)
+        assert done.returncode == 0, done.stderr
+    for suffix in ("qrels", "run"):
+        text = (tmp_path / f"a.{suffix}").read_text()
+        assert text and text == (tmp_path / f"b.{suffix}").read_text()
+    done = reid_ref_command("export", MARKET, "--to", "trec", "--output", tmp_path / "c",
+                            "--max-memory", "much")
+    assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
+    assert not list(tmp_path.glob("c*"))
+
+
+def test_camera_pairs_in_csv_and_markdown():
+    stored = json.loads((FIXTURES / "mars_like.json").read_text())
+    options = ["camera-pairs", MARS, "--rule", "script", "--max-memory", "1K"]
+    rows = list(csv.DictReader(reid_ref_command(*options, "--format", "csv").stdout.splitlines()))
+    pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
+    lines = reid_ref_command(*options, "--format", "markdown").stdout.splitlines()
+    assert lines[:2] == ["| mAP | 1 | 2 | 3 | 4 | 5 | 6 |", "|:--" + "|--:" * 6 + "|"]
+    assert lines[-1] == f"`{rows[0]['signature']}`"
+    for name, key, start in (("mAP", "ap_mat", 2), ("Rank-1", "r1_mat", 11)):
+        for i, values in enumerate(stored[key]):
+            cells = [cell.strip() for cell in lines[start + i].split("|")[1:-1]]
+            assert cells[0] == str(i + 1)
+            for j, value in enumerate(values):
+                text = pairs[i + 1, j + 1][name]
+                assert (float(text) if text else None) == value
+                assert cells[j + 1] == ("-" if value is None else f"{100 * value:.2f}")
+
+
+def test_crosscheck_refuses_a_metric_for_distances(small):
+    done = reid_ref_command("crosscheck", small / "a.npz", "--evaluator", "torchreid", "--metric",
+                            "dot")
+    assert_one_line_error(done, "--metric, --no-normalize: expected features, got distances")
+
+
+@pytest.mark.parametrize("options", [["--name", "x"], ["--format", "csv"]])
+def test_a_pipe_that_closes_early(options):
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", '"$@" | head -1', "-", sys.executable, "-m",
+         "reid_ref.cli", "evaluate", MARKET, MARS, *options],
+        capture_output=True, text=True)
+    assert "Traceback" not in done.stderr

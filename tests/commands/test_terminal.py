@@ -1,0 +1,417 @@
+"""Streams that are closed or full, signals, and names that a terminal would act on."""
+import json
+import os
+import pkgutil
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import cli
+from reid_ref.commands import common
+from reid_ref.commands.terminal import _painted, in_options, set_quiet
+from reid_ref.report.names import visible
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+MARKET = str(FIXTURES / "market_like.mat")
+COMMAND = [sys.executable, "-m", "reid_ref"]
+COMMANDS = ("evaluate", "camera-pairs", "conventions", "explain", "validate", "published",
+            "crosscheck", "export", "oxford", "dataset", "baseline", "completion", "doctor",
+            "plot")
+full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+
+
+def command(*arguments, **options):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120, **options)
+
+
+def shell(line, cwd):
+    """Run a line of sh, in which $R is the command."""
+    return subprocess.run(["sh", "-c", line.replace("$R", " ".join(COMMAND))], cwd=cwd,
+                          capture_output=True, text=True, timeout=120)
+
+
+# ---------------------------------------------------------------- the module
+
+def test_the_module_is_the_command():
+    assert command("--version").stdout == f"reid-ref {reid_ref.__version__}\n"
+
+
+@pytest.mark.parametrize("name", ["matlab", "datasets", "metric_learning", "distributed", "files"])
+def test_rooms_load_on_first_use(name):
+    code = ("import sys, reid_ref\nassert 'numpy' not in sys.modules\n"
+            f"assert {name!r} in dir(reid_ref) and 'evaluate' in dir(reid_ref)\n"
+            f"print(reid_ref.{name}.__name__)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    where = "evaluation.distributed" if name == "distributed" else name
+    assert (done.stdout, done.stderr) == (f"reid_ref.{where}\n", "")
+
+
+def test_no_public_function_has_the_name_of_a_module():
+    modules = {module.name for module in pkgutil.iter_modules(reid_ref.__path__)}
+    assert {"matlab", "evaluation", "cli"} <= modules
+    assert not modules & set(reid_ref.__all__)
+
+
+def test_every_public_name_is_there_and_no_other():
+    assert all(hasattr(reid_ref, name) for name in reid_ref.__all__)
+    with pytest.raises(AttributeError, match="module 'reid_ref' has no attribute 'evaluat'"):
+        reid_ref.evaluat
+
+
+# ---------------------------------------------------------------- help
+
+@pytest.mark.parametrize("columns", ["20", "40", "80"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_on_any_terminal(name, columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    out, err = capsys.readouterr()
+    assert out.startswith("usage: reid-ref") and err == "" and out.isascii()
+    if columns == "80":
+        assert max(map(len, out.splitlines())) <= 80
+
+
+def test_help_on_a_terminal_that_knows_nothing():
+    done = command("evaluate", "--help", stdin=subprocess.DEVNULL, env={
+        **os.environ, "TERM": "dumb", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "") and "usage: reid-ref" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", MARKET, "--bogus"], ["evaluate", MARKET, "--format", "x"],
+    ["validate", "--bogus", "x"], ["explain", MARKET, "--query", "x"]])
+def test_a_wrong_option_points_to_the_help_of_its_command(arguments):
+    done = command(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.endswith(f"; see reid-ref {arguments[0]} --help\n")
+
+
+def test_a_wrong_option_before_the_command():
+    assert command("--bogus", "evaluate", "x").stderr.endswith("; see reid-ref --help\n")
+
+
+# ---------------------------------------------------------------- streams
+
+@full
+@pytest.mark.parametrize("buffered", ["", "PYTHONUNBUFFERED=1 "])
+@pytest.mark.parametrize("arguments", [
+    "--version", "evaluate --help", "published", f"evaluate {MARKET} --json"])
+def test_a_full_disk_behind_standard_output(tmp_path, arguments, buffered):
+    done = shell(f"unset PYTHONUNBUFFERED; {buffered}$R {arguments} >/dev/full", tmp_path)
+    lines = [line for line in done.stderr.splitlines() if "warning" not in line]
+    assert done.returncode == 2
+    assert lines == ["reid-ref: error: standard output: No space left on device"]
+
+
+@pytest.mark.parametrize("arguments", ["--version", "--help", f"evaluate {MARKET}"])
+def test_closed_standard_output(tmp_path, arguments):
+    done = shell(f"$R {arguments} >&-", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "standard output is closed" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["2>&-", pytest.param("2>/dev/full", marks=full)])
+def test_a_standard_error_that_takes_nothing_changes_no_result(tmp_path, where):
+    done = shell(f"$R evaluate {MARKET} --json {where}", tmp_path)
+    assert done.returncode == 0 and json.loads(done.stdout)["mAP"] > 0
+    for wrong in ("nowhere.mat", "x --bogus"):
+        done = shell(f"$R evaluate {wrong} {where}", tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+@pytest.mark.parametrize("closed", ["<&- 2>&-", "2>&-", "<&-"])
+def test_nothing_lands_in_a_file_that_got_the_number_of_a_stream(tmp_path, closed):
+    done = shell(f"$R evaluate {MARKET} --per-query x.csv {closed}", tmp_path)
+    assert done.returncode == 0 and "mAP" in done.stdout
+    assert "reid-ref" not in (tmp_path / "x.csv").read_text()
+    assert os.listdir(tmp_path) == ["x.csv"]
+
+
+def test_all_three_closed(tmp_path):
+    assert shell("$R --version <&- >&- 2>&-", tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("arguments", ["--help", "conventions --json", "published",
+                                       f"evaluate {MARKET} --json"])
+def test_a_reader_that_leaves(tmp_path, arguments):
+    done = shell(f"($R {arguments}; echo $? >status) | true", tmp_path)
+    assert "Traceback" not in done.stderr and "Broken" not in done.stderr
+    assert (tmp_path / "status").read_text() == "0\n"
+
+
+# ---------------------------------------------------------------- colours and --quiet
+
+def on_terminal(*arguments, **environment):
+    """Return what a command prints where standard output is a terminal, and its standard error."""
+    ours, theirs = os.openpty()
+    with open(ours, "rb", buffering=0) as screen:
+        plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdout=theirs,
+                                   stderr=subprocess.PIPE,
+                                   env={**plain, "TERM": "xterm", **environment})
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := screen.read(65536):
+                shown += part
+        except OSError:  # the end of what a closed terminal shows
+            pass
+    error = process.communicate(timeout=120)[1]
+    return shown.decode().replace("\r\n", "\n"), error.decode()
+
+
+@pytest.fixture
+def unlike(tmp_path):
+    """The name of an evaluator that is like none."""
+    (tmp_path / "unlike.py").write_text(
+        "import numpy as np\ndef run(distmat, q_pids, g_pids, q_camids, g_camids):\n"
+        "    return np.full(20, .5), .3\n")
+    return f"{tmp_path / 'unlike.py'}:run"
+
+
+def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour(unlike):
+    shown, _ = on_terminal("crosscheck", MARKET, "--evaluator", unlike)
+    assert "verdict     \x1b[1;31mDIFFERENT\x1b[0m: it follows no convention" in shown
+    assert "\x1b[1m                           theirs" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == command(
+        "crosscheck", MARKET, "--evaluator", unlike).stdout
+    shown, _ = on_terminal("evaluate", MARKET)
+    assert "\n\n\x1b[1m            percent  full precision\x1b[0m\nRank-1        45.83" in shown
+    assert shown.count("\x1b") == 2
+
+
+def test_equal_is_green():
+    assert _painted("a\nverdict     EQUAL to matlab\nEQUAL") == (
+        "a\nverdict     \x1b[1;32mEQUAL\x1b[0m to matlab\nEQUAL")
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_terminals_without_colours(environment):
+    shown, _ = on_terminal("evaluate", MARKET, **environment)
+    assert shown == command("evaluate", MARKET).stdout
+
+
+@pytest.mark.parametrize("arguments", [
+    ("evaluate", MARKET, "--json"), ("evaluate", "--help"), ("completion", "bash"),
+    ("evaluate", MARKET, "--format", "csv"), ("evaluate", MARKET, "--format", "latex")])
+def test_what_is_no_report_has_no_colours(arguments):
+    if "completion" in arguments:
+        pytest.importorskip("shtab")
+    shown, _ = on_terminal(*arguments, COLUMNS="80")
+    assert "\x1b" not in shown and len(shown) > 100
+
+
+@pytest.mark.parametrize("arguments", [("evaluate",), ("explain",), ("doctor",)])
+def test_a_pipe_gets_no_escape_codes(arguments):
+    done = command(*arguments, MARKET, env={**os.environ, "TERM": "xterm", "FORCE_COLOR": "1"})
+    assert "\x1b" not in done.stdout and done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_takes_quiet(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([name, "--help"])
+    assert "--quiet" in capsys.readouterr().out
+
+
+def test_quiet_leaves_out_warnings_and_keeps_errors():
+    loud, quiet = command("evaluate", MARKET), command("evaluate", MARKET, "--quiet")
+    assert "warning: 3 of 48 queries" in loud.stderr
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, loud.stdout, "")
+    wrong = command("evaluate", "absent.mat", "--quiet")
+    assert wrong.returncode == 2 and "absent.mat" in wrong.stderr
+    both = json.loads(command("evaluate", MARKET, "--quiet", "--json").stdout)
+    assert len(both["warnings"]) == 1  # a program still reads them
+
+
+def test_quiet_draws_no_bar_and_ends_with_its_run(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    set_quiet(True)
+    with common.progress_bar(10) as bar:
+        assert bar is None
+    assert cli.main(["conventions"]) == 0  # without --quiet
+    with common.progress_bar(10) as bar:
+        assert bar.total == 10
+
+
+# ---------------------------------------------------------------- names
+
+ODD = "a\nb\x1b[31m\x9b\u202ec.mat"
+SHOWN = r"a\nb\x1b[31m\x9b\u202ec.mat"
+
+
+def test_visible():
+    assert visible(ODD) == SHOWN
+    assert visible("\u65e5\u672c \u00e9.mat") == "\u65e5\u672c \u00e9.mat"
+    assert visible("\udcff\x7f\t") == r"\udcff\x7f\t"
+
+
+def no_control_characters(text):
+    return re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text) is None
+
+
+@pytest.mark.parametrize("arguments", [
+    ["evaluate"], ["evaluate", "--convention", "all"], ["camera-pairs"], ["explain"],
+    ["dataset"], ["baseline", "--driver", "market1501"], ["validate", "--published", "45.8/"],
+    ["evaluate", "--rerank", "matlab"], ["evaluate", "--ties", "bounds"],
+    ["evaluate", "--json"], ["export", "--to", "trec", "--output", "p\x1b[1m\nq"]])
+def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
+    (tmp_path / ODD).write_bytes(Path(MARKET).read_bytes())
+    first, *rest = arguments
+    done = command(first, ODD, *rest, cwd=tmp_path)
+    assert done.returncode in (0, 1) and done.stdout, done.stderr
+    assert no_control_characters(done.stdout + done.stderr)
+    if "--json" in arguments:
+        assert json.loads(done.stdout)["files"] == [ODD]
+    elif first == "export":
+        assert done.stdout.startswith(r"wrote p\x1b[1m\nq.qrels and p\x1b[1m\nq.run")
+    elif "bounds" not in arguments and first != "explain":
+        assert SHOWN in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", ODD], ["evaluate", MARKET, "--convention", ODD], ["evaluate", MARKET, ODD],
+    ["evaluate", MARKET, "--format", ODD], ["published", ODD], [ODD], ["conventions", ODD],
+    ["evaluate", MARKET, f"--{ODD}"], ["evaluate", MARKET, "--per-query", ODD],
+    ["oxford", ODD, ODD], ["validate", MARKET, "--paper", ODD]])
+def test_names_in_messages_are_text_and_stay_on_one_line(tmp_path, arguments):
+    done = command(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert no_control_characters(done.stderr)
+    assert r"a\nb\x1b[31m" in done.stderr or r"a\\nb\\x1b[31m" in done.stderr
+
+
+def test_keys_of_files_are_text(tmp_path):
+    np.savez(tmp_path / "x.npz", **{"k\n\x1b[2J": 1})
+    done = command("evaluate", "x.npz", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert r"k\n\x1b[2J" in done.stderr and no_control_characters(done.stderr)
+
+
+def test_names_of_queries_are_text(tmp_path):
+    for kind in ("good", "ok", "junk"):
+        (tmp_path / f"q\x1b[1m_{kind}.txt").write_text("a\n" if kind == "good" else "")
+    (tmp_path / "q\x1b[1m.txt").write_text("a\n")
+    done = command("oxford", tmp_path, tmp_path)
+    assert done.stdout.splitlines()[0] == r"q\x1b[1m 1"
+
+
+# ---------------------------------------------------------------- the words of a message
+
+def test_arguments_become_options():
+    assert in_options("lists: expected 3 lists") == "--index-lists: expected 3 lists"
+    assert in_options("k1: too many") == "--k1: too many"
+    assert in_options("query: expected: lists") == "query: expected: lists"
+
+
+def test_the_library_names_no_options():
+    labels = reid_ref.Labels([1], [1]), reid_ref.Labels([1, 2], [2, 2])
+    for options in ({"convention": "veri"}, {}):
+        with pytest.raises(reid_ref.InputError) as caught:
+            reid_ref.evaluate_distances(np.array([[1j, 2]] if not options else [[1., 2]]),
+                                        *labels, **options)
+        assert "--" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--convention", "veri"], "error: --index-lists: convention 'veri' takes .* got none; name "
+                               "the two files: --index-lists GOOD JUNK$"),
+    (["--rerank", "--k1", "0"], "error: --k1: "), (["--rerank", "--lambda", "7"],
+                                                   "error: --lambda: "),
+    (["--ties", "bounds", "--convention", "open-reid"], "error: --convention: bounds over "),
+])
+def test_the_command_names_options(options, message):
+    done = command("evaluate", MARKET, *options)
+    assert done.returncode == 2 and re.search(message, done.stderr.strip()), done.stderr
+
+
+# ---------------------------------------------------------------- signals
+
+def test_ctrl_c_at_any_moment():
+    """Before `cli` runs Python has no handler of ours; from then on there is no traceback."""
+    ends = set()
+    for k in range(40):
+        process = subprocess.Popen([*COMMAND, "evaluate", MARKET], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(k / 100)
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+        assert "cli.py" not in stderr, stderr
+        ends.add(process.returncode)
+        if stderr == "reid-ref: interrupted\n":
+            assert process.returncode == 130
+    assert 130 in ends
+
+
+@pytest.mark.parametrize(("number", "said"), [
+    (signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"),
+    (signal.SIGHUP, "ended by SIGHUP")])
+@pytest.mark.parametrize("where", ["while modules load", "in a class body", "in the command"])
+def test_a_signal_is_one_line(number, said, where):
+    """Python makes a RuntimeError of it where a class is made, numpy an ImportError."""
+    kill = f"__import__('os').kill(__import__('os').getpid(), {int(number)})"
+    body = {"while modules load": f"import reid_ref.commands.terminal\n"
+                                  f"class Stop:\n"
+                                  f"    def find_spec(self, name, *_):\n"
+                                  f"        if name == 'numpy':\n"
+                                  f"            try:\n"
+                                  f"                {kill}\n"
+                                  f"            except BaseException:\n"
+                                  f"                raise ImportError(name)\n"
+                                  f"sys.meta_path.insert(0, Stop())\n",
+            "in a class body": f"from reid_ref.commands import conventions\n"
+                               f"class Field:\n"
+                               f"    def __set_name__(self, *_):\n"
+                               f"        {kill}\n"
+                               f"def run(_):\n"
+                               f"    class Record:\n"
+                               f"        field = Field()\n"
+                               f"conventions.run = run\n",
+            "in the command": f"from reid_ref.commands import conventions\n"
+                              f"conventions.run = lambda _: {kill}\n"}[where]
+    code = f"import sys\nfrom reid_ref import cli\n{body}sys.exit(cli.main())"
+    done = subprocess.run([sys.executable, "-c", code, "conventions"], capture_output=True,
+                          text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (128 + number, f"reid-ref: {said}\n")
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    code = ("import os, signal, sys\nfrom reid_ref import cli\n"
+            "from reid_ref.commands import conventions\n"
+            "for number in (signal.SIGHUP, signal.SIGINT):\n"
+            "    signal.signal(number, signal.SIG_IGN)\n"
+            "def run(_):\n"
+            "    os.kill(os.getpid(), signal.SIGHUP)\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "    return 0\n"
+            "conventions.run = run\nsys.exit(cli.main())")
+    done = subprocess.run([sys.executable, "-c", code, "conventions"], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_call_changes_nothing_of_the_process(capsys):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    streams = sys.stdout, sys.stderr
+    assert cli.main(["conventions", "mars"]) == 0 and "mars" in capsys.readouterr().out
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert (sys.stdout, sys.stderr) == streams
+
+
+def test_not_enough_memory_is_one_line(monkeypatch, capsys):
+    from reid_ref.commands import evaluate
+
+    def run(_):
+        raise MemoryError("Unable to allocate 9 TiB")
+    monkeypatch.setattr(evaluate, "run", run)
+    assert cli.main(["evaluate", MARKET]) == 2
+    assert capsys.readouterr().err == (
+        "reid-ref: error: not enough memory: Unable to allocate 9 TiB\n")

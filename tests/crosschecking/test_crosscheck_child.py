@@ -1,0 +1,358 @@
+"""Evaluators that crash, hang, exit, print or spoil: each ends in a true, plain sentence."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError
+from reid_ref.report.crosscheck import as_json, as_text
+from tests import faulty
+from tests.installed import version_of
+from tests.crosschecking.test_crosscheck import crosscheck, data, run_command, write
+
+#: Seconds for those that hang; the others have a minute, should the machine be busy.
+SHORT = 3
+LATE = f"it gave no answer within {SHORT} seconds and was stopped"
+#: Evaluator: verdict, and what the report must say.
+SENTENCES = {
+    "sound": ("equal", "EQUAL to convention torchreid"),
+    "descending": ("different", "larger values come first: distances are taken for similarities"),
+    "forgets_cameras": ("different", "it leaves queries without a good image out (2 of 14)"),
+    "percent": ("different", "it answers in percent"),
+    "one_rank_late": (
+        "different", "that of torchreid-function one rank late: what it calls Rank-2 is"),
+    "one_rank_early": (
+        "different", "that of torchreid-function one rank early: what it calls Rank-1 is"),
+    "over_all_queries": ("different", "it counts queries without a good image as 0 (2 of 14)"),
+    "capped": ("different", "only the first 10 places count, and recall is over the good images "
+                            "that exist"),
+    "lists": ("equal", "EQUAL to convention torchreid"),
+    "not_a_number": ("different", "its mAP is nan; expected a number from 0 to 1"),
+    "nested": ("failed", "which cannot be read: ValueError"),
+    "a_dict": ("failed", "(dict); expected (cmc, mAP)"),
+    "swapped": ("failed", "(mAP, cmc) by the look of it; expected (cmc, mAP)"),
+    "complex_numbers": ("failed", "dtype complex128; expected a vector of numbers"),
+    "just_above_one": ("equal", "EQUAL to convention torchreid"),
+    "huge_curve": ("failed", "its cmc has 30,000,000 entries; expected at most one an image"),
+    "generator": ("failed", "(generator); expected (cmc, mAP)"),
+    "unspeakable": ("failed", "Unspeakable: (its message cannot be read)"),
+    "exits_in_its_message": ("failed", "its process ended with exit code 9 before it answered"),
+    "escapes": ("failed", r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (faulty.py, line "),
+    "exits": ("failed", "SystemExit: enough (faulty.py, line "),
+    "interrupts": ("failed", "KeyboardInterrupt (faulty.py, line "),
+    "stops": ("failed", "StopIteration (faulty.py, line "),
+    "recursion": ("failed", "RecursionError: maximum recursion depth exceeded"),
+    "long_message": ("failed", "ValueError: xxx"),
+    "leaves": ("failed", "its process ended with exit code 7 before it answered"),
+    "leaves_well": ("failed", "its process ended with exit code 0 before it answered"),
+    "segmentation_fault": ("failed", "was ended by SIGSEGV, a crash in compiled code it printed "
+                                     "Fatal Python error: Segmentation fault"),
+    "aborts": ("failed", "was ended by SIGABRT, a crash in compiled code"),
+    "kills_itself": ("failed", "was ended by SIGKILL, perhaps because memory ran out"),
+    "kills_its_group": ("failed", "its process was ended by SIGTERM"),
+    "alarm": ("failed", "its process was ended by SIGALRM"),
+    "processor_time": ("failed", "its process was ended by SIG"),  # XCPU, or KILL at the limit
+    "no_memory": ("failed", "MemoryError: Unable to allocate 32.0 GiB"),
+    "no_files": ("equal", "EQUAL to convention torchreid"),
+    "for_ever": ("failed", LATE),
+    "sleeps": ("failed", LATE),
+    "ignores_signals": ("failed", LATE),
+    "stops_itself": ("failed", LATE),
+    "hangs_on_one": ("equal", f"it cannot be asked query by query: query 2 alone: {LATE}"),
+    "crashes_on_one": ("different", "it gave no AP: its process ended with exit code 3"),
+    "crashes_as_a_whole": ("failed", "asked query by query, its APs are those of torchreid"),
+    "forks": ("equal", "EQUAL to convention torchreid"),
+    "leaves_a_process": ("equal", "EQUAL to convention torchreid"),
+    "leaves_a_process_and_dies": ("failed", "its process ended with exit code 5 before it"),
+    "leaves_a_thread": ("equal", "EQUAL to convention torchreid"),
+    "prints_for_ever": ("equal", "it printed xxxx"),
+    "closes_stdout": ("equal", "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
+    "closes_streams": ("equal", "EQUAL to convention torchreid"),
+    "closes_everything": ("failed", "it closed the pipe through which its answer would come"),
+    "writes_everywhere": ("failed", "it wrote something else into the pipe through which its"),
+    "forges": ("failed", "it wrote something else into the pipe through which its answer"),
+    "much_output": ("equal", "it printed yyyy"),
+    "reads": ("failed", "EOFError: EOF when reading a line"),
+    "no_output": ("equal", "EQUAL to convention torchreid"),
+    "breaks_numpy": ("failed", "cannot be read: TypeError: 'NoneType' object is not callable"),
+    "breaks_json": ("failed", "its process ended with exit code 1 before it answered"),
+    "breaks_os": ("failed", LATE),
+    "writes_on_input": ("equal", "it writes on the arrays it is given (ours are safe"),
+    "changes_our_state": ("equal", "EQUAL to convention torchreid"),
+    "warns_unspeakably": ("failed", "ValueError: no words (faulty.py, line "),
+    "random": ("different", "it draws at random, so its CMC depends on the seed"),
+}
+
+
+def test_every_faulty_evaluator_is_run():
+    functions = {name for name, value in vars(faulty).items()
+                 if callable(value) and getattr(value, "__module__", "") == "tests.faulty"
+                 and not isinstance(value, type)}
+    assert functions == set(SENTENCES)
+
+
+def children():
+    """The processes that this one has started and not yet seen end."""
+    return {child for task in Path("/proc/self/task").iterdir()
+            for child in (task / "children").read_text().split()}
+
+
+def cases():
+    """Each as a function in a fork, and some by name in a fresh interpreter as well.
+
+    A fork shares our open files, so those that write into every file are run by name alone.
+    """
+    for k, name in enumerate(SENTENCES):
+        if name not in ("writes_everywhere", "forges"):
+            yield pytest.param(name, False, id=name)
+        if name in ("writes_everywhere", "forges") or k % 6 == 0:
+            yield pytest.param(name, True, id=f"{name}-by-name")
+
+
+@pytest.mark.parametrize(("name", "by_name"), list(cases()))
+def test_faulty(name, by_name, capfd):
+    verdict, sentence = SENTENCES[name]
+    arrays = data()
+    before = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(0o22)
+    processes = children()
+    filters, handler = list(warnings.filters), signal.getsignal(signal.SIGINT)
+    evaluator = f"tests.faulty:{name}" if by_name else getattr(faulty, name)
+    found = crosscheck(evaluator, *arrays, timeout=SHORT if LATE in sentence else 60)
+    report = as_text(found)
+    assert found.verdict == verdict, report
+    assert sentence in " ".join(report.split()), report
+    assert report.replace("\n", "").isprintable() and len(report) < 6000
+    json.dumps(as_json(found), allow_nan=False)
+    after = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(before[3])
+    assert after == (*before[:3], 0o22)
+    assert (list(warnings.filters), signal.getsignal(signal.SIGINT)) == (filters, handler)
+    for ours, fresh in zip(arrays, data()):
+        for part in ("identity", "camera"):
+            np.testing.assert_array_equal(getattr(ours, part, ours), getattr(fresh, part, fresh))
+    assert capfd.readouterr() == ("", "")
+    assert children() == processes
+
+
+# ------------------------------------------------------------------ by name, from files
+MINE = """
+import os
+from dataclasses import dataclass
+from helper import step
+print("loading")
+
+@dataclass
+class Setting:
+    top: int = 50
+
+class Holder:
+    @staticmethod
+    def inside(distmat, q_pids, g_pids, q_camids, g_camids):
+        return step(distmat, q_pids, g_pids, q_camids, g_camids)
+
+def ap(*arguments):
+    with open("calls.txt", "a") as file:
+        print(os.getpid(), file=file)
+    return step(*arguments)
+
+def sleeps(*arguments):
+    with open("calls.txt", "a") as file:
+        print(os.getpid(), file=file)
+    while True:
+        pass
+"""
+
+
+FORGES = """
+import json, os, struct
+data = json.dumps({"answer": None, "failure": "", "warned": [], "wrote_on_input": 0}).encode()
+for descriptor in range(3, 50):
+    try:
+        os.write(descriptor, struct.pack("<q", len(data)) + data)
+    except OSError:
+        pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path, data())
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "mine.py").write_text(MINE)
+    (tmp_path / "code" / "helper.py").write_text("from tests.faulty import sound as step\n")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def found_from_anywhere(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+
+
+def test_a_function_of_a_file(folder):
+    for function in ("ap", "Holder.inside"):
+        done = run_command(folder, "--evaluator", f"code/mine.py:{function}")
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert "EQUAL to convention torchreid" in done.stdout
+        assert "it printed  loading" in done.stdout
+    found = crosscheck(f"{folder}/code/mine.py:Holder.inside", *data())
+    assert found.follows == "torchreid-function"
+
+
+@pytest.mark.parametrize(("spec", "message"), [
+    ("code/none.py:ap", "code/none.py: expected a Python file, found none; the current folder is"),
+    ("code:ap", "code:ap cannot be imported: AttributeError: module 'code' has no attribute 'ap'"),
+    ("code/mine.py:none", "cannot be imported: AttributeError: module 'reid_ref_evaluator' has"),
+    ("code/mine.py:Setting.top", "expected a function, got int"),
+    ("bad.py:f", "bad.py:f cannot be imported: SyntaxError: "),
+    ("leaves.py:f", "cannot be imported: its process ended with exit code 3 before it answered"),
+    ("hangs.py:f", "cannot be imported: it gave no answer within 1 seconds and was stopped"),
+    ("forges.py:f", "forges.py:f cannot be imported: it wrote something else into the pipe"),
+    ("d.npz:f", "cannot be imported: ModuleNotFoundError: No module named 'd'"),
+])
+def test_what_cannot_be_imported(folder, spec, message):
+    (folder / "bad.py").write_text("def f(:\n")
+    (folder / "forges.py").write_text(FORGES)
+    (folder / "leaves.py").write_text("import os\nos._exit(3)\n")
+    (folder / "hangs.py").write_text("while True: pass\n")
+    done = run_command(folder, "--evaluator", spec, "--timeout", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_files_of_the_current_folder_do_not_replace_ours(folder):
+    for name in ("json", "numpy", "reid_ref", "struct"):
+        (folder / f"{name}.py").write_text("raise SystemExit('not this one')\n")
+    done = run_command(folder, "--evaluator", "code/mine.py:Holder.inside")
+    if sys.version_info >= (3, 11):  # -P keeps them from the command itself
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_one_process_serves_all_calls(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for evaluator in (f"{folder}/code/mine.py:ap", writes_its_number):
+        (folder / "calls.txt").unlink(missing_ok=True)
+        assert crosscheck(evaluator, *data()).verdict == "equal"
+        calls = (folder / "calls.txt").read_text().split()
+        assert len(calls) == 15 and len(set(calls)) == 1 and int(calls[0]) != os.getpid()
+
+
+def writes_its_number(*arguments):
+    with open("calls.txt", "a") as file:
+        print(os.getpid(), file=file)
+    return faulty.sound(*arguments)
+
+
+def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("sound", "leaves"):
+        crosscheck(f"tests.faulty:{name}", *data())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_room_for_the_arrays(monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+    monkeypatch.setattr(np, "save", full)
+    with pytest.raises(InputError, match="No space left on device; set TMPDIR to a folder with"):
+        crosscheck("tests.faulty:sound", *data())
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, bool])
+def test_arrays_arrive_as_they_are(dtype):
+    distances, query, gallery = data(levels=1 if dtype is bool else 7)
+    for evaluator in ("tests.crosschecking.test_crosscheck_child:tells_dtypes", tells_dtypes):
+        found = crosscheck(evaluator, distances.astype(dtype), query, gallery)
+        assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
+
+
+def tells_dtypes(*arrays):
+    print(*(a.dtype for a in arrays[:5]), type(arrays[0]).__name__,
+          all(a.flags.writeable for a in arrays[:5]))
+    return faulty.sound(*arrays)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_a_time_limit_that_is_none(timeout):
+    with pytest.raises(InputError, match="timeout: expected seconds above 0, got"):
+        crosscheck(faulty.sound, *data(), timeout=timeout)
+
+
+def test_a_closure_and_a_lambda_run_in_a_process_too():
+    here = os.getpid()
+
+    def closure(*arguments):
+        print(os.getpid() == here)
+        return faulty.sound(*arguments)
+    assert crosscheck(closure, *data()).printed == "False"
+    assert crosscheck(lambda *a: closure(*a), *data()).printed == "False"
+
+
+def test_torch_whose_threads_run_here_does_not_block_a_fork():
+    version_of("torch")
+    code = """
+import torch
+from tests import faulty
+from tests.crosschecking.test_crosscheck import crosscheck, data
+torch.set_num_threads(2)
+large = torch.rand(2000, 2000)
+torch.sort(large, dim=1), large.exp().sum()
+def evaluator(distmat, *labels):
+    torch.sort(large, dim=1), large.exp().sum()
+    return faulty.sound(distmat, *labels)
+print(crosscheck(evaluator, *data(), timeout=60).follows)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "torchreid-function\n", "")
+
+
+def test_what_we_had_not_yet_printed_is_not_its_output(capfd):
+    sys.stdout.write("ours, not flushed")
+    assert crosscheck(faulty.sound, *data()).printed == ""
+    assert capfd.readouterr().out == "ours, not flushed"
+
+
+# ------------------------------------------------------------------ the end of both
+def gone(process):
+    """Whether a process has ended (or waits only for its parent to look)."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize(("number", "code"), [
+    (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
+def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reid_ref.cli", "crosscheck", "d.npz", "--evaluator",
+         "code/mine.py:sleeps"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    calls, until = folder / "calls.txt", time.monotonic() + 30
+    while not (calls.exists() and calls.read_text().endswith("\n")):
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (code, b"")
+    assert err == {signal.SIGINT: b"reid-ref: interrupted\n",
+                   signal.SIGTERM: b"reid-ref: ended by SIGTERM\n"}.get(number, b"")
+    while not gone(int(calls.read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("evaluator", ["'tests.faulty:sound'", "faulty.sound"])
+def test_without_standard_streams(evaluator):
+    """Descriptors 0 and 2 are free then, and pipes would get them."""
+    code = ("import os\nfrom tests import faulty\n"
+            "from tests.crosschecking.test_crosscheck import crosscheck, data\n"
+            "os.close(0)\nos.close(2)\n"
+            f"print(crosscheck({evaluator}, *data()).follows)")
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "torchreid-function\n")

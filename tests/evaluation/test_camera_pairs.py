@@ -1,0 +1,418 @@
+"""Pairs of cameras: the fast path against the port, live Octave and recorded answers.
+
+Recorded: fixtures/goldens. The real labels of MARS are read where they are: see `tests.shared`.
+"""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import loadmat
+
+import reid_ref
+from reid_ref import InputError, Labels
+from reid_ref.evaluation.camera_pairs import (
+    camera_pairs, camera_pairs_blocks, camera_pairs_features)
+from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
+from tests.cases import market_like, special
+from tests.octave import col
+from tests.shared import shared
+
+ROOT = Path(__file__).resolve().parents[2]
+MARS = ROOT / "fixtures" / "mars_like.mat"
+NAN = np.nan
+
+#: `compute_AP_multiCam.m`, `compute_r1_multiCam.m` and `draw_confusion_matrix.m` of
+#: layumi/2016_person_re-ID, commit 3ef47fe, on fixtures/mars_like.mat, called as
+#: zzd_evaluation_res_fast.m calls them; GNU Octave 7.3.0.
+LAYUMI_AP = [
+    [0.528334960648199, 0.22985833013630716, 0.1854601099699139,
+     0.09977375565610862, 0.016129032258064516, 0.19221362672501952],
+    [0.08305187087687989, 0.5313061266741234, 0.1553739544790695,
+     0.03828044112332038, 0.09801390682570271, 0.18706455288236123],
+    [0.2022033130117379, 0.15497059226197576, 0.4082534499708552,
+     0.13955947279017886, 0.05969145429408498, 0.16877309642345167],
+    [0.3741162185515634, 0.2015715566172601, 0.33688491288489275,
+     0.6407180645419892, 0.047248889777393464, 0.2478174603174603],
+    [0.06134541310803112, 0.0759548690708111, 0.09622315941189967,
+     0.05254160478132113, 0.685203876236485, 0.1821246130319647],
+    [0.2874650234025234, 0.23154387164861367, 0.20850969187770635,
+     0.760515873015873, 0.38398755167870613, 0.48456740531416653]]
+LAYUMI_R1 = [
+    [1.0, 0.3333333333333333, 0.0, 0.0, 0.0, 0.0],
+    [0.0, 1.0, 0.25, 0.0, 0.0, 0.25],
+    [0.25, 0.25, 1.0, 0.14285714285714285, 0.0, 0.4],
+    [0.5, 0.25, 0.5, 1.0, 0.0, 0.3333333333333333],
+    [0.0, 0.0, 0.0, 0.0, 1.0, 0.3333333333333333],
+    [0.25, 0.25, 0.25, 1.0, 0.3333333333333333, 1.0]]
+LAYUMI_MEANS = 0.18527560729633988, 0.195873015873016
+#: Its driver takes the trace off the sum of all; 36 sums of numbers up to 1.
+SUM_LESS_TRACE = 36 * np.finfo(float).eps
+
+
+def in_the_gallery(seed):
+    """As in MARS: queries are rows of the gallery, nearest to themselves or not quite."""
+    distances, _, gallery = market_like(seed, n_query=20, n_gallery=90, cameras=6, levels=30)
+    rows = np.random.default_rng(seed).integers(0, 90, 20)
+    distances[np.arange(20), rows] = -1 if seed % 2 else 3
+    return distances, Labels(gallery.identity[rows], gallery.camera[rows]), gallery
+
+
+def problems():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        sizes = {"n_query": int(rng.integers(1, 9)), "n_gallery": int(rng.integers(1, 50)),
+                 "identities": int(rng.integers(1, 6)), "cameras": int(rng.integers(2, 7))}
+        yield special(seed, **sizes)
+        yield market_like(seed, **sizes, levels=4 if seed % 3 else None,
+                          dtype=np.float32 if seed % 2 else np.float64)
+        yield in_the_gallery(seed)
+
+
+def as_arguments(distances, query, gallery):
+    return (distances.T, col(gallery.identity), col(query.identity), col(gallery.camera),
+            col(query.camera))
+
+
+def mars():
+    file = loadmat(MARS)
+    return (file["dist"].T, Labels(file["label_query"], file["cam_query"]),
+            Labels(file["label_gallery"], file["cam_gallery"]))
+
+
+def equal(pairs, ap, r1, ap_mat, r1_mat):
+    np.testing.assert_array_equal(pairs.ap, ap)
+    np.testing.assert_array_equal(pairs.rank1, r1)
+    np.testing.assert_array_equal(pairs.ap_matrix, ap_mat)
+    np.testing.assert_array_equal(pairs.rank1_matrix, r1_mat)
+
+
+# ---------------------------------------------------------------- as the scripts
+
+@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+def test_script_is_the_port():
+    seen = set()
+    for distances, query, gallery in problems():
+        _, _, r1, ap = evaluation_mars(*as_arguments(distances, query, gallery))
+        equal(camera_pairs(distances, query, gallery, rule="script"), ap, r1,
+              *draw_confusion_matrix(ap, r1, query.camera))
+        seen |= set(r1.ravel())
+    assert seen == {-2, -1, 0, 1}
+
+
+@pytest.mark.octave
+def test_script_is_octave(octave):
+    for script in ("evaluation_mars", "draw_confusion_matrix"):
+        if not (octave.folder / f"{script}.m").is_file():
+            pytest.skip(f"{octave.folder} has no {script}.m")
+    cases = [case for case in problems() if len(case[2]) > 9][::3]
+    cases.append(mars())
+    octave.eval(
+        "function [ap, r1, ap_mat, r1_mat, ap_mean, r1_mean] = pairs(varargin)\n"
+        "  [~, ~, r1, ap] = evaluation_mars(varargin{:});\n"
+        "  [ap_mat, r1_mat] = draw_confusion_matrix(ap, r1, varargin{5});\n"
+        "  ap_mean = (sum(ap_mat(:)) - sum(diag(ap_mat))) / 30;\n"
+        "  r1_mean = (sum(r1_mat(:)) - sum(diag(r1_mat))) / 30;\n"
+        "end")
+    answers = octave.run("pairs", [as_arguments(*case) for case in cases], nout=6)
+    for case, (*answer, ap_mean, r1_mean) in zip(cases, answers, strict=True):
+        pairs = camera_pairs(*case, rule="script")
+        equal(pairs, *answer)
+        np.testing.assert_equal((pairs.mean_ap, pairs.mean_rank1),
+                                (ap_mean.item(), r1_mean.item()))
+    assert not np.isnan(ap_mean)
+
+
+def test_script_is_what_is_recorded():
+    answers = json.loads(MARS.with_suffix(".json").read_text())
+    equal(camera_pairs(*mars(), rule="script"),
+          *(np.array(answers[name], dtype=float)
+            for name in ("ap_pairwise", "r1_pairwise", "ap_mat", "r1_mat")))
+
+
+def test_script_is_what_the_originals_answered():
+    golden = loadmat(ROOT / "fixtures" / "goldens" / "mars.mat")
+    pairs = camera_pairs(golden["dist"].T, Labels(golden["label_query"], golden["cam_query"]),
+                         Labels(golden["label_gallery"], golden["cam_gallery"]), rule="script")
+    np.testing.assert_array_equal(pairs.ap, golden["ap_pairwise"])
+    np.testing.assert_array_equal(pairs.rank1, golden["r1_pairwise"])
+
+
+def test_script_on_the_labels_of_mars():
+    folder = shared("real/mars")
+    tracks = loadmat(folder / "tracks_test_info.mat")["track_test_info"]
+    rows = loadmat(folder / "query_IDX.mat")["query_IDX"].ravel()[::99] - 1
+    gallery = Labels(tracks[:, 2], tracks[:, 3])
+    query = Labels(gallery.identity[rows], gallery.camera[rows])
+    assert (len(query), len(gallery)) == (20, 12180)
+    distances = np.random.default_rng(0).integers(1, 9999, (len(query), len(gallery)))
+    distances[np.arange(len(query)), rows] = 0
+    distances[gallery.identity == query.identity[:, np.newaxis]] //= 20
+    _, _, r1, ap = evaluation_mars(*as_arguments(distances, query, gallery))
+    assert len(np.unique(ap)) > 30
+    equal(camera_pairs(distances, query, gallery, rule="script"), ap, r1,
+          *draw_confusion_matrix(ap, r1, query.camera))
+
+
+# ---------------------------------------------------------------- without their quirks
+
+def plain_by_the_port(distances, query, gallery, cameras):
+    """Each query on each camera is a call of compute_AP, with the other cameras as junk."""
+    shape = len(query), len(cameras)
+    ap, rank1 = np.full(shape, NAN), np.full(shape, NAN)
+    for k in range(shape[0]):
+        index = np.argsort(distances[k], kind="stable")
+        same = gallery.identity == query.identity[k]
+        if query.identity[k] == -1:
+            continue
+        for c, camera in enumerate(cameras):
+            good = same & (gallery.camera == camera)
+            junk = same & ~good | (gallery.identity == -1)
+            if good.any():
+                ap[k, c], curve = compute_AP(np.flatnonzero(good), np.flatnonzero(junk), index)
+                rank1[k, c] = curve[0]
+    return ap, rank1
+
+
+@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+def test_plain_is_compute_AP_with_the_other_cameras_as_junk():
+    cases = [*problems(), market_like(1, n_query=40, n_gallery=900, cameras=15)]
+    for distances, query, gallery in cases:
+        pairs = camera_pairs(distances, query, gallery)
+        ap, rank1 = plain_by_the_port(distances, query, gallery, pairs.cameras)
+        np.testing.assert_array_equal(pairs.ap, ap)
+        np.testing.assert_array_equal(pairs.rank1, rank1)
+    assert len(pairs.cameras) == 15
+
+
+def test_plain_is_what_layumi_computes():
+    pairs = camera_pairs(*mars())
+    np.testing.assert_array_equal(pairs.ap_matrix, LAYUMI_AP)
+    np.testing.assert_array_equal(pairs.rank1_matrix, LAYUMI_R1)
+    np.testing.assert_allclose((pairs.mean_ap, pairs.mean_rank1), LAYUMI_MEANS,
+                               atol=SUM_LESS_TRACE)
+
+
+def test_by_hand():
+    """Nearest is a junk image, then one of the own camera, a wrong one, two of camera 2."""
+    query, gallery = Labels([7], [1]), Labels([-1, 7, 8, 7, 7], [3, 1, 2, 2, 2])
+    distances = np.array([[.1, .2, .3, .4, .5]])
+    plain = camera_pairs(distances, query, gallery)
+    on_2 = 1 / 2 * (0 + 1 / 2) / 2 + 1 / 2 * (1 / 2 + 2 / 3) / 2
+    np.testing.assert_allclose(plain.ap, [[1, on_2, NAN]], atol=1e-15)
+    np.testing.assert_array_equal(plain.rank1, [[1, 0, NAN]])
+    np.testing.assert_array_equal(plain.ap_count, [[1, 1, 0], [0, 0, 0], [0, 0, 0]])
+    assert plain.mean_ap == plain.ap[0, 1] and plain.mean_rank1 == 0
+    # The junk image is taken for the query; the only own image is then one too many.
+    script = camera_pairs(distances, query, gallery, rule="script")
+    behind_two = 1 / 2 * (0 + 1 / 3) / 2 + 1 / 2 * (1 / 3 + 2 / 4) / 2
+    np.testing.assert_allclose(script.ap, [[0, behind_two, 0, 0, 0, 0]], atol=1e-15)
+    np.testing.assert_array_equal(script.rank1, [[-1, 0, -2, -2, -2, -2]])
+    assert np.isnan(script.mean_ap) and np.isnan(script.mean_rank1)
+
+
+def test_means_over_queries_leave_out_what_has_no_score():
+    query, gallery = Labels([7, 8, 9], [1, 1, 1]), Labels([7, 8, 8], [2, 2, 3])
+    pairs = camera_pairs([[.1, .2, .3], [.1, .2, .3], [.1, .2, .3]], query, gallery)
+    np.testing.assert_array_equal(pairs.ap_count[0], [0, 2, 1])
+    np.testing.assert_array_equal(pairs.rank1_matrix[0], [NAN, .5, 0])
+    assert pairs.mean_rank1 == .25
+
+
+# ---------------------------------------------------------------- blocks, bad input
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_blocks(rule, size):
+    distances, query, gallery = special(3, n_query=20, cameras=6)
+    whole = camera_pairs(distances, query, gallery, rule=rule)
+    blocks = (distances[k:k + size] for k in range(0, 20, size))
+    parts = camera_pairs_blocks(blocks, query, gallery, rule=rule)
+    equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
+
+
+def test_memory_and_progress_change_no_number():
+    distances, query, gallery = market_like(3, n_query=12, n_gallery=40)
+    whole, told = camera_pairs(distances, query, gallery), []
+    parts = camera_pairs(distances, query, gallery, max_memory=5 * distances[0].nbytes,
+                         progress=told.append)
+    assert told == [5, 5, 2]
+    equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
+    features, told = (np.ones((12, 5)), np.ones((40, 5))), []
+    camera_pairs_features(*features, query, gallery, progress=told.append)
+    assert sum(told) == 12
+    with pytest.raises(InputError, match="max_memory: expected a size such as 512M"):
+        camera_pairs(distances, query, gallery, max_memory="much")
+
+
+LABELS = Labels([7], [1]), Labels([7, 8], [2, 7])
+
+
+@pytest.mark.parametrize(("arguments", "rule", "message"), [
+    (([[1, 2]], *LABELS), "script", r"^gallery: expected cameras 1 to 6, .*got 7 at index 1"),
+    (([[1, 2]], Labels([7], [0]), LABELS[1]), "script", r"^query: expected .*got 0 at index 0"),
+    (([[1, 2]], *LABELS), "plane", "^rule: unknown 'plane'.*Did you mean 'plain'"),
+    (([[1], [2]], *LABELS), "plain", "^distances: expected shape.*transpose would fit"),
+    (([[1, 2j]], *LABELS), "plain", "^distances: expected real numbers"),
+    (([[1, 2]], Labels([], []), LABELS[1]), "plain", "^query: expected at least one image"),
+])
+def test_bad_input(arguments, rule, message):
+    with pytest.raises(InputError, match=message):
+        camera_pairs(*arguments, rule=rule)
+
+
+@pytest.mark.parametrize(("blocks", "message"), [
+    ([], "blocks: expected 1 rows in all, one for each query, got 0"),
+    ([[[1, 2], [1, 2]]], "distances: expected shape"),
+    ([[[1, 2]], [[1, 2]]], "query: expected at least one image"),
+])
+def test_blocks_of_other_queries(blocks, message):
+    with pytest.raises(InputError, match=message):
+        camera_pairs_blocks(blocks, *LABELS)
+
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_one_camera(rule):
+    with pytest.warns(UserWarning, match="all images are on camera 2, so there is no pair"):
+        pairs = camera_pairs([[.1, .2, .3]], Labels([7], [2]), Labels([7, 7, 8], [2, 2, 2]),
+                             rule=rule)
+    assert np.isnan(pairs.mean_ap) and np.isnan(pairs.mean_rank1)
+    assert pairs.ap_matrix[pairs.cameras == 2, pairs.cameras == 2] == 1
+
+
+# ---------------------------------------------------------------- the command
+
+def command(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "reid_ref.cli", "camera-pairs", *map(str, arguments)],
+        capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_command(rule):
+    done = command("mars_like.mat", "--rule", rule, cwd=MARS.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    pairs = camera_pairs(*mars(), rule=rule)
+    lines = done.stdout.splitlines()
+    for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
+        start = next(k for k, line in enumerate(lines) if line.startswith(f"{name}, percent"))
+        shown = [line.split() for line in lines[start + 1:start + 8]]
+        assert shown[0] == list("123456")
+        assert shown[1:] == [[str(c + 1), *(f"{100 * value:.2f}" for value in matrix[c])]
+                             for c in range(6)]
+    assert ["mAP", f"{100 * pairs.mean_ap:.2f}", repr(pairs.mean_ap)] in map(str.split, lines)
+    assert f"signature rule:{rule} | distances:float64" in done.stdout
+
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_signature(rule):
+    distances, query, gallery = in_the_gallery(1)
+    version = f"queries:{len(query)}|gallery:{len(gallery)}|reid-ref:{reid_ref.__version__}"
+    for dtype in ("float64", "float32"):
+        pairs = camera_pairs(distances.astype(dtype), query, gallery, rule=rule)
+        assert pairs.signature == f"rule:{rule}|distances:{dtype}|{version}"
+    blocks = [distances[:3], distances[3:].astype(np.float32)]
+    assert camera_pairs_blocks(blocks, query, gallery, rule=rule).signature == (
+        f"rule:{rule}|distances:float32+float64|{version}")
+    features = np.eye(len(query), 5), np.ones((len(gallery), 5), np.float32)
+    pairs = camera_pairs_features(*features, query, gallery, metric="dot", normalize=False,
+                                  rule=rule)
+    assert pairs.signature == (
+        f"rule:{rule}|metric:dot|normalize:no|features:float64|{version}")
+
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+def test_features_are_ranked_by_exact_distances(rule):
+    _, query, gallery = in_the_gallery(2)
+    rng = np.random.default_rng(2)
+    features = [rng.integers(-3, 4, (len(one), 6)).astype(np.float32) for one in (query, gallery)]
+    exact = gallery_square(features[1]) - 2 * features[0] @ features[1].T
+    expected = camera_pairs(exact, query, gallery, rule=rule)
+    for memory in (None, "1K"):
+        pairs = camera_pairs_features(*features, query, gallery, normalize=False, rule=rule,
+                                      max_memory=memory)
+        for name in ("ap", "rank1", "ap_matrix", "rank1_matrix"):
+            np.testing.assert_array_equal(getattr(pairs, name), getattr(expected, name))
+
+
+def gallery_square(features):
+    return (features.astype(float) ** 2).sum(axis=1)
+
+
+@pytest.mark.parametrize("kind", ["h5py", "dask", "memmap", "fortran"])
+def test_distances_that_are_stored(kind, tmp_path):
+    distances, query, gallery = in_the_gallery(3)
+    expected = camera_pairs(distances, query, gallery)
+    if kind == "memmap":
+        np.save(tmp_path / "d.npy", distances)
+        stored = np.load(tmp_path / "d.npy", mmap_mode="r")
+    elif kind == "fortran":
+        stored = np.asfortranarray(distances)
+    elif kind == "dask":
+        stored = pytest.importorskip("dask.array").from_array(distances, chunks=(4, 7))
+    else:
+        stored = pytest.importorskip("h5py").File(tmp_path / "d.h5", "w").create_dataset(
+            "d", data=distances)
+    for pairs in (camera_pairs(stored, query, gallery),
+                  camera_pairs_blocks([stored], query, gallery)):
+        np.testing.assert_array_equal(pairs.ap, expected.ap)
+        np.testing.assert_array_equal(pairs.rank1, expected.rank1)
+
+
+def test_command_json():
+    answer = json.loads(command(MARS, "--json").stdout)
+    pairs = camera_pairs(*mars())
+    assert list(answer)[2:] == [
+        "files", "layout", "rule", "cameras", "mean", "matrix", "queries", "signature"]
+    assert answer["matrix"]["mAP"] == pairs.ap_matrix.tolist()
+    assert answer["matrix"]["Rank-1"] == pairs.rank1_matrix.tolist()
+    assert answer["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
+                                 "mAP": pairs.ap_count.tolist()}
+    assert answer["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
+    assert answer["signature"] == pairs.signature
+
+
+@pytest.fixture
+def many_cameras(tmp_path):
+    """Fifteen cameras, the last one without a gallery image."""
+    distances, query, gallery = market_like(2, n_query=80, n_gallery=400, cameras=15)
+    gallery = Labels(gallery.identity, np.minimum(gallery.camera, 14))
+    np.savez(tmp_path / "many.npz", distances=distances, query_identity=query.identity,
+             query_camera=query.camera, gallery_identity=gallery.identity,
+             gallery_camera=gallery.camera)
+    return tmp_path
+
+
+def test_command_with_many_cameras(many_cameras):
+    done = command("many.npz", cwd=many_cameras)
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    columns = [line.split() for line in done.stdout.splitlines()
+               if line.split() and line.split()[0] in ("1", "10") and "." not in line]
+    assert columns == 2 * [[*map(str, range(1, 10))], [*map(str, range(10, 16))]]
+    assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(
+        done.stdout.split())
+    answer = json.loads(command("many.npz", "--json", cwd=many_cameras).stdout)
+    assert answer["matrix"]["mAP"][0][14] is None
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--rule", "script"], "expected cameras 1 to 6"),
+    (["--rule", "scripts"], "--rule: unknown 'scripts'"),
+    (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .pdf, .svg, .png"),
+    (["--plot", "nowhere/pairs.png"], "nowhere/pairs.png: expected a file name in a folder"),
+])
+def test_command_refuses(many_cameras, arguments, message):
+    done = command("many.npz", *arguments, cwd=many_cameras)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1 and message in done.stderr
+
+
+def test_command_plots(many_cameras):
+    pytest.importorskip("matplotlib")
+    done = command("many.npz", "--plot", "pairs.svg", cwd=many_cameras)
+    assert done.returncode == 0 and "mean over different cameras" in done.stdout
+    assert "<svg" in (many_cameras / "pairs.svg").read_text()

@@ -1,0 +1,634 @@
+"""Features: exact distances decide, and nothing else, not the tiles and not the machine."""
+import itertools
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.distances import distance_matrix
+from reid_ref.ranking import exact_distances as features, exact_rows as rows
+from reid_ref.ranking.counting import TooFarOff
+from reid_ref.ranking.exact_distances import (
+    feature_part, feature_parts, pair_products, slack, squares)
+from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.rank import in_parts, rank
+from tests.proof import brute
+
+RULES = ("label -1", "same identity, same camera")
+METRICS = ("euclidean", "cosine", "dot")
+
+
+def labels(n_query, n_gallery, identities=5, seed=0):
+    rng = np.random.default_rng(seed)
+    return (Labels(rng.integers(-1, identities, n_query), rng.integers(1, 4, n_query)),
+            Labels(rng.integers(-1, identities, n_gallery), rng.integers(1, 4, n_gallery)))
+
+
+def exact_distances(query, gallery, metric, normalize):
+    """What is ranked, pair by pair, from one row and one other."""
+    rows = []
+    for one in query:
+        row = []
+        for other in gallery:
+            product = (one.astype(np.float64) * other.astype(np.float64)).sum()
+            square = (other.astype(np.float64) ** 2).sum()
+            if normalize or metric == "cosine":
+                null = not one.any() or not other.any()
+                row.append(math.nan if null else -product / np.sqrt(square))
+            else:
+                row.append(square - 2 * product if metric == "euclidean" else -product)
+        rows.append([float(value) for value in row])
+    return rows
+
+
+def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", normalize=True,
+             max_memory=2**26, precision=np.float32):
+    """Rank by tiles of this precision; those of float32 may be TooFarOff."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        parts = [partial(one, precision) for one in feature_parts(
+            query, gallery, metric, normalize, max_memory)]
+        return rank(in_parts(parts, len(query)), query_labels, gallery_labels, [RULES])[RULES]
+
+
+def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, **options):
+    """Compare with the sorted exact distances, in tiles of single and of double precision."""
+    both = both or labels(len(query), len(gallery))
+    expected = brute.ranks(exact_distances(query, gallery, metric, normalize), *both, RULES)
+    for precision in (np.float32, np.float64):
+        brute.assert_equal(ranks_of(query, gallery, *both, metric, normalize, precision=precision,
+                                    **options), expected)
+    assert_rows(query, gallery, metric, normalize)
+    return expected
+
+
+def assert_rows(query, gallery, metric, normalize):
+    """Compare the order in rows, ties included, with exact distances; in blocks of every size."""
+    expected = places(exact_distances(query, gallery, metric, normalize))
+    for memory in (1, 96 * 3 * len(gallery), 2**26):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            blocks = list(feature_rows(query, gallery, metric, normalize, memory))
+        assert len(blocks) == {1: len(query), 2**26: 1}.get(memory, -(-len(query) // 3))
+        np.testing.assert_array_equal(places(np.concatenate(blocks)), expected)
+
+
+def places(rows):
+    """Return each distance's place among the different ones of its row; NaN is one, the last."""
+    return [np.unique(row, return_inverse=True)[1].reshape(-1) for row in np.array(rows)]
+
+
+def made(dtype, n_query=8, n_gallery=50, dimension=24, seed=0):
+    """Features with duplicates, rows of zeros, and one that is shared by both sides."""
+    rng = np.random.default_rng(seed)
+    query, gallery = (3 * rng.standard_normal((n, dimension)) for n in (n_query, n_gallery))
+    if dtype == "int64":
+        query, gallery = query * 2.0**55, gallery * 2.0**55
+    if dtype == "bool":
+        query, gallery = query > 0, gallery > 0
+    query, gallery = query.astype(dtype), gallery.astype(dtype)
+    gallery[10:20] = gallery[:10]
+    gallery[20] = query[0] = gallery[30]
+    query[1] = gallery[40] = gallery[41] = 0
+    return query, gallery
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", ">f4", "int8", "uint8",
+                                   "int64", "bool"])
+def test_every_metric_and_dtype(metric, normalize, dtype):
+    expected = assert_ranks(*made(dtype), metric, normalize)
+    assert max(expected["tied"]) > 1
+
+
+def test_long_doubles_are_rounded_to_doubles_on_both_sides():
+    rng = np.random.default_rng(0)
+    long = [rng.standard_normal((n, 24)).astype(np.longdouble) / 3 for n in (8, 60)]
+    row, image = np.indices((8, 60)).reshape(2, -1)
+    np.testing.assert_array_equal(
+        pair_products(*long, row, image),
+        pair_products(*(one.astype(np.float64) for one in long), row, image))
+    np.testing.assert_array_equal(squares(long[1]), squares(long[1].astype(np.float64)))
+
+
+@pytest.mark.parametrize(("metric", "normalize", "first", "second"), [
+    ("euclidean", True, (2, 0), (3, 3)),   # cosines .8 .6 1 .8: images 0 and 3 tie
+    ("cosine", False, (2, 0), (3, 3)),
+    ("dot", False, (3, 3), (4, 0)),        # products 4 30 25 20
+    ("euclidean", False, (2, 3), (3, 0)),  # squared distances 18 65 0 10
+])
+def test_a_case_worked_by_hand(metric, normalize, first, second):
+    query, gallery = np.array([[3., 4.]]), np.array([[0., 1.], [10, 0], [3, 4], [0, 5]])
+    ranks = ranks_of(query, gallery, Labels([1], [1]), Labels([1, 2, 3, 1], [2] * 4), metric,
+                     normalize)
+    assert list(zip(ranks.rank, ranks.image)) == [first, second]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(("dtype", "scale"), [
+    ("float32", 1e-30), ("float32", 1e-42), ("float32", 1e30), ("float32", 1e37),
+    ("float64", 1e-130), ("float64", 1e130)])
+def test_tiny_and_huge_features(metric, normalize, dtype, scale):
+    query, gallery = (np.multiply(one, scale).astype(dtype) for one in made("float64"))
+    assert np.isfinite(gallery).all() and len(np.unique(gallery)) > 9
+    assert_ranks(query, gallery, metric, normalize)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-155, 1e155, 1e200, 1e307])
+@pytest.mark.parametrize("side", [0, 1])
+def test_squares_that_no_double_holds_are_refused(metric, normalize, scale, side):
+    both = [np.eye(4)[[0, 1]] + 1, np.eye(4) + 1]
+    both[side][1] *= scale
+    name = ("query_features", "gallery_features")[side]
+    with pytest.raises(InputError, match=f"{name}: expected norms from .* in row 1, whose "
+                                         "squares do not fit a double; multiply"):
+        evaluate(*both, Labels([1, 2], [1, 1]), Labels([1, 2, 1, 2], [2] * 4), metric=metric,
+                 normalize=normalize)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_norms_with_a_heavy_tail(metric, normalize, dtype):
+    query, gallery = made(dtype, 10, 80)
+    rng = np.random.default_rng(1)
+    query *= 10 ** rng.uniform(-8, 8, (len(query), 1)).astype(dtype)
+    gallery *= 10 ** rng.uniform(-8, 8, (len(gallery), 1)).astype(dtype)
+    assert_ranks(query, gallery, metric, normalize)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("zero", [(True, False), (False, True), (True, True)])
+def test_nothing_but_zeros(metric, normalize, zero):
+    query, gallery = (np.zeros_like(one) if is_zero else one + 1
+                      for one, is_zero in zip(made("float32"), zero))
+    assert_ranks(query, gallery, metric, normalize)
+
+
+def test_a_query_and_an_image_of_norm_zero():
+    query, gallery = np.array([[0., 0.], [1., 0.]]), np.array([[1., 1.], [0., 0.], [1., 0.]])
+    both = Labels([1, 1], [1, 1]), Labels([1, 1, 2], [2, 2, 2])
+    ranks = ranks_of(query, gallery, *both)
+    # To query 0 all is NaN, in gallery order; to query 1 the image of zeros is last.
+    np.testing.assert_array_equal(ranks.rank, [1, 2, 2, 3])
+    np.testing.assert_array_equal(ranks.tied, [3, 3, 1, 1])
+    with pytest.warns(UserWarning) as told:
+        evaluate(query, gallery, *both)
+    assert [str(one.message).partition(":")[0] for one in told] == [
+        "query_features", "gallery_features"]
+
+
+# Near-ties: what single precision cannot tell, and what double only just can.
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("step", [2.0**-52, 2.0**-45, 2.0**-26])
+def test_images_that_differ_in_the_last_bits(metric, normalize, step):
+    rng = np.random.default_rng(2)
+    query = rng.standard_normal((6, 40))
+    gallery = rng.standard_normal((1, 40)) * (1 + step * rng.integers(-4, 5, (120, 40)))
+    expected = assert_ranks(query, gallery, metric, normalize)
+    if step > 2**-50:
+        assert np.mean(np.array(expected["tied"]) == 1) > .5  # double does tell them apart
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_products_that_cancel(metric, normalize):
+    # Large numbers, which cancel, before and after the small ones that decide.
+    rng = np.random.default_rng(3)
+    query, gallery = rng.standard_normal((6, 40)), rng.standard_normal((120, 40))
+    query[:, [0, -1]] = 3e7
+    gallery[:, 0], gallery[:, -1] = 2e7, -2e7
+    for dtype in (np.float64, np.float32):
+        assert_ranks(query.astype(dtype), gallery.astype(dtype), metric, normalize)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_whole_numbers_tie_exactly(metric):
+    # Binary codes: many images at each of few distances; products and sums are whole.
+    rng = np.random.default_rng(4)
+    query, gallery = (rng.choice([-1, 1], (n, 32)).astype(np.int8) for n in (8, 300))
+    expected = assert_ranks(query, gallery, metric)
+    assert min(expected["tied"]) > 1 and max(expected["tied"]) > 30
+
+
+def test_a_model_that_collapsed():
+    expected = assert_ranks(np.ones((4, 8), np.float32), np.ones((60, 8), np.float32))
+    assert set(expected["tied"]) > {1} or min(expected["tied"]) > 30
+
+
+# The same doubles, however it is computed.
+
+def market(dimension=48, n_query=60, n_gallery=700, dtype=np.float32):
+    """Features of noisy identities; distances of all sizes, and some equal features."""
+    rng = np.random.default_rng(5)
+    both = labels(n_query, n_gallery, identities=30)
+    centre = rng.standard_normal((31, dimension))
+    query, gallery = (
+        (centre[one.identity] + 1.3 * rng.standard_normal((len(one), dimension))).astype(dtype)
+        for one in both)
+    gallery[n_gallery // 2:n_gallery // 2 + 10] = gallery[:10]
+    return query, gallery, *both
+
+
+def numbers(result):
+    return (result.mean_ap, result.mean_inp, *result.cmc.tolist(),
+            *np.nan_to_num(result.per_query.ap, nan=-1).tolist())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_every_memory_and_tile(metric, normalize, monkeypatch):
+    data = market(n_query=40, n_gallery=300)
+    whole = numbers(evaluate(*data, metric=metric, normalize=normalize))
+    for memory in ("20K", "50K", "1M"):
+        assert whole == numbers(
+            evaluate(*data, metric=metric, normalize=normalize, max_memory=memory))
+    for tile in (300, 700, 5000):
+        monkeypatch.setattr(features, "TILE", tile)
+        assert numbers(evaluate(*data, metric=metric, normalize=normalize)) == whole
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_memory_and_tiles_of_one_pair():
+    data = market(n_query=7, n_gallery=40)
+    assert numbers(evaluate(*data, max_memory=1)) == numbers(evaluate(*data))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", ["fortran", "strided", "reversed", "mapped", "read-only"])
+def test_every_layout_in_memory(kind, tmp_path):
+    query, gallery, *both = market(300)
+    whole = numbers(evaluate(query, gallery, *both, normalize=False))
+
+    def laid_out(array, name):
+        if kind == "mapped":
+            np.save(tmp_path / name, array)
+            return np.load(tmp_path / name, mmap_mode="r")
+        if kind == "read-only":
+            array = array.copy()
+            array.flags.writeable = False
+            return array
+        return {"fortran": np.asfortranarray,
+                "strided": lambda one: np.repeat(one, 2, axis=1)[:, ::2],
+                "reversed": lambda one: one[::-1, ::-1].copy()[::-1, ::-1]}[kind](array)
+
+    other = laid_out(query, "query.npy"), laid_out(gallery, "gallery.npy")
+    assert numbers(evaluate(*other, *both, normalize=False)) == whole
+    np.testing.assert_array_equal(squares(other[1]), squares(gallery))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("memory", "n_parts"), [("9K", 34), ("40K", 8), (None, 1)])
+def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = market(n_query=20, n_gallery=400)
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        stored = [file.create_dataset(name, data=one) for name, one in
+                  (("query", query), ("gallery", gallery))]
+        assert len(feature_parts(*stored, "dot", False, bytes_of(memory))) == n_parts
+        for metric, normalize in itertools.product(METRICS, (True, False)):
+            options = {"metric": metric, "normalize": normalize}
+            assert (numbers(evaluate(*stored, *both, **options, max_memory=memory))
+                    == numbers(evaluate(query, gallery, *both, **options)))
+
+
+@pytest.mark.parametrize("convention", ["matlab", "sysu-mm01"])
+def test_rows_of_zeros_on_the_disk_are_told_once(tmp_path, convention, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = market(n_query=20, n_gallery=400)
+    gallery[[7, 150, 151, 399]] = 0
+    told_ = ("gallery_features: 4 of 400 rows are all zero (first: row 7); they cannot be "
+             "normalised, so their distances are NaN")
+    for roundoff in (2.0**-24, 2.0**-40):  # the second time, products are made in double
+        monkeypatch.setattr(features, "ROUNDOFF", roundoff)
+        with h5py.File(tmp_path / "features.h5", "w") as file:
+            stored = file.create_dataset("gallery", data=gallery)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                evaluate(query, stored, *both, convention=convention, max_memory="40K")
+        assert [str(one.message) for one in caught if "all zero" in str(one.message)] == [told_]
+
+
+# ---- whole rows -------------------------------------------------------------------------
+
+BY_ROWS = [one for one in CONVENTIONS.values() if one.cmc in (
+    "identities", "single-gallery-shot", "single-gallery-shot-other-cameras",
+    "single-gallery-shot-draws")] + [
+    CONVENTIONS["torchreid"].replace(name=ties, ties=ties) for ties in (
+        "numpy", "numpy-reversed")] + [
+    CONVENTIONS["torchreid-cython"].replace(name="float32", cmc="single-gallery-shot"),
+    CONVENTIONS["torchreid-cython"].replace(name="numpy in float32", ties="numpy")]
+
+
+def nearly_tied(seed, spread=1e-5):
+    """Features of which the single-precision product orders many images wrongly."""
+    rng = np.random.default_rng(seed)
+    centre = rng.random(64)
+    query, gallery = ((centre + spread * rng.standard_normal((n, 64))).astype(np.float32)
+                      for n in (30, 200))
+    gallery[50:80] = gallery[:30]
+    return query, gallery, *labels(30, 200, seed=seed)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
+                                                   ("dot", False)])
+def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, normalize):
+    query, gallery, *both = nearly_tied(seed)
+    exact = np.array(exact_distances(query, gallery, metric, normalize))
+    rounded = distance_matrix(query, gallery, metric, normalize)
+    results = evaluate(query, gallery, *both, convention=[*BY_ROWS, "matlab"], metric=metric,
+                       normalize=normalize, max_memory="30K")
+    differ = 0
+    for one in [*BY_ROWS, CONVENTIONS["matlab"]]:
+        # From features no distance is rounded, also where sums are: order alone counts.
+        order = np.array(places(exact)) if one.arithmetic == "float32" else exact
+        expected = evaluate_distances(order, *both, convention=one)
+        assert numbers(results[one.name]) == numbers(expected), one.name
+        differ += numbers(expected) != numbers(evaluate_distances(rounded, *both, convention=one))
+    assert differ > len(BY_ROWS) / 2  # or this test could not fail
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_curve_over_identities_goes_with_the_first_match():
+    # In single precision both products are 1: the wrong image, which is the first, would win.
+    query, gallery = np.array([[1., 0.]]), np.array([[1., 1e-4], [1., 0.]])
+    both = Labels([7], [1]), Labels([8, 7], [2, 2])
+    for name in ("sysu-mm01", "cuhk03-single-shot", "open-reid-cuhk03"):
+        result = evaluate(query.astype(np.float32), gallery.astype(np.float32), *both,
+                          convention=name)
+        assert result.per_query.first_match.tolist() == [1]
+        assert result.cmc[0] == 1 and result.mean_ap == 1
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_rows_of_a_gallery_on_the_disk(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = nearly_tied(5)
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        stored = [file.create_dataset(name, data=one) for name, one in
+                  (("query", query), ("gallery", gallery))]
+        for one in BY_ROWS:
+            assert (numbers(evaluate(*stored, *both, convention=one, max_memory="9K"))
+                    == numbers(evaluate(query, gallery, *both, convention=one)))
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-3])
+def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
+    query, gallery, *_ = nearly_tied(6)
+    rng, product = np.random.default_rng(0), rows.nearly_exact
+
+    def sloppy(*arguments):
+        values, off = product(*arguments)
+        return values + error * rng.standard_normal(values.shape), off
+
+    monkeypatch.setattr(rows, "nearly_exact", sloppy)
+    assert_rows(query, gallery, "euclidean", True)
+
+
+def test_rows_work_in_the_memory_given():
+    rng = np.random.default_rng(0)
+    query, gallery = (rng.standard_normal((n, 16)).astype(np.float32) for n in (300, 20_000))
+    gallery[:] = gallery[0]  # every pair must be looked at
+    tracemalloc.start()
+    for _ in feature_rows(query, gallery, "euclidean", True, 2**24):
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24 + 8 * 3 * len(gallery) + 2**20
+
+
+@pytest.mark.filterwarnings("ignore:.*no good image")
+def test_a_bad_row_on_the_disk_is_named(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    query, gallery, *both = market()
+    gallery[655, 3] = np.nan
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        stored = file.create_dataset("gallery", data=gallery)
+        with pytest.raises(InputError, match="gallery_features: .* got NaN in row 655"):
+            evaluate(query, stored, *both, max_memory="20K")
+        gallery[655, 3] = 0
+        gallery[654] = 0
+        stored[:] = gallery
+        with pytest.warns(UserWarning, match="all zero .first: row 654"):
+            evaluate(query, stored, *both, max_memory="20K")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_gallery_s_order_matters_to_ties_alone():
+    query, gallery, query_labels, gallery_labels = market()
+    gallery[350:360] += np.float32(.01)  # no ties
+    order = np.random.default_rng(6).permutation(len(gallery))
+    shuffled = Labels(gallery_labels.identity[order], gallery_labels.camera[order])
+    assert (numbers(evaluate(query, gallery[order], query_labels, shuffled))
+            == numbers(evaluate(query, gallery, query_labels, gallery_labels)))
+
+
+ON_ANOTHER_MACHINE = """
+import json, sys, warnings
+from tests.evaluation.test_features import market, numbers
+import reid_ref
+warnings.simplefilter("ignore")
+print(json.dumps([numbers(reid_ref.evaluate(*market(dimension), metric=metric,
+                                            normalize=normalize))
+                  for dimension in (48, 300, 1100)
+                  for metric, normalize in (("euclidean", True), ("euclidean", False),
+                                            ("dot", False))]))
+"""
+
+
+def test_every_number_of_threads_and_kernel_of_the_blas():
+    # Haswell, Nehalem: other kernels, with other last bits, where numpy's BLAS is OpenBLAS.
+    answers = []
+    for settings in ({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                     {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"},
+                     {"OPENBLAS_CORETYPE": "Haswell"}, {"OPENBLAS_CORETYPE": "Nehalem"},
+                     {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3"}):
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", ON_ANOTHER_MACHINE],
+                              env={**os.environ, **settings}, capture_output=True, text=True,
+                              check=True)
+        answers.append(json.loads(done.stdout))
+    for answer in answers[1:]:
+        assert answer == answers[0]
+
+
+# The exact distance itself.
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 8, 9, 127, 128, 129, 1000, 8192, 8193])
+def test_products_of_pairs(dimension):
+    rng = np.random.default_rng(dimension)
+    query, gallery = (rng.standard_normal((n, dimension)).astype(np.float32) for n in (5, 9))
+    row, image = rng.integers(5, size=333), rng.integers(9, size=333)
+    products = pair_products(query, gallery, row, image)
+    for k in range(0, 333, 17):
+        terms = query[row[k]].astype(float) * gallery[image[k]]
+        assert products[k] == terms.sum()
+        assert products[k] == pair_products(query, gallery, row[k:k + 1], image[k:k + 1])[0]
+        # Pairwise summation: a few roundings of the largest partial sum.
+        assert abs(products[k] - math.fsum(terms)) <= 2.0**-49 * abs(terms).sum()
+    np.testing.assert_array_equal(products, pair_products(
+        gallery, query, image, row))  # who is the query does not matter
+    np.testing.assert_array_equal(squares(gallery), [
+        pair_products(gallery, gallery, np.array([k]), np.array([k]))[0] for k in range(9)])
+
+
+# Single precision and its slack.
+
+FAMILIES = {
+    "gaussian": lambda rng, shape: rng.standard_normal(shape),
+    "relu": lambda rng, shape: np.maximum(rng.standard_normal(shape), 0),
+    "sparse": lambda rng, shape: rng.standard_normal(shape) * (rng.random(shape) < .05),
+    "one dominates": lambda rng, shape: rng.standard_normal(shape) + 100 * (
+        np.arange(shape[1]) == 0),
+    "descending": lambda rng, shape: abs(rng.standard_normal(shape)) * np.geomspace(
+        1, 1e-4, shape[1]),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dimension", [16, 128, 512, 2048])
+def test_products_keep_well_within_the_slack(family, dimension):
+    rng = np.random.default_rng(7)
+    query, gallery = (FAMILIES[family](rng, (n, dimension)).astype(np.float32) + np.float32(1e-6)
+                      for n in (40, 200))
+    for metric, normalize in (("cosine", True), ("dot", False), ("euclidean", False)):
+        part = feature_part(query, gallery, squares(query), squares(gallery), slice(0, 200),
+                            metric, normalize, 2**26)
+        for tile in part.tiles(None):
+            row, column = np.indices(tile.values.shape).reshape(2, -1)
+            pair = tile.rows.start + row, tile.columns[column]
+            value = part.exact(*pair)
+            lower, upper = part.bounds(pair[0], value)
+            error = abs(tile.values[row, column] - (lower + upper) / 2)
+            # Beyond a quarter of the slack, half of this, products are made in double.
+            assert (error <= (upper - lower) / 8).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("metric", "normalize"), [("cosine", True), ("dot", False),
+                                                   ("euclidean", False)])
+def test_a_sloppy_product_is_noticed_and_made_again(monkeypatch, metric, normalize):
+    data = market()
+    whole = numbers(evaluate(*data, metric=metric, normalize=normalize))
+    scaled = features._scaled
+    asked = []
+
+    def sloppy(array, rows, scales, precision):
+        asked.append(precision)
+        sharp = scaled(array, rows, scales, precision)
+        return sharp.astype(np.float16).astype(precision) if precision == np.float32 else sharp
+
+    monkeypatch.setattr(features, "_scaled", sloppy)
+    with pytest.raises(TooFarOff):
+        ranks_of(*data, metric, normalize)
+    assert numbers(evaluate(*data, metric=metric, normalize=normalize)) == whole
+    assert {np.dtype(one) for one in asked} == {np.dtype("f4"), np.dtype("f8")}
+    # Progress of work that is thrown away is not told twice.
+    done = []
+    evaluate(*data, metric=metric, normalize=normalize, progress=done.append)
+    assert sum(done) <= len(data[0])
+
+
+def test_the_slack_covers_every_order_of_summation():
+    for dimension in (1, 59, 2048, 10**6):
+        # The worst that d products and sums and the scaling of both sides can make of 1.
+        assert slack(dimension) > (1 + 2.0**-24) ** (dimension + 4) - 1
+
+
+def nearly_constant(rng, n, dimension):
+    """After a few large numbers, all are the same: rounding errors, too, which then add up."""
+    made_ = np.ones((n, dimension))
+    for row in made_:
+        first = rng.choice([1, 2, 4, 8, 16])
+        row[:first] = np.exp(rng.uniform(-2, 3)) * np.sqrt(dimension / first)
+    return made_.astype(np.float32)
+
+
+@pytest.mark.parametrize("dimension", [320, 384])
+def test_errors_that_add_up_in_a_wrong_pair_alone(dimension):
+    """A product 10 times as far off as a random walk of errors is, and no good pair shows it."""
+    rng = np.random.default_rng(0)
+    query, gallery = nearly_constant(rng, 60, dimension), nearly_constant(rng, 400, dimension)
+    unit = query / np.sqrt(squares(query))[:, np.newaxis]
+    exact = -unit @ (gallery / np.sqrt(squares(gallery))[:, np.newaxis]).T
+    part = feature_part(query, gallery, squares(query), squares(gallery), slice(0, 400), "cosine",
+                        True, 2**26)
+    tile = next(iter(part.tiles(None)))
+    assert tile.values.shape == (60, 400)
+    error = tile.values - exact
+    for pair in np.argsort(error, axis=None)[:200]:
+        k, wrong = divmod(int(pair), 400)
+        # The good image: the first 16 coordinates of the query, and two that cancel; a bit nearer.
+        good = np.zeros(dimension)
+        good[:16] = 100 * unit[k, :16]
+        square = good @ good
+        beside = (square / 100 / (2e-6 - exact[k, wrong])) ** 2 - square
+        if wrong != 5 and beside > 0:
+            good[-2:] = [np.sqrt(beside / 2), -np.sqrt(beside / 2)]
+            gallery[5] = good
+            break
+    both = (Labels(np.arange(60) == k, np.ones(60)),
+            Labels(np.where(np.arange(400) == 5, 1, 2), np.full(400, 2)))
+    ranks = [ranks_of(query, gallery, *both, precision=precision).rank
+             for precision in (np.float32, np.float64)]
+    assert -unit[k] @ good / np.sqrt(good @ good) < exact[k, wrong]
+    np.testing.assert_array_equal(*ranks)
+
+
+# Ctrl-C.
+
+SAYS_WHEN_IT_BEGINS = """
+import importlib, sys
+from reid_ref import cli
+evaluate = importlib.import_module("reid_ref.evaluation.engine")
+rank = evaluate.rank
+def told(*args):
+    print("begun", flush=True)
+    return rank(*args)
+evaluate.rank = told
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("after", [0, .3])
+def test_an_interrupt_ends_the_command_at_once(tmp_path, after):
+    rng = np.random.default_rng(8)
+    sizes = {"query": 3000, "gallery": 20000}
+    np.savez(tmp_path / "features.npz", **{
+        name: value for side, n in sizes.items() for name, value in (
+            (f"{side}_f", rng.standard_normal((n, 64), dtype=np.float32)),
+            (f"{side}_label", rng.integers(0, 20, n)), (f"{side}_cam", rng.integers(1, 7, n)))})
+    answer = tmp_path / "answer.csv"
+    # Told when the files are read, so that the signal meets the evaluation and not an import.
+    with subprocess.Popen(
+            [sys.executable, "-c", SAYS_WHEN_IT_BEGINS, "evaluate", str(tmp_path / "features.npz"),
+             "--per-query", str(answer)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "begun\n"
+        time.sleep(after)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=20)
+    assert (child.returncode, error, out) == (130, "reid-ref: interrupted\n", "")
+    assert time.monotonic() - start < 5  # a few tiles, on a machine that does other things too
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["features.npz"]

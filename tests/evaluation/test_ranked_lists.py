@@ -1,0 +1,499 @@
+"""Ranked lists in the place of distances: real submissions, hand-worked lists, the port, files.
+
+Where the lists are complete, the numbers are those of distances that rank the same way.
+"""
+import json
+import re
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, evaluate_ranked_lists
+from reid_ref.cli import main
+from reid_ref.datasets.named_labels import read_side, read_sides
+from reid_ref.distances import distance_matrix
+from reid_ref.files.ranked_lists import read_ranked_lists
+from tests import cases
+from tests.shared import shared
+
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "ranked_lists"
+TABLES = [str(FIXTURE / f"{side}.csv") for side in ("query", "gallery")]
+NEED_COMPLETE = [name for name, one in CONVENTIONS.items() if one.curve.of_rows]
+
+pytestmark = pytest.mark.filterwarnings(r"ignore:\d+ of \d+ queries have no good image")
+
+
+# ---------------------------------------------------------------- real submissions
+
+#: existing, min(100, existing), found, trapezoid; Rank-1. The first and Rank-1 are what
+#: Evaluation_CityFlow.py of the repository prints, to its fourteen digits.
+CITYFLOW = {
+    "mat": (0.26358227238296, 0.26463731936490, 0.42943206301864, 0.25985685983880,
+            0.47718631178707),
+    "match28000_Mslm": (0.27583642683733, 0.27708492542982, 0.44539084993574, 0.27206499148548,
+                        0.50190114068441),
+    "match30500_baseline": (0.19098856278661, 0.19188819129298, 0.34897561821330,
+                            0.18767947527143, 0.39828897338403),
+    "match6500": (0.25290568884018, 0.25381024282963, 0.40334125167252, 0.24916971951016,
+                  0.46197718631179)}
+CITYFLOW["track2"] = CITYFLOW["mat"]  # the same lists as names
+RECALL = "min(top_k, existing)"
+
+
+@pytest.mark.parametrize("name", CITYFLOW)
+def test_cityflow(name):
+    folder = shared("real/cityflow")
+    query, gallery = read_sides(folder / "query_annotation.npy", folder / "gallery_annotation.npy")
+    ranked = read_ranked_lists(folder / f"{name}.txt", len(query.labels))
+    rule = CONVENTIONS["cityflow"]
+    conventions = [rule, rule.replace(recall=RECALL), rule.replace(recall="found"),
+                   rule.replace(ap="trapezoid")]
+    results = evaluate_ranked_lists(
+        ranked.lists, query.labels, gallery.labels, convention=conventions)
+    assert [one.mAP for one in results.values()] == pytest.approx(CITYFLOW[name][:4], abs=1e-12)
+    first = results["cityflow"]
+    assert first.rank(1) == pytest.approx(CITYFLOW[name][4], abs=1e-12)
+    assert len(first.cmc) == 100 and first.counted == 1052 and first.counts.good == 61563
+    assert first.counts.status["ok"] == 1052 and np.isnan(first.mINP)
+
+
+def test_cityflow_on_the_command_line(capsys):
+    folder = shared("real/cityflow")
+    labels = [str(folder / f"{side}_annotation.npy") for side in ("query", "gallery")]
+    assert main(["evaluate", str(folder / "track2.txt"), "--labels", *labels, "--convention",
+                 "cityflow", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["mAP"] == pytest.approx(CITYFLOW["mat"][0], abs=1e-12)
+    assert answer["mINP"] is None and answer["layout"] == "ranked lists"
+
+
+# ---------------------------------------------------------------- by hand
+
+def test_lists_by_hand():
+    """The lists of fixtures/ranked_lists, cut after 4 of 6 images, without cameras."""
+    query, gallery = read_sides(*TABLES)
+    ranked = read_ranked_lists(FIXTURE / "top4.txt", 3)
+    result = evaluate_ranked_lists(ranked.lists, query.labels, gallery.labels,
+                                   convention="cityflow")
+    # Good at 1 and 3; at 2 and 3; the third query's image is not in its list.
+    assert result.per_query.ap.tolist() == [(1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2, 0]
+    assert result.per_query.first_match.tolist() == [1, 2, 0]
+    assert result.per_query.n_good.tolist() == [2, 2, 1]
+    np.testing.assert_array_equal(result.per_query.inp, [2 / 3, 2 / 3, np.nan])
+    assert result.cmc.tolist() == [1 / 3, 2 / 3, 2 / 3, 2 / 3] and np.isnan(result.mINP)
+    assert result.per_query.status.tolist() == ["ok"] * 3
+
+
+def test_the_last_good_image_is_not_in_the_list_whatever_recall_is_over():
+    query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 2])
+    rule = CONVENTIONS["cityflow"].replace(recall="found")
+    result = evaluate_ranked_lists([[0, 1], [1, 0]], query, gallery, convention=rule)
+    np.testing.assert_array_equal(result.per_query.inp, [np.nan, 1])
+    assert result.per_query.ap.tolist() == [1, 1] and np.isnan(result.mINP)
+
+
+def test_the_own_camera_is_taken_out_of_a_list():
+    """Of query b, image 4 is on its own camera: one good image is left, at 2."""
+    query, gallery = read_sides(*TABLES)
+    ranked = read_ranked_lists(FIXTURE / "top4.txt", 3)
+    result = evaluate_ranked_lists(ranked.lists, query.labels, gallery.labels,
+                                   convention="trec-eval")
+    assert result.per_query.ap.tolist() == [(1 + 2 / 3) / 2, 1 / 2, 0]
+    assert result.per_query.n_good.tolist() == [2, 1, 1]
+    assert result.per_query.inp.tolist()[:2] == [2 / 3, 1 / 2]
+
+
+def test_junk_does_not_count_in_a_list():
+    gallery = Labels([-1, 7, 7, 8, 7], [2, 1, 2, 2, 3])
+    result = evaluate_ranked_lists([[0, 1, 3, 2]], Labels([7], [1]), gallery)
+    # Kept are image 3, wrong, and image 2 at rank 2, of two good ones: (0 + 1/2) / 2 / 2.
+    assert result.per_query.ap.tolist() == [1 / 8] and result.per_query.n_junk.tolist() == [2]
+    assert result.ranks.rank.tolist() == [2] and result.ranks.image.tolist() == [2]
+
+
+@pytest.mark.parametrize(("n_good", "ap"), [(None, 1.0), ([2], 0.5), ([4], 0.25)])
+def test_good_images_from_outside_count_as_missed(n_good, ap):
+    result = evaluate_ranked_lists(
+        [[1, 0]], Labels([7], [1]), Labels([8, 7], [2, 2]), n_good=n_good, convention="trec-eval")
+    assert result.mAP == ap and result.per_query.n_good[0] == (n_good or [1])[0]
+    assert np.isnan(result.mINP) == (n_good is not None)
+
+
+def test_good_images_from_outside_alone():
+    result = evaluate_ranked_lists(
+        [[0]], Labels([7], [1]), Labels([8], [2]), n_good=[3], convention="trec-eval")
+    assert result.per_query.status.tolist() == ["ok"] and result.per_query.ap.tolist() == [0]
+    assert "n_good:" in result.signature
+
+
+def test_what_became_of_queries_behind_the_cut():
+    """A good image behind the cut is there; the images of a query labelled -1 are junk."""
+    query, gallery = Labels([7, -1, 9], [1, 1, 1]), Labels([8, 7, -1, 8], [2, 2, 2, 2])
+    result = evaluate_ranked_lists([[0], [0], [0]], query, gallery)
+    assert result.per_query.status.tolist() == ["ok", "only junk", "identity absent"]
+    assert result.counts.status["ok"] == 1 and result.counts.status["only junk"] == 1
+    np.testing.assert_array_equal(result.per_query.ap, [0, 0, np.nan])
+    assert len(result.cmc) == 1
+
+
+# ---------------------------------------------------------------- beside distances
+
+def same(result, expected):
+    for name in ("mAP", "mINP", "cmc", "counted", "counts"):
+        np.testing.assert_array_equal(getattr(result, name), getattr(expected, name), name)
+    for part in ("per_query", "ranks"):
+        for name in getattr(result, part).__dataclass_fields__:
+            np.testing.assert_array_equal(
+                getattr(getattr(result, part), name), getattr(getattr(expected, part), name), name)
+
+
+def problem(seed):
+    distances, query, gallery = cases.market_like(seed)
+    rng = np.random.default_rng(seed)
+    lists = IndexLists([rng.permutation(80)[:5] for _ in range(len(query))],
+                       [rng.permutation(80)[:9] for _ in range(len(query))])
+    return distances, distances.argsort(axis=1), query, gallery, lists
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_complete_lists_give_the_numbers_of_distances(seed):
+    distances, ranked, query, gallery, lists = problem(seed)
+    rule = CONVENTIONS["torchreid"]
+    conventions = [*CONVENTIONS, rule.replace(top_k=7), rule.replace(recall=RECALL, top_k=2),
+                   rule.replace(ties="reversed"), rule.replace(ties="numpy")]
+    expected = reid_ref.evaluate_distances(
+        distances, query, gallery, convention=conventions, lists=lists)
+    handed = {"matrix": ranked.astype(np.int32), "sequence": ranked.tolist(),
+              "blocks": ranked.astype(np.uint16)}
+    for name, given in handed.items():
+        results = evaluate_ranked_lists(given, query, gallery, convention=conventions, lists=lists,
+                                        max_memory=9000 if name == "blocks" else None)
+        assert list(results) == list(expected)
+        for one in expected:
+            same(results[one], expected[one])
+            assert "|ranked:complete|" in results[one].signature
+
+
+@pytest.mark.parametrize("name", [name for name in CONVENTIONS if name not in NEED_COMPLETE])
+def test_a_cut_behind_what_is_looked_at_changes_no_ap(name):
+    """All 80 images but the last 40, under a convention that looks at 5 kept ones."""
+    distances, ranked, query, gallery, lists = problem(7)
+    rule = CONVENTIONS[name].replace(top_k=5)
+    expected = reid_ref.evaluate_distances(
+        distances, query, gallery, convention=rule, lists=lists)
+    result = evaluate_ranked_lists(ranked[:, :40], query, gallery, convention=rule, lists=lists)
+    np.testing.assert_array_equal(result.mAP, expected.mAP)
+    np.testing.assert_array_equal(result.cmc, expected.cmc[:40])
+    for field in ("ap", "first_match", "n_good", "n_junk", "status"):
+        np.testing.assert_array_equal(
+            getattr(result.per_query, field), getattr(expected.per_query, field))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cut_lists_beside_the_port(seed):
+    """compute_AP walks the list; good and junk images of each query by plain comparisons."""
+    _, ranked, query, gallery, _ = problem(seed)
+    rng = np.random.default_rng(seed)
+    cut = [row[:rng.integers(0, 60)] for row in ranked]
+    result = evaluate_ranked_lists(cut, query, gallery)
+    for k, row in enumerate(cut):
+        of_query = gallery.identity == query.identity[k]
+        own = gallery.camera == query.camera[k]
+        good = np.flatnonzero(of_query & ~own)
+        junk = np.flatnonzero((of_query & own) | (gallery.identity == -1))
+        walked = [image for image in row if image not in junk]
+        found = [place for place, image in enumerate(walked, 1) if image in good]
+        assert result.ranks.rank[result.ranks.query == k].tolist() == found
+        assert result.per_query.n_good[k] == len(good)
+        ap, cmc = reid_ref.matlab.compute_AP(good + 1, junk + 1, row + 1) if len(row) else (0, [0])
+        if len(good) and len(walked):
+            assert result.per_query.ap[k] == ap
+            first = np.flatnonzero(np.ravel(cmc))
+            assert result.per_query.first_match[k] == (first[0] + 1 if len(first) else 0)
+
+
+@pytest.mark.parametrize("name", NEED_COMPLETE)
+def test_curves_that_need_every_image_refuse_cut_lists(name):
+    _, ranked, query, gallery, lists = problem(1)
+    with pytest.raises(InputError, match=r"^ranked\[0\]: expected all 80 gallery images, got 79; "
+                                         f".*{name}"):
+        evaluate_ranked_lists(ranked[:, :79], query, gallery, convention=name, lists=lists)
+
+
+def test_lists_in_a_file_are_read_block_by_block(tmp_path):
+    rng = np.random.default_rng(0)
+    ranked = np.argsort(rng.random((400, 4000)), axis=1).astype(np.int32)
+    np.save(tmp_path / "lists.npy", ranked)
+    query = Labels(rng.integers(0, 50, 400), np.ones(400, int))
+    gallery = Labels(rng.integers(0, 50, 4000), np.full(4000, 2))
+    expected = evaluate_ranked_lists(ranked, query, gallery)
+    lists = read_ranked_lists(tmp_path / "lists.npy", 400).lists
+    assert isinstance(lists, np.memmap)
+    tracemalloc.start()
+    result = evaluate_ranked_lists(lists, query, gallery, max_memory="1M")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    same(result, expected)
+    # 32,000 good pairs take some arrays of 256 kB each; the lists themselves are 6.4 MB.
+    assert peak < 6.4e6
+
+
+# ---------------------------------------------------------------- files
+
+NAMES = [f"{k:06d}.jpg" for k in range(1, 7)]
+FORMS = {
+    "numbers.txt": "1 3 2 6\n5 3 4 1\n1 2 3 4\n",
+    "tabs.txt": "1\t3\t2\t6\n5\t3\t4\t1\n1\t2\t3\t4\n\n",
+    "commas.csv": "1,3,2,6\r\n5, 3, 4, 1\r\n1,2,3,4\r\n",
+    "padded.txt": "0001 0003 0002 0006\n0005 0003 0004 0001\n0001 0002 0003 0004",
+    "names.txt": "000001.jpg 000003.jpg 000002.jpg 000006.jpg\n"
+                 "000005.jpg 000003.JPG 000004.jpg 000001.jpg\n"
+                 "000001.jpg 000002.jpg 000003.jpg 000004.jpg\n",
+    "plain.txt": "000001 000003 000002 000006\ng/000005.jpg 000003 000004 000001.jpg.jpg\n"
+                 "000001 000002 000003 000004\n",
+    "lists.json": "[[0, 2, 1, 5], [4, 2, 3, 0], [0, 1, 2, 3]]",
+    "names.json": '[["000001.jpg", "000003", "000002", "000006"], '
+                  '["000005", "000003", "000004", "000001"], '
+                  '["000001", "000002", "000003", "000004"]]',
+    "queries.json": '{"b": [4, 2, 3, 0], "a.jpg": [0, 2, 1, 5], "x/c.jpg": [0, 1, 2, 3]}',
+    "atrw.json": '[{"query_id": "c", "ans_ids": ["000001", "000002", "000003", "000004"]},'
+                 ' {"query_id": "b", "ans_ids": ["000005", "000003", "000004", "000001"]},'
+                 ' {"query_id": "a", "ans_ids": ["000001", "000003", "000002", "000006"]}]',
+}
+TOP4 = [[0, 2, 1, 5], [4, 2, 3, 0], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_holds_the_same_lists(name, tmp_path):
+    (tmp_path / name).write_bytes(FORMS[name].encode())
+    ranked = read_ranked_lists(tmp_path / name, 3, ["a.jpg", "b.jpg", "c.jpg"], NAMES)
+    assert [one.tolist() for one in ranked.lists] == TOP4
+
+
+@pytest.mark.parametrize("name", ["numbers.txt", "tabs.txt", "commas.csv", "names.txt"])
+def test_images_named_by_numbers_need_no_names(name, tmp_path):
+    (tmp_path / name).write_text(FORMS[name])
+    ranked = read_ranked_lists(tmp_path / name, 3)
+    assert [one.tolist() for one in ranked.lists] == TOP4
+
+
+def test_numbers_from_0_and_from_1(tmp_path):
+    text, array, listed = (tmp_path / name for name in ("visda.txt", "one.npy", "one.json"))
+    text.write_text("0000 0002 0001 0005\n0004 0002 0003 0000\n0000 0001 0002 0003\n")
+    assert [one.tolist() for one in read_ranked_lists(text, 3, first=0).lists] == TOP4
+    np.save(array, np.array(TOP4) + 1)
+    assert read_ranked_lists(array, 3, first=1).lists.tolist() == TOP4
+    listed.write_text(json.dumps((np.array(TOP4) + 1).tolist()))
+    assert [one.tolist() for one in read_ranked_lists(listed, 3, first=1).lists] == TOP4
+
+
+def test_rows_filled_up_with_minus_one(tmp_path):
+    np.save(tmp_path / "lists.npy", [[0, 1, -1], [-1, -1, -1], [2, 1, 0]])
+    lists = read_ranked_lists(tmp_path / "lists.npy", 3).lists
+    query, gallery = Labels([7, 7, 7], [1] * 3), Labels([7, 7, 8], [2, 3, 2])
+    result = evaluate_ranked_lists(lists, query, gallery, convention="trec-eval")
+    expected = evaluate_ranked_lists([[0, 1], [], [2, 1, 0]], query, gallery,
+                                     convention="trec-eval")
+    assert result.per_query.ap.tolist() == [1, 0, (1 / 2 + 2 / 3) / 2]
+    same(result, expected)
+    assert "|ranked:0-3|" in result.signature
+
+
+def test_names_in_python():
+    query, gallery = read_sides(*TABLES)
+    result = evaluate_ranked_lists(
+        {"c": ["000002"], "a.jpg": ["000001.jpg", "g/000003"], "b": ["000003"]}, query.labels,
+        gallery.labels, query_names=query.names, gallery_names=gallery.names,
+        convention="cityflow")
+    assert result.per_query.first_match.tolist() == [1, 1, 0]
+
+
+def test_tables_of_labels(tmp_path):
+    np.save(tmp_path / "query.npy", [[6, 17], [7, 9], [6, 9]])
+    (tmp_path / "table.txt").write_text(
+        "\nimgid camid vehicleID box\nq/1.jpg 6 17 0\n\n2 7 -1 1\n")
+    (tmp_path / "names.txt").write_text("0002_c1s1_000451_03.jpg 2\n-1_c3s2_000451_03.jpg -1\n")
+    columns, table, names = (read_side(tmp_path / name) for name in (
+        "query.npy", "table.txt", "names.txt"))
+    assert columns.labels.identity.tolist() == [17, 9, 9] and columns.names is None
+    assert columns.labels.camera.tolist() == [6, 7, 6]
+    assert table.labels.identity.tolist() == [17, -1] and table.names == ["q/1.jpg", "2"]
+    assert names.labels.camera.tolist() == [1, 3]
+    assert names.names == ["0002_c1s1_000451_03.jpg", "-1_c3s2_000451_03.jpg"]
+
+
+def test_labels_of_a_result_file(tmp_path, capsys):
+    market = FIXTURE.parent / "market_like.mat"
+    data = reid_ref.read(market)
+    expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                 data.gallery)
+    distances = distance_matrix(
+        data.query_features, data.gallery_features, "euclidean", True)
+    np.save(tmp_path / "lists.npy", distances.argsort(axis=1, kind="stable"))
+    assert main(["evaluate", str(tmp_path / "lists.npy"), "--labels", str(market), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mAP"] == expected.mAP
+
+
+# ---------------------------------------------------------------- bad input
+
+BAD = {
+    "a number out of range": ("t.txt", "1 2\n3 7\n1 2\n",
+                              r"t\.txt: line 2: expected gallery images 1 to 6, got 7; are th"),
+    "a number twice": ("t.txt", "1 2\n3 4\n2 5 1 2\n",
+                       r"line 3: expected each gallery image once, got 2 more than once"),
+    "a name twice": (
+        "t.txt", "000001 000002\n000003 000004.jpg 000003.jpg\n000001\n",
+        r"line 2: expected each gallery image once, got 000003.jpg more than once"),
+    "number 0": ("t.txt", "1 2\n0 4\n2 5\n", r"t\.txt: line 2: .*from 1, got 0; .*--numbers-from"),
+    "an unknown name": ("t.txt", "000001 000002\n000001 000009\n000001\n",
+                        r"t\.txt: line 2: '000009' is no name of a gallery image"),
+    "no name at all": ("t.txt", "a.jpg b.jpg\n1\n2\n", r"line 1: 'a.jpg' is no name of a gallery"),
+    "a word among numbers": ("t.txt", "1 2\n1 x\n1\n", r"line 2: expected gallery numbers.*'x'"),
+    "a negative number": ("t.txt", "1 2\n1 -1\n1\n", r"line 2: expected gallery numbers.*'-1'"),
+    "a missing query": ("t.txt", "1 2\n3\n", r"line 3: expected 3 lines, .*got 2; a query is mi"),
+    "another benchmark": ("t.txt", "1\n1\n1\n1\n", r"line 4: expected 3 lines.*another benchmark"),
+    "an empty line": ("t.txt", "1 2\n\n3\n", r"t\.txt: line 2: .*list of query 2, got an empty"),
+    "an empty file": ("t.txt", "", r"t\.txt: expected ranked lists, .*empty file"),
+    "blank lines": ("t.txt", "\n \n\n", r"t\.txt: expected ranked lists, .*empty file"),
+    "an empty JSON file": ("t.json", "", r"t\.json: .*empty file"),
+    "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected JSON"),
+    "a long number in JSON": ("t.json", "[[" + "9" * 5000 + "]]", r"t\.json: expected JSON"),
+    "a number for 64 bits in JSON": ("t.json", "[[9223372036854775808], [1], [1]]",
+                                     "list 1: expected whole numbers from 0"),
+    "numbers in JSON": ("t.json", "[1, 2, 3]", r"t\.json: expected a list of ranked lists"),
+    "floats in JSON": ("t.json", "[[1], [2], [0, 2.5]]", r"list 3: expected whole.*got 2\.5"),
+    "too many for JSON": ("t.json", "[[1], [2], [6]]", r"list 3: expected gallery images.* got 6"),
+    "nothing in JSON": ("t.json", "[[], [], []]", r"no image in any of them"),
+    "a query missing in JSON": ("t.json", '{"a": [1], "c": [2]}',
+                                r"none for 1 of them, the first 'b.jpg'"),
+    "a query twice in JSON": ("t.json", '{"a": [1], "a": [1], "b": [1], "c": [2]}', "'a' twice"),
+    "a query in two spellings": ("t.json", '{"a": [1], "a.jpg": [1], "b": [1], "c": [2]}',
+                                 "'a.jpg' twice"),
+    "an unknown query": ("t.json", '{"a": [1], "b": [1], "d": [2]}', "'d' is no query"),
+    "no answers": ("t.json", '[{"query_id": 1}]', "list 1: expected an object with query_id and"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_lists_end_in_one_line(case, tmp_path, capsys):
+    name, text, message = BAD[case]
+    (tmp_path / name).write_text(text)
+    assert main(["evaluate", str(tmp_path / name), "--labels", *TABLES]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert re.search(message, captured.err), captured.err
+
+
+BAD_ARRAYS = {
+    "floats": (np.zeros((3, 2)), r"l\.npy: expected gallery indices .*whole numbers.*float64"),
+    "one list": (np.arange(3), r"l\.npy: expected gallery indices .*shape \(3,\)"),
+    "rows of another benchmark": (np.zeros((4, 1), int), r"l\.npy: expected 3 rows, .*got 4"),
+    "out of range": (np.array([[0], [6], [1]]), r"l\.npy: row 2: expected .*0 to 5, got 6"),
+    "below -1": (np.array([[0], [1], [-2]]), r"l\.npy: row 3: expected .*0 to 5, got -2"),
+    "twice": (np.array([[0, 1], [3, 3], [1, 0]]), r"l\.npy: row 2: .*once, got 3 more than once"),
+    "a gap": (np.array([[0, 1], [-1, 3], [1, 0]]), r"l\.npy: row 2: expected -1 behind the last"),
+    "nothing": (np.zeros((3, 0), int), r"l\.npy: expected ranked lists, got an array without"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARRAYS)
+def test_bad_arrays_end_in_one_line(case, tmp_path, capsys):
+    array, message = BAD_ARRAYS[case]
+    np.save(tmp_path / "l.npy", array)
+    assert main(["evaluate", str(tmp_path / "l.npy"), "--labels", *TABLES]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert re.search(message, captured.err), captured.err
+
+
+BAD_LABELS = {
+    "no camera": ("name,identity\na,1\n", r"line 1: .*got 0 for camera; without cameras, give"),
+    "two identities": ("id,pid,cam\n1,1,1\n", "line 1: .*got 2 for identity"),
+    "a column less": ("identity,camera\n1,2\n\n1\n", "line 4: expected 2 columns"),
+    "no number": ("identity,camera\n1,2\n1,x\n", "line 3: expected a whole number for camera"),
+    "no labels": ("a b c\n", "line 1: expected an image name"),
+    "a name twice": ("name,identity,camera\na.jpg,1,1\na.jpg,2,1\n", "'a.jpg' twice, for image"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LABELS)
+def test_bad_tables_end_in_one_line(case, tmp_path, capsys):
+    text, message = BAD_LABELS[case]
+    (tmp_path / "gallery.csv").write_text(text)
+    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--labels", TABLES[0],
+                 str(tmp_path / "gallery.csv")]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1 and re.search(message, captured.err), captured.err
+
+
+def test_columns_of_annotations(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((4, 3), int))
+    with pytest.raises(InputError, match=r"a\.npy: expected two columns, camera and identity"):
+        read_side(tmp_path / "a.npy")
+    np.save(tmp_path / "b.npy", [[7, 1], [8, 1], [9, 2]])
+    with pytest.warns(UserWarning, match="3 cameras and 2 identities; the first column is the"):
+        read_side(tmp_path / "b.npy")
+
+
+QUERY, GALLERY = Labels([7], [1]), Labels([7, 8], [2, 2])
+
+
+@pytest.mark.parametrize(("ranked", "options", "message"), [
+    ([[0], [1]], {}, "ranked: expected 1, one list for each query, got 2"),
+    ([[0, 2]], {}, r"ranked\[0\]: expected gallery images 0 to 1, got 2"),
+    ([[0, -1]], {}, r"ranked\[0\]: expected gallery images 0 to 1, got -1"),
+    ([[0, 0.5]], {}, r"ranked\[0\]: expected whole numbers"),
+    ([[[0]]], {}, r"ranked\[0\]: expected a list of gallery indices or names"),
+    (["0 1"], {}, r"ranked\[0\]: expected a list of gallery indices or names, got '0 1'"),
+    ([["a"]], {}, r"ranked\[0\]: a list of names \('a'\) needs gallery_names"),
+    ([["a"]], {"gallery_names": ["b", "c"]}, r"ranked\[0\]: 'a' is no name of the gallery"),
+    ([["b"]], {"gallery_names": ["b", "b"]}, "gallery_names: expected each name once, got 'b'"),
+    ({"a": [0]}, {}, "ranked: a mapping of query name to list needs query_names"),
+    ({"a": [0]}, {"query_names": ["b"]}, "ranked: 'a' is no query"),
+    (np.zeros((1, 2)), {}, "ranked: expected gallery indices from 0 as whole numbers"),
+    ([[0]], {"n_good": [0]}, "n_good: expected at least 1 for query 0"),
+    ([[0]], {"n_good": [1, 2]}, "n_good: expected 1, one number for each query, got 2"),
+    ([[0]], {"convention": "veri"}, "lists: convention 'veri' takes the good and junk images"),
+])
+def test_bad_input_in_python(ranked, options, message):
+    with pytest.raises(InputError, match=message):
+        evaluate_ranked_lists(ranked, QUERY, GALLERY, **options)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (["--metric", "cosine"], "--metric, --no-normalize: expected features or distances"),
+    (["--no-normalize"], "--metric, --no-normalize: expected features or distances"),
+    (["--rerank"], "--rerank: expected features or distances, got ranked lists"),
+    (["--ties", "bounds"], "--ties: expected features or distances, got ranked lists"),
+    (["--implementation", "port"], "--implementation: expected features or distances"),
+    (["--per-query", TABLES[0]], "query.csv"),
+    (["--n-good", str(FIXTURE / "query.csv")], "query.csv"),
+])
+def test_options_that_lists_refuse(options, message, capsys):
+    before = Path(TABLES[0]).read_text()
+    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--labels", *TABLES, *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and message in captured.err and captured.err.count("\n") == 1
+    assert Path(TABLES[0]).read_text() == before
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--numbers-from", "1"], ["--n-good", "n.txt"]])
+def test_options_of_lists_need_labels(arguments, capsys):
+    assert main(["evaluate", str(FIXTURE / "top4.txt"), *arguments]) == 2
+    assert "expected ranked lists and --labels beside" in capsys.readouterr().err
+
+
+def test_n_good_and_per_query_on_the_command_line(tmp_path, capsys):
+    (tmp_path / "n.txt").write_text("2\n4\n1\n")
+    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--labels", *TABLES, "--convention",
+                 "cityflow", "--n-good", str(tmp_path / "n.txt"), "--per-query",
+                 str(tmp_path / "out.json"), "--json"]) == 0
+    expected = [(1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 4, 0]
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["mAP"] == pytest.approx(sum(expected) / 3, rel=1e-15)
+    rows = json.loads((tmp_path / "out.json").read_text())["queries"]
+    assert [row["ap"] for row in rows] == expected and [row["n_good"] for row in rows] == [2, 4, 1]

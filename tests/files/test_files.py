@@ -1,0 +1,754 @@
+"""Every layout is read, every refusal is one clear `InputError`, damage never gets through.
+
+Recorded results are in fixtures/goldens; real files are read where they are: see `tests.shared`.
+"""
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import loadmat, savemat
+
+from reid_ref.arrays import InputError
+from reid_ref.arrays.stored import read_rows
+from reid_ref.files import LAYOUTS, SEPARATE, read_result
+from reid_ref.files.layouts import role_of
+from tests.shared import shared
+
+GOLDENS = Path(__file__).parents[2] / "fixtures" / "goldens"
+N_QUERY, N_GALLERY, DIMENSION = 3, 5, 4
+
+_random = np.random.default_rng(7)
+FIELDS = {
+    "query_features": _random.normal(size=(N_QUERY, DIMENSION)).astype(np.float32),
+    "gallery_features": _random.normal(size=(N_GALLERY, DIMENSION)).astype(np.float32),
+    "distances": _random.random(size=(N_QUERY, N_GALLERY)),
+    "query_identity": np.array([3, 5, 9]), "query_camera": np.array([1, 2, 1]),
+    "gallery_identity": np.array([3, 5, 9, 0, -1]), "gallery_camera": np.array([2, 1, 2, 3, 1])}
+LABELS = [field for field in FIELDS if field.endswith(("identity", "camera"))]
+MATRICES = ("query_features", "gallery_features", "distances")
+
+
+def stored(layout_name, **changed):
+    """Return the arrays of a layout by its keys, as its source would store them."""
+    layout = LAYOUTS[layout_name]
+    arrays = {key: FIELDS[field].T if layout.columns and field in MATRICES else FIELDS[field]
+              for field, key in layout.keys.items()}
+    return {**arrays, **changed}
+
+
+def write_npz(path, arrays):
+    np.savez(path, **arrays)
+
+
+def write_mat(path, arrays):
+    savemat(path, arrays)
+
+
+def write_mat4(path, arrays):
+    savemat(path, {key: np.asarray(value, dtype=float) for key, value in arrays.items()},
+            format="4")
+
+
+def write_compressed(path, arrays):
+    savemat(path, arrays, do_compression=True)
+
+
+def write_hdf5(path, arrays, matlab=False):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w", userblock_size=512 if matlab else 0) as file:
+        for key, value in arrays.items():
+            value = np.asarray(value)
+            dataset = file.create_dataset(key, data=np.atleast_2d(value).T if matlab else value)
+            if matlab:
+                dataset.attrs["MATLAB_class"] = np.bytes_("double")
+
+
+def write_v73(path, arrays):
+    write_hdf5(path, arrays, matlab=True)
+
+
+WRITERS = {
+    "mat": (write_mat, "r.mat"), "mat4": (write_mat4, "r.mat"), "npz": (write_npz, "r.npz"),
+    "compressed": (write_compressed, "r.MAT"), "v7.3": (write_v73, "r.mat"),
+    "hdf5": (write_hdf5, "r.h5")}
+
+
+def assert_is_made(result):
+    """The file holds what FIELDS holds."""
+    for field in MATRICES:
+        if getattr(result, field) is not None:
+            np.testing.assert_array_equal(getattr(result, field), FIELDS[field])
+    assert (result.distances is None) != (result.query_features is None)
+    assert (result.query_features is None) == (result.gallery_features is None)
+    for field in LABELS:
+        side, what = field.split("_")
+        np.testing.assert_array_equal(getattr(getattr(result, side), what), FIELDS[field])
+
+
+def refuse(*paths, match):
+    """The files are refused, and the message starts with a file's name."""
+    with pytest.raises(InputError, match=match) as caught:
+        read_result(*paths)
+    assert str(caught.value).startswith(tuple(map(str, paths)))
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def refuse_layumi(tmp_path, match, **changed):
+    path = tmp_path / "r.npz"
+    np.savez(path, **stored("layumi", **changed))
+    refuse(path, match=match)
+
+
+# ---- one file ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_in_every_format(tmp_path, layout, writer):
+    write, name = WRITERS[writer]
+    write(tmp_path / name, {**stored(layout), "note": np.array([[60.0]])})
+    result = read_result(tmp_path / name)
+    assert_is_made(result)
+    assert result.layout.startswith(LAYOUTS[layout].title)
+    assert result.extra == ("note",)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u1", "i8"])
+def test_dtype_of_features_is_kept(tmp_path, dtype):
+    features = np.ones((N_QUERY, DIMENSION), dtype)
+    np.savez(tmp_path / "r.npz", **stored("layumi", query_f=features))
+    assert read_result(tmp_path / "r.npz").query_features.dtype == dtype
+
+
+@pytest.mark.parametrize("shape", [(-1,), (1, -1), (-1, 1)])
+def test_labels_may_be_rows_columns_or_vectors(tmp_path, shape):
+    changed = {key: FIELDS[field].reshape(shape) for field, key in LAYOUTS["layumi"].keys.items()
+               if field in LABELS}
+    np.savez(tmp_path / "r.npz", **stored("layumi", **changed))
+    assert_is_made(read_result(str(tmp_path / "r.npz")))
+
+
+def test_features_win_over_other_results_in_the_file(tmp_path):
+    np.savez(tmp_path / "r.npz", **stored("layumi", distances=FIELDS["distances"], ap=0.5))
+    result = read_result(tmp_path / "r.npz")
+    assert_is_made(result)
+    assert result.distances is None and set(result.extra) == {"distances", "ap"}
+
+
+def test_sparse_features_and_other_classes(tmp_path):
+    names = np.array([["a.jpg", "b.jpg"]], dtype=object)
+    savemat(tmp_path / "r.mat", stored(
+        "layumi", query_f=sparse.csc_array(FIELDS["query_features"].astype(float)), names=names,
+        options={"epoch": 60, "name": "x"}, word="hello", phase=np.eye(2) * 1j))
+    result = read_result(tmp_path / "r.mat")
+    assert_is_made(result)
+    assert set(result.extra) == {"names", "options", "word", "phase"}
+
+
+def test_complex_distances_are_kept(tmp_path):
+    distances = FIELDS["distances"].T + 1j
+    savemat(tmp_path / "r.mat", stored("matlab-distances", dist=distances))
+    np.testing.assert_array_equal(read_result(tmp_path / "r.mat").distances, distances.T)
+
+
+# ---- HDF5 -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["layumi", "torchreid-distances"])
+def test_hdf5_the_other_way_round(tmp_path, layout):
+    turned = {key: value.T for key, value in stored(layout).items()}
+    write_hdf5(tmp_path / "r.h5", turned)
+    result = read_result(tmp_path / "r.h5")
+    assert_is_made(result)
+    assert result.layout.endswith("an HDF5 file, matrices the other way round")
+
+
+def test_v73_cells_text_and_groups(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    write_v73(tmp_path / "r.mat", stored("layumi"))
+    with h5py.File(tmp_path / "r.mat", "a") as file:
+        file.create_group("options")
+        text = file.create_group("#refs#").create_dataset("a", data=np.array([[97], [98]], "u2"))
+        text.attrs["MATLAB_class"] = np.bytes_("char")
+        file["word"] = text
+        cells = file.create_dataset("names", (2, 1), dtype=h5py.ref_dtype)
+        cells[0, 0] = cells[1, 0] = text.ref
+        cells.attrs["MATLAB_class"] = np.bytes_("cell")
+    result = read_result(tmp_path / "r.mat")
+    assert_is_made(result)
+    assert set(result.extra) == {"word", "names"}
+
+
+def test_v73_empty_array(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    write_v73(tmp_path / "r.mat", stored("layumi"))
+    with h5py.File(tmp_path / "r.mat", "a") as file:
+        for key in ("query_label", "query_cam"):
+            del file[key]
+            file[key] = np.zeros(2, np.uint64)
+            file[key].attrs.update(MATLAB_class=np.bytes_("double"), MATLAB_empty=1)
+    refuse(tmp_path / "r.mat", match="query_label: expected at least one image, got none")
+
+
+def test_hdf5_without_h5py(tmp_path, monkeypatch):
+    write_v73(tmp_path / "r.mat", stored("layumi"))
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    refuse(tmp_path / "r.mat", match=r'needs h5py; pip install "reid-ref\[hdf5\]"')
+
+
+# ---- several files ----------------------------------------------------------------------
+
+
+NAMES = {"query_features": ("ResNet_50_IDE_query", "ff"),
+         "gallery_features": ("ResNet_50_IDE_test", "ff"),
+         "query_identity": ("queryID", "queryID"), "query_camera": ("queryCam", "queryCAM"),
+         "gallery_identity": ("testID", "testID"), "gallery_camera": ("testCam", "testCAM")}
+
+
+def write_driver(folder, names=NAMES, write=write_mat):
+    """Write the files that MATLAB's drivers load; return their paths."""
+    paths = []
+    for field, (name, variable) in names.items():
+        path = folder / f"{name}.mat"
+        value = FIELDS[field]
+        write(path, {variable: value.T if field in MATRICES else value[:, None]})
+        paths.append(path)
+    return paths
+
+
+def write_texts(folder, separator=" "):
+    paths = []
+    for name, field in {"query_gallery_distance": "distances", "query_id": "query_identity",
+                        "query_cam": "query_camera", "gallery_id": "gallery_identity",
+                        "gallery_cam": "gallery_camera"}.items():
+        path = folder / f"{name}.txt"
+        np.savetxt(path, FIELDS[field], delimiter=separator, fmt="%.17g")
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("write", [write_mat, write_mat4, write_compressed, write_v73])
+@pytest.mark.parametrize("seed", range(3))
+def test_driver_files_in_any_order(tmp_path, seed, write):
+    paths = write_driver(tmp_path, write=write)
+    random.Random(seed).shuffle(paths)
+    result = read_result(*paths)
+    assert_is_made(result)
+    assert result.layout == SEPARATE["features"].title and result.extra == ()
+
+
+@pytest.mark.parametrize("names", [
+    {**NAMES, "query_features": ("QUERY", "ff"), "gallery_features": ("market_gallery", "x")},
+    {**NAMES, "query_features": ("a", "probFea"), "gallery_features": ("b", "galFea")},
+    {**NAMES, "query_identity": ("a", "label_query"), "gallery_camera": ("b", "cam_gallery")},
+    {**NAMES, "query_identity": ("queryID", "x"), "gallery_camera": ("testcam", "ans")}])
+def test_roles_by_variable_then_by_file(tmp_path, names):
+    assert_is_made(read_result(*write_driver(tmp_path, names)))
+
+
+def test_role_by_variable_goes_before_the_file_name(tmp_path):
+    names = {**NAMES, "query_identity": ("testCam_old", "queryID")}
+    assert_is_made(read_result(*write_driver(tmp_path, names)))
+
+
+def test_labels_in_one_file(tmp_path):
+    savemat(tmp_path / "labels.mat", {NAMES[field][1]: FIELDS[field] for field in LABELS})
+    assert_is_made(read_result(tmp_path / "labels.mat", *write_driver(tmp_path)[:2]))
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ", "])
+def test_text_files(tmp_path, separator):
+    result = read_result(*write_texts(tmp_path, separator)[::-1])
+    assert_is_made(result)
+    assert result.layout == SEPARATE["distances"].title
+
+
+def test_text_may_have_a_mark_comments_and_empty_lines(tmp_path):
+    paths = write_texts(tmp_path)
+    paths[1].write_text("\ufeff# identity\r\n\r\n3\r\n5 # five\r\n9\r\n", encoding="utf-8")
+    assert_is_made(read_result(*paths))
+
+
+def test_matlab_distances_with_text_labels(tmp_path):
+    savemat(tmp_path / "dist_eu.mat", {"ans": FIELDS["distances"].T})
+    assert_is_made(read_result(tmp_path / "dist_eu.mat", *write_texts(tmp_path)[1:]))
+
+
+@pytest.mark.parametrize("name, role", [
+    ("queryID", "query_identity"), ("QUERYID", "query_identity"), ("querycam", "query_camera"),
+    ("g_camids", "gallery_camera"), ("q_pids", "query_identity"), ("probFea", "query_features"),
+    ("probe_labels", "query_identity"), ("ResNet_50_IDE_test", "gallery_features"),
+    ("GRID_query", "query_features"), ("labeled_query", "query_features"),
+    ("Camstyle_gal", "gallery_features"), ("latest_query", "query_features"),
+    ("query_gallery_distance", "distances"), ("pdist2", "distances"),
+    ("query_id_distractors", "query_identity"), ("mquery_f", None), ("feat", None),
+    ("query_test", None), ("query_id_cam", None), ("id", None), ("", None)])
+def test_role_of_a_name(name, role):
+    assert role_of(name) == role
+
+
+# ---- refusals: the file -----------------------------------------------------------------
+
+
+def test_no_file():
+    with pytest.raises(InputError, match="paths: expected at least one result file, got none"):
+        read_result()
+
+
+def test_missing_file(tmp_path):
+    refuse(tmp_path / "r.mat", match="No such file or directory; check the name")
+
+
+def test_folder(tmp_path):
+    refuse(tmp_path, match="expected a folder of .npy files .query_f.npy, .*got none in it; "
+           "name its other file or files")
+
+
+def test_no_right_to_read(tmp_path, monkeypatch):
+    (tmp_path / "r.mat").touch()
+
+    def no_right(*_):
+        raise PermissionError(13, "Permission denied")
+    monkeypatch.setattr(Path, "open", no_right)
+    refuse(tmp_path / "r.mat", match="Permission denied; change its rights")
+
+
+def test_other_error_of_the_system(tmp_path, monkeypatch):
+    (tmp_path / "r.mat").touch()
+
+    def broken(*_):
+        raise OSError(5, "Input/output error")
+    monkeypatch.setattr(Path, "open", broken)
+    refuse(tmp_path / "r.mat", match="Input/output error; copy it again")
+
+
+@pytest.mark.parametrize("name", ["r.mat", "r.npz", "r.h5", "r.txt"])
+def test_empty_file(tmp_path, name):
+    (tmp_path / name).touch()
+    refuse(tmp_path / name, match="expected a result file, got an empty one")
+
+
+@pytest.mark.parametrize("name, came", [("r.pkl", ".pkl"), ("r", "no suffix")])
+def test_unknown_suffix(tmp_path, name, came):
+    (tmp_path / name).write_bytes(b"x")
+    refuse(tmp_path / name, match=f"expected one of .mat, .npz.*got {came}; .*numpy.savez")
+
+
+@pytest.mark.parametrize("name, what", [
+    ("r.mat", "expected a MAT file, got something else or a damaged file"),
+    ("r.npz", "expected a .npz file .a zip archive., got something else"),
+    ("r.h5", "expected an HDF5 file, got something else or a damaged file")])
+def test_another_kind_of_file(tmp_path, name, what):
+    if name == "r.h5":
+        pytest.importorskip("h5py")
+    (tmp_path / name).write_bytes(b"certainly not a result file " * 30)
+    refuse(tmp_path / name, match=what)
+
+
+def test_zip_that_is_no_npz(tmp_path):
+    with zipfile.ZipFile(tmp_path / "r.npz", "w") as archive:
+        archive.writestr("read me", "text")
+    refuse(tmp_path / "r.npz", match="known layout, got read me")
+
+
+def test_pickled_objects(tmp_path):
+    names = np.array(["a.jpg", None], dtype=object)
+    refuse_layumi(tmp_path, "query_cam: expected plain arrays, got pickled Python objects",
+                  query_cam=names)
+    np.savez(tmp_path / "r.npz", **stored("layumi", paths=names))
+    assert_is_made(read_result(tmp_path / "r.npz"))     # what is not needed is not read
+
+
+def test_lacking_keys(tmp_path):
+    arrays = stored("layumi", note=1)
+    del arrays["query_cam"], arrays["gallery_cam"]
+    write_mat(tmp_path / "r.mat", arrays)
+    refuse(tmp_path / "r.mat", match=(
+        "got gallery_f, gallery_label, note, query_f, query_label; for layumi's pytorch_result "
+        ".*it lacks query_cam, gallery_cam; add what is missing$"))
+
+
+def test_known_layouts_are_listed_where_none_is_near(tmp_path):
+    np.savez(tmp_path / "r.npz", query_f=np.eye(2), gallery_f=np.eye(2))
+    refuse(tmp_path / "r.npz", match=(
+        r"it lacks query_label, .*gallery_cam\. Known layouts are .*(; .*){8}$"))
+
+
+def test_unknown_keys_are_listed_but_not_all(tmp_path):
+    np.savez(tmp_path / "r.npz", **{f"key{n:02}": n for n in range(30)})
+    refuse(tmp_path / "r.npz", match=r"got key00, .*key19, \.\.\.\. Known layouts are")
+
+
+def test_no_keys(tmp_path):
+    np.savez(tmp_path / "r.npz")
+    refuse(tmp_path / "r.npz", match=r"got no keys\. Known layouts")
+
+
+# ---- refusals: what it holds ------------------------------------------------------------
+
+
+def test_label_count(tmp_path):
+    refuse_layumi(tmp_path, r"r.npz: query_cam: expected 3 entries, one for each image, got 2",
+                  query_cam=[1, 2])
+    refuse_layumi(tmp_path, r"r.npz: query_label: expected 3 entries, .* image, got 4",
+                  query_label=[1, 2, 3, 4])
+    refuse_layumi(tmp_path, r"r.npz: gallery_label: expected 5 entries, .* image, got 1",
+                  gallery_label=[1])
+    refuse_layumi(tmp_path, r"query_label, .*query_cam: expected one of each .* got 2 and 4",
+                  query_label=[1, 2], query_cam=[1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("short", ["query_label", "query_cam", "gallery_label", "gallery_cam"])
+def test_label_count_beside_distances(tmp_path, short):
+    arrays = {"distances": np.ones((3, 4)), "query_label": [1, 2, 3], "query_cam": [1, 1, 1],
+              "gallery_label": [1, 2, 3, 4], "gallery_cam": [2, 2, 2, 2]}
+    n = len(arrays[short])
+    np.savez(tmp_path / "r.npz", **{**arrays, short: arrays[short][:2]})
+    refuse(tmp_path / "r.npz", match=f"{short}: expected {n} entries, one for each image, got 2")
+
+
+def test_feature_count(tmp_path):
+    refuse_layumi(tmp_path, r"r.npz: gallery_f: expected 5 rows.*got shape \(6, 4\)",
+                  gallery_f=np.ones((6, 4)))
+
+
+def test_transposed_features(tmp_path):
+    refuse_layumi(tmp_path, r"gallery_f: expected 5 rows.*its transpose would fit",
+                  gallery_f=np.ones((4, 5)))
+
+
+def test_two_dimensions(tmp_path):
+    refuse_layumi(tmp_path, "query_f, .*gallery_f: expected the same dimension, got 4 and 7",
+                  gallery_f=np.ones((5, 7)))
+
+
+@pytest.mark.parametrize("value, word", [(np.nan, "NaN"), (np.inf, "Inf"), (-np.inf, "Inf")])
+def test_features_that_are_not_finite(tmp_path, value, word):
+    features = FIELDS["gallery_features"].copy()
+    features[3, 1] = value
+    refuse_layumi(tmp_path, f"gallery_f: expected finite numbers, got {word} in row 3",
+                  gallery_f=features)
+
+
+def test_labels_that_are_no_whole_numbers(tmp_path):
+    refuse_layumi(tmp_path, "query_label: expected whole numbers, got 5.5 at index 1",
+                  query_label=[3, 5.5, 9])
+
+
+@pytest.mark.parametrize("key", ["query_label", "gallery_cam"])
+def test_labels_that_are_text(tmp_path, key):
+    refuse_layumi(tmp_path, f"{key}: expected numbers, got dtype <U1; map names",
+                  **{key: ["a", "b", "c"]})
+
+
+def test_features_that_are_text(tmp_path):
+    refuse_layumi(tmp_path, "query_f: expected numbers, got dtype <U1",
+                  query_f=np.full((3, 4), "x"))
+
+
+def test_features_that_are_a_struct(tmp_path):
+    write_mat(tmp_path / "r.mat", stored("layumi", query_f={"a": 1}))
+    refuse(tmp_path / "r.mat", match="query_f: expected numbers, got a MATLAB struct")
+
+
+def test_features_that_are_complex(tmp_path):
+    refuse_layumi(tmp_path, "query_f: expected real features, got dtype complex128",
+                  query_f=np.ones((3, 4)) * 1j)
+
+
+def test_features_that_are_a_vector(tmp_path):
+    refuse_layumi(tmp_path, r"query_f: expected features \(n, d\)", query_f=np.ones(3))
+
+
+@pytest.mark.parametrize("side", ["query", "gallery"])
+@pytest.mark.parametrize("shape", [(0,), (0, 0), (1, 0)])
+def test_no_images(tmp_path, side, shape):
+    nothing = np.zeros(shape)
+    refuse_layumi(tmp_path, f"{side}_label: expected at least one image, got none",
+                  **{f"{side}_label": nothing, f"{side}_cam": nothing,
+                     f"{side}_f": np.zeros((0, 4))})
+
+
+@pytest.mark.parametrize("layout, key", [
+    ("matlab-distances", "dist"), ("torchreid-distances", "distmat"),
+    ("reid-ref-distances", "distances")])
+def test_distances_the_wrong_way_round(tmp_path, layout, key):
+    arrays = stored(layout)
+    write_mat(tmp_path / "r.mat", {**arrays, key: arrays[key].T})
+    refuse(tmp_path / "r.mat", match=f"{key}: expected shape.*transpose would fit")
+
+
+def test_distances_of_another_run(tmp_path):
+    np.savez(tmp_path / "r.npz", **stored("torchreid-distances", distmat=np.ones((9, 5))))
+    refuse(tmp_path / "r.npz", match=r"distmat: expected shape .* \(3, 5\), got \(9, 5\)")
+
+
+# ---- refusals: several files ------------------------------------------------------------
+
+
+def test_text_with_a_word(tmp_path):
+    paths = write_texts(tmp_path)
+    paths[1].write_text("# header\n3\nfive\n9\n")
+    refuse(*paths, match="query_id.txt: line 3: expected numbers .* got 'five'")
+
+
+def test_text_with_a_short_row(tmp_path):
+    paths = write_texts(tmp_path)
+    paths[0].write_text(paths[0].read_text()[:-30])
+    refuse(*paths, match="distance.txt: line 3: expected 5 numbers as in the first row, got [34]")
+
+
+def test_text_that_only_numpy_refuses(tmp_path):
+    paths = write_texts(tmp_path)
+    paths[1].write_text("3\n5_0\n9\n")
+    refuse(*paths, match="query_id.txt: could not convert string '5_0'")
+
+
+@pytest.mark.parametrize("text", ["\n\n", "# nothing\n"])
+def test_text_without_numbers(tmp_path, text):
+    paths = write_texts(tmp_path)
+    paths[1].write_text(text)
+    refuse(*paths, match="query_id.txt: expected numbers, got none")
+
+
+def test_text_that_is_no_text(tmp_path):
+    paths = write_texts(tmp_path)
+    paths[1].write_bytes(b"3\n\xff\xfe\n")
+    refuse(*paths, match="query_id.txt: expected text with numbers, got byte 0xff at 2")
+
+
+def test_text_label_that_is_a_matrix(tmp_path):
+    paths = write_texts(tmp_path)
+    paths[1].write_text("3 5\n9 7\n")
+    refuse(*paths, match=r"query_id.txt: expected a vector .*got shape \(2, 2\)")
+
+
+def test_one_text_alone(tmp_path):
+    refuse(write_texts(tmp_path)[0], match=(
+        r"expected a distance matrix and four label files, got no query_identity "
+        r"\(e.g. query_id.txt\), .*name all the files in one call"))
+
+
+def test_a_driver_file_is_lacking(tmp_path):
+    refuse(*write_driver(tmp_path)[:-1],
+           match=r"MATLAB drivers .*got no gallery_camera \(e.g. testCam.mat\);")
+
+
+def test_unknown_role(tmp_path):
+    savemat(tmp_path / "other.mat", {"x": np.eye(2)})
+    refuse(*write_driver(tmp_path), tmp_path / "other.mat",
+           match="other.mat: x: expected a name that says the role.*Rename it")
+
+
+def test_text_features(tmp_path):
+    np.savetxt(tmp_path / "query.txt", np.eye(2))
+    refuse(*write_texts(tmp_path), tmp_path / "query.txt",
+           match="query.txt: query: expected a name .* features only in .mat or .npy files")
+
+
+def test_two_files_for_one_role(tmp_path):
+    np.savetxt(tmp_path / "probe_pids.csv", [1])
+    refuse(*write_texts(tmp_path), tmp_path / "probe_pids.csv",
+           match="pids.csv: expected one array for query_identity, got this one and .*id.txt")
+
+
+def test_one_file_twice(tmp_path):
+    paths = write_texts(tmp_path)
+    refuse(*paths, paths[2], match="query_cam.txt: expected different files, got this one twice")
+
+
+def test_features_and_distances(tmp_path):
+    refuse(*write_driver(tmp_path), write_texts(tmp_path)[0],
+           match="expected either features or distances, got both")
+
+
+def test_whole_result_among_several(tmp_path):
+    write_mat(tmp_path / "r.mat", stored("layumi"))
+    refuse(*write_driver(tmp_path), tmp_path / "r.mat",
+           match="got layumi's pytorch_result .*a file that holds everything is read alone")
+
+
+def test_npz_among_several(tmp_path):
+    np.savez(tmp_path / "queryID.npz", queryID=[1])
+    refuse(*write_driver(tmp_path)[1:], tmp_path / "queryID.npz",
+           match="expected one of several .mat, .npy, .txt, .csv, .tsv files .*got a .npz")
+
+
+# ---- damage -----------------------------------------------------------------------------
+
+
+def damaged(content, seed, count):
+    """Yield copies of the file's bytes, cut off or with some bytes changed."""
+    dice = random.Random(seed)
+    for number in range(count):
+        if number % 3 == 0:
+            yield content[:dice.randrange(1, len(content))]
+            continue
+        changed = bytearray(content)
+        for _ in range(dice.choice((1, 1, 2, 8))):
+            changed[dice.randrange(len(changed))] = dice.randrange(256)
+        yield bytes(changed)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
+    write, name = WRITERS[writer]
+    path = tmp_path / name
+    cells = np.array([["a.jpg", "bb.jpg"]], dtype=object)
+    more = {"names": cells, "options": {"a": 1.0, "b": "text"}} if write is write_mat else {}
+    write(path, {**stored("layumi"), **more})
+    refused = 0
+    for content in damaged(path.read_bytes(), seed=1, count=300):
+        path.unlink()     # HDF5 would take a file that is still open for the same one
+        path.write_bytes(content)
+        try:
+            result = read_result(path)
+            for side, features in (("query", result.query_features),
+                                   ("gallery", result.gallery_features)):
+                assert read_rows(features).shape == features.shape
+                assert len(features) == len(getattr(result, side))
+        except InputError as error:
+            assert str(error).startswith(str(path))
+            refused += 1
+    assert refused > 50
+
+
+def mat5_offset(content, variable):
+    """Return where the element of a variable starts in an uncompressed MAT v5 file."""
+    return content.index(variable.encode()) - 48
+
+
+def test_sound_arrays_that_the_check_sees_in_part(tmp_path):
+    large = np.random.default_rng(1).random((400, 400)) * 1j     # compressed: beyond the window
+    write_compressed(tmp_path / "r.mat", stored("layumi", phase=large))
+    assert_is_made(read_result(tmp_path / "r.mat"))
+    write_compressed(tmp_path / "r.mat", stored(
+        "layumi-distances", distances=large, query_label=np.arange(400)[None],
+        query_cam=np.ones((1, 400)), gallery_label=np.arange(400), gallery_cam=np.ones((400, 1))))
+    np.testing.assert_array_equal(read_result(tmp_path / "r.mat").distances, large)
+
+
+def test_cell_with_an_empty_array(tmp_path):
+    """MATLAB writes an empty cell as an element without content; scipy does not."""
+    cell = struct.pack("<14I", 6, 8, 1, 0, 5, 8, 1, 1, 1 | 1 << 16, ord("c"), 14, 0, 0, 0)[:48]
+    write_mat(tmp_path / "r.mat", stored("layumi"))
+    with (tmp_path / "r.mat").open("ab") as file:
+        file.write(struct.pack("<II", 14, len(cell)) + cell)
+    assert read_result(tmp_path / "r.mat").extra == ("c",)
+
+
+# Each of these ends the process in scipy 1.17's reader.
+@pytest.mark.parametrize("variable, offset, value, match", [
+    ("query_cam", 17, 0x08, "array without its data"),      # complex, with no imaginary part
+    ("query_cam", 16, 0xEE, "no array starts"),             # class
+    ("query_f", 56, 0x0E, "no element of an array"),        # type of the data
+    ("query_f", 57, 0x70, "no element of an array")])
+def test_changes_that_would_end_the_process(tmp_path, variable, offset, value, match):
+    path = tmp_path / "r.mat"
+    write_mat(path, stored("layumi"))
+    content = bytearray(path.read_bytes())
+    content[mat5_offset(content, variable) + offset] = value
+    path.write_bytes(content)
+    refuse(path, match=f"damaged file .ValueError: {match}")
+
+
+def test_a_changed_count_of_cells_does_not_fill_the_memory(tmp_path):
+    path = tmp_path / "r.mat"
+    write_mat(path, stored("layumi", names=np.array([["a.jpg", "bb.jpg"]], dtype=object)))
+    content = bytearray(path.read_bytes())
+    content[mat5_offset(content, "names") + 39] = 0x4C     # 1 x 2 becomes 1 x 1,275,068,418
+    path.write_bytes(content)
+    assert_is_made(read_result(path))
+
+
+def test_damaged_npy_in_a_sound_zip(tmp_path):
+    path = tmp_path / "r.npz"
+    for content in damaged(npy_bytes(tmp_path), seed=2, count=300):
+        np.savez(path, **{key: value for key, value in stored("layumi").items()
+                          if key != "query_f"})
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("query_f.npy", content)
+        try:
+            read_result(path)
+        except InputError as error:
+            assert str(error).startswith(str(path))
+
+
+def npy_bytes(folder):
+    np.save(folder / "one.npy", FIELDS["query_features"])
+    return (folder / "one.npy").read_bytes()
+
+
+def test_duplicate_variable(tmp_path):
+    write_mat(tmp_path / "r.mat", stored("layumi"))
+    content = (tmp_path / "r.mat").read_bytes()
+    (tmp_path / "r.mat").write_bytes(content + content[128:])
+    refuse(tmp_path / "r.mat", match="Duplicate variable name")
+
+
+# ---- promises about the whole -----------------------------------------------------------
+
+
+def test_import_is_light():
+    code = ("import sys, reid_ref.files; "
+            "sys.exit(bool({'scipy.io', 'h5py'} & sys.modules.keys()))")
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- real files -------------------------------------------------------------------------
+
+
+def test_real_layumi_result():
+    result = read_result(shared("real/sketch_reid") / "pytorch_result.mat")
+    assert result.query_features.shape == (50, 512)
+    assert result.gallery_features.shape == (100, 512)
+    assert result.query_features.dtype == np.float32
+
+
+def test_real_market_labels(tmp_path):
+    paths = [shared("real/market1501") / f"{name}.mat"
+             for name in ("queryID", "queryCam", "testID", "testCam")]
+    for name, n_images in {"ResNet_50_IDE_test": 19732, "ResNet_50_IDE_query": 3368}.items():
+        savemat(tmp_path / f"{name}.mat", {"feat": np.ones((2, n_images), np.float32)})
+        paths.append(tmp_path / f"{name}.mat")
+    result = read_result(*paths)
+    assert (result.gallery.identity == -1).sum() == 3819
+    assert (result.gallery.identity == 0).sum() == 2798
+    assert (len(result.query), len(result.gallery)) == (3368, 19732)
+    good = [((result.gallery.identity == identity) & (result.gallery.camera != camera)).sum()
+            for identity, camera in zip(result.query.identity, result.query.camera)]
+    assert sum(good) == 49649
+
+
+def test_real_text_distances():
+    folder = shared("real/cuhk03_np_100q")
+    result = read_result(folder / "query_gallery_distance.txt", *(
+        folder / f"{side}_{what}.txt" for side in ("query", "gallery") for what in ("id", "cam")))
+    assert result.distances.shape == (100, 5332)
+    assert result.distances[0, 0] == 0.51574
+    assert result.query.identity[:8].tolist() == [2, 2, 5, 5, 6, 6, 10, 10]
+
+
+@pytest.mark.parametrize("name", ["small", "nan", "inf", "complex", "single_query",
+                                  "single_gallery", "single_precision", "mars"])
+def test_recorded_distances(name):
+    path = GOLDENS / f"{name}.mat"
+    result, recorded = read_result(path), loadmat(path)
+    np.testing.assert_array_equal(result.distances, recorded["dist"].T)
+    np.testing.assert_array_equal(result.gallery.camera, recorded["cam_gallery"][:, 0])
+    assert {"CMC", "map", "ap"} <= set(result.extra)
+
+
+def test_recorded_features():
+    result = read_result(shared("goldens/market1501_full.mat"))
+    assert result.gallery_features.shape == (19732, 48)
+    assert result.gallery_features.dtype == np.int8
+    assert set(result.extra) == {"query_index", "ap", "CMC", "map", "octave_seconds"}

@@ -1,0 +1,403 @@
+"""Matrices in .npy files and in HDF5 stay in the file, and every refusal is as for others."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from reid_ref import Labels, evaluate, evaluate_distances
+from reid_ref.arrays import InputError
+from reid_ref.files import LAYOUTS, is_lazy, read_result, read_rows
+from tests.files.test_files import (
+    DIMENSION, FIELDS, MATRICES, N_QUERY, assert_is_made, damaged, refuse, stored,
+    write_driver, write_hdf5, write_texts, write_v73)
+
+COLUMNS = [name for name, layout in LAYOUTS.items() if layout.columns]
+ROWS = [name for name in LAYOUTS if name not in COLUMNS]
+
+
+def write_folder(folder, layout="layumi", **changed):
+    """Write the .npy files of a layout; return their paths."""
+    paths = []
+    for key, array in stored(layout, **changed).items():
+        paths.append(folder / f"{key}.npy")
+        np.save(paths[-1], array)
+    return paths
+
+
+def matrices(result):
+    return [getattr(result, field) for field in MATRICES if getattr(result, field) is not None]
+
+
+def kinds(result):
+    return {type(matrix) for matrix in matrices(result)}
+
+
+def write_chunked(path, arrays):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        for key, array in arrays.items():
+            chunked = {"chunks": True, "compression": "gzip"} if np.ndim(array) == 2 else {}
+            file.create_dataset(key, data=array, **chunked)
+
+
+# ---- .npy -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_folder_is_mapped(tmp_path, layout):
+    write_folder(tmp_path, layout)
+    np.save(tmp_path / "train_f.npy", np.array([{}], dtype=object))     # not looked at
+    (tmp_path / "notes.txt").write_text("epoch 60")
+    result = read_result(tmp_path)
+    assert_is_made(result)
+    assert kinds(result) == {np.memmap} and all(map(is_lazy, matrices(result)))
+    assert not any(array.flags.writeable for array in matrices(result))
+    assert type(result.gallery.identity) is np.ndarray
+    assert result.layout == LAYOUTS[layout].title + ", in .npy files" and result.extra == ()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_all_files_of_a_folder_are_the_folder(tmp_path, layout):
+    result = read_result(*write_folder(tmp_path, layout)[::-1])
+    assert_is_made(result)
+    assert kinds(result) == {np.memmap} and result.layout.startswith(LAYOUTS[layout].title)
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f4", "f8", "i1", "u2"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dtype_and_order_are_kept(tmp_path, dtype, order):
+    features = np.arange(N_QUERY * DIMENSION).reshape(N_QUERY, -1).astype(dtype, order=order)
+    write_folder(tmp_path, query_f=features)
+    read = read_result(str(tmp_path)).query_features
+    assert read.dtype == dtype and is_lazy(read)
+    np.testing.assert_array_equal(read, features)
+
+
+def test_links_and_upper_case(tmp_path):
+    (tmp_path / "there").mkdir()
+    for path in write_folder(tmp_path / "there"):
+        os.symlink(path, tmp_path / path.with_suffix(".NPY").name)
+    os.symlink(tmp_path, tmp_path / "link")
+    assert_is_made(read_result(tmp_path / "link"))
+
+
+def write_npys(folder, names):
+    for name, field in names.items():
+        np.save(folder / f"{name}.npy", FIELDS[field])
+    return [folder / f"{name}.npy" for name in names]
+
+
+def test_separate_files_by_role(tmp_path):
+    result = read_result(*write_npys(tmp_path, {
+        "probeFea": "query_features", "test_feat": "gallery_features", "q_pids": "query_identity",
+        "q_camids": "query_camera", "testID": "gallery_identity", "testCam": "gallery_camera"}))
+    assert_is_made(result)
+    assert kinds(result) == {np.memmap}
+    assert result.layout == "separate .npy files (features, one row an image)"
+
+
+def test_separate_distances_with_text_labels(tmp_path):
+    distances, *labels = write_texts(tmp_path)
+    result = read_result(*labels, *write_npys(tmp_path, {distances.stem: "distances"}))
+    assert_is_made(result)
+    assert kinds(result) == {np.memmap}
+
+
+def test_features_with_matlab_labels(tmp_path):
+    result = read_result(*write_driver(tmp_path)[2:], *write_npys(
+        tmp_path, {"query": "query_features", "gallery": "gallery_features"}))
+    assert_is_made(result)
+    assert kinds(result) == {np.memmap}
+
+
+# ---- HDF5 -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [write_hdf5, write_chunked])
+@pytest.mark.parametrize("layout", ROWS)
+def test_hdf5_is_not_read(tmp_path, layout, write):
+    h5py = pytest.importorskip("h5py")
+    write(tmp_path / "r.h5", {**stored(layout), "train_f": np.eye(3)})
+    result = read_result(tmp_path / "r.h5")
+    assert_is_made(result)
+    assert kinds(result) == {h5py.Dataset} and all(map(is_lazy, matrices(result)))
+    for matrix in matrices(result):
+        assert len(matrix) == matrix.shape[0] and matrix.ndim == 2
+        np.testing.assert_array_equal(read_rows(matrix, 1, 3), np.asarray(matrix)[1:3])
+    assert result.extra == ("train_f",)
+
+
+@pytest.mark.parametrize("layout", COLUMNS)
+def test_v73_is_not_read_where_the_file_keeps_rows_together(tmp_path, layout):
+    """MATLAB's gallery x query lies in the file query after query."""
+    h5py = pytest.importorskip("h5py")
+    write_v73(tmp_path / "r.mat", stored(layout))
+    result = read_result(tmp_path / "r.mat")
+    assert_is_made(result)
+    assert kinds(result) == {h5py.Dataset}
+
+
+def test_v73_driver_files_are_not_read(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    result = read_result(*write_driver(tmp_path, write=write_v73))
+    assert_is_made(result)
+    assert kinds(result) == {h5py.Dataset}
+
+
+@pytest.mark.parametrize("write, layouts", [(write_v73, ROWS), (write_hdf5, COLUMNS)])
+def test_what_has_to_be_turned_is_read(tmp_path, write, layouts):
+    for layout in layouts:
+        path = tmp_path / f"{layout}.mat"
+        write(path, {**stored(layout), "more": np.array([[1., 2., 3.]])})
+        result = read_result(path)
+        assert_is_made(result)
+        assert kinds(result) == {np.ndarray} and not any(map(is_lazy, matrices(result)))
+
+
+def test_file_is_closed_with_the_last_array(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    write_hdf5(tmp_path / "r.h5", stored("layumi"))
+    result = read_result(tmp_path / "r.h5")
+    with pytest.raises(OSError, match="already open"):
+        h5py.File(tmp_path / "r.h5", "w")
+    del result
+    h5py.File(tmp_path / "r.h5", "w").close()
+
+
+@pytest.mark.parametrize("write", [write_hdf5, write_v73])
+def test_file_is_closed_after_a_refusal(tmp_path, write):
+    path = tmp_path / "r.mat"
+    write(path, stored("layumi", query_f=np.ones((7, 7))))
+    with pytest.raises(InputError) as caught:
+        read_result(path)
+    write(path, stored("layumi"))
+    assert_is_made(read_result(path))
+    assert "query_f: expected 3 rows" in str(caught.value)
+
+
+@pytest.mark.parametrize("write", [write_hdf5, write_v73])
+def test_only_what_was_read_is_known_to_be_finite(tmp_path, write):
+    features = FIELDS["gallery_features"].copy()
+    features[3, 1] = np.nan
+    write(tmp_path / "r.h5", stored("layumi", gallery_f=features))
+    if write is write_v73:
+        refuse(tmp_path / "r.h5", match="gallery_f: expected finite numbers, got NaN in row 3")
+    else:
+        assert np.isnan(read_result(tmp_path / "r.h5").gallery_features[3, 1])
+
+
+# ---- it is not read ---------------------------------------------------------------------
+
+_READ_AND_TELL_MEMORY = """
+import resource, sys, h5py, reid_ref.files, reid_ref.evaluation.functions
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+result = reid_ref.files.read_result(sys.argv[1])
+features = result.gallery_features
+assert features.nbytes == 2**31 and reid_ref.files.is_lazy(features)
+assert not reid_ref.files.read_rows(features, 2**19, 2**19 + 1000).any()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def large(path):
+    """Two GiB of features in a sparse file; return what to read."""
+    n_gallery = 2**20
+    labels = {"gallery_label": np.ones(n_gallery, np.int8),
+              "gallery_cam": np.ones(n_gallery, np.int8), "query_f": np.ones((3, 512), "f4")}
+    if path.suffix == ".h5":
+        h5py = pytest.importorskip("h5py")
+        write_hdf5(path, {**{key: value for key, value in stored("layumi").items()
+                             if key != "gallery_f"}, **labels})
+        with h5py.File(path, "a") as file:
+            file.create_dataset("gallery_f", (n_gallery, 512), "f4")[0] = 0.
+    else:
+        path.mkdir()
+        write_folder(path, **labels)
+        np.lib.format.open_memmap(path / "gallery_f.npy", "w+", "f4", (n_gallery, 512))
+    return path
+
+
+@pytest.mark.parametrize("name", ["folder", "r.h5"])
+def test_two_gibibytes_are_not_read(tmp_path, name):
+    pytest.importorskip("h5py")
+    grown = subprocess.run(
+        [sys.executable, "-c", _READ_AND_TELL_MEMORY, str(large(tmp_path / name))], check=True,
+        capture_output=True, text=True).stdout
+    assert int(grown) < 64 * 1024     # KiB; it is the labels, as int64
+
+
+# ---- the numbers ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("write", [write_folder, write_chunked])
+@pytest.mark.parametrize("layout", ["layumi", "torchreid-distances"])
+def test_same_result_as_from_memory(tmp_path, layout, write):
+    path = tmp_path / "r.h5" if write is write_chunked else tmp_path
+    write(path, stored(layout) if write is write_chunked else layout)
+    data = read_result(path)
+    query, gallery = (Labels(FIELDS[f"{side}_identity"], FIELDS[f"{side}_camera"])
+                      for side in ("query", "gallery"))
+    run = evaluate if layout == "layumi" else evaluate_distances
+    ours = run(*matrices(data), data.query, data.gallery)
+    theirs = run(*(FIELDS[field] for field in MATRICES
+                   if getattr(data, field) is not None), query, gallery)
+    np.testing.assert_array_equal(ours.per_query.ap, theirs.per_query.ap)
+    assert ours.signature == theirs.signature
+
+
+# ---- refusals ---------------------------------------------------------------------------
+
+
+def test_one_npy_alone(tmp_path):
+    refuse(write_folder(tmp_path)[0], match=(
+        "query_f.npy: expected features or distances with labels, got a .npy file, which holds "
+        "one array; give the folder that holds query_f.npy, gallery_f.npy, query_label.npy"))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_lacking_npy(tmp_path, several):
+    paths = write_folder(tmp_path)
+    paths.pop(paths.index(tmp_path / "query_cam.npy")).unlink()
+    if several:
+        refuse(*paths, match=r"expected separate .npy files .*, got no query_camera "
+                             r"\(e.g. query_cam.npy\); name all the files in one call")
+    else:
+        refuse(tmp_path, match=(
+            "expected .npy files named by the keys of a known layout, got gallery_cam, .*; for "
+            r"layumi's pytorch_result .* it lacks query_cam; add what is missing"))
+
+
+def test_folder_without_a_right_to_read(tmp_path, monkeypatch):
+    def no_right(*_):
+        raise PermissionError(13, "Permission denied")
+    monkeypatch.setattr("pathlib.Path.iterdir", no_right)
+    refuse(tmp_path, match="Permission denied; change its rights")
+
+
+def test_folder_among_several(tmp_path):
+    (tmp_path / "folder").mkdir()
+    refuse(*write_folder(tmp_path), tmp_path / "folder",
+           match="Is a directory; name the files in it; only a folder of .npy files")
+
+
+def test_folder_in_place_of_a_file(tmp_path):
+    write_folder(tmp_path)
+    (tmp_path / "query_f.npy").unlink()
+    (tmp_path / "query_f.npy").mkdir()
+    refuse(tmp_path, match="query_f.npy: Is a directory")
+
+
+def test_a_name_that_no_file_can_have():
+    refuse("x" * 5000, match="File name too long")
+
+
+def test_two_npy_for_one_role(tmp_path):
+    paths = write_folder(tmp_path)
+    np.save(tmp_path / "probe.npy", np.eye(2))
+    refuse(*paths, tmp_path / "probe.npy",
+           match="probe.npy: expected one array for query_features, got this one and .*query_f")
+
+
+@pytest.mark.parametrize("key", ["query_f", "gallery_cam"])
+def test_pickled_npy(tmp_path, key):
+    write_folder(tmp_path, **{key: np.array([[1, None]], dtype=object)})
+    refuse(tmp_path, match=f"{key}.npy: expected plain arrays, got pickled Python objects, which "
+                           "are not read because unpickling can run code; save numbers")
+
+
+@pytest.mark.parametrize("content, match", [
+    (b"", "expected a result file, got an empty one"),
+    (b"not an array at all", "expected a .npy file, got something else or a damaged file"),
+    (b"PK\x03\x04" + bytes(100), "expected a .npy file, got something else or a damaged file"),
+    (b"\x93NUMPY\x01\x00\x76\x00{'descr", "expected a .npy file, got something else or a dam")])
+def test_no_npy(tmp_path, content, match):
+    write_folder(tmp_path)
+    (tmp_path / "query_f.npy").write_bytes(content)
+    refuse(tmp_path, match=f"query_f.npy: {match}")
+
+
+def test_truncated_npy(tmp_path):
+    write_folder(tmp_path)
+    path = tmp_path / "gallery_f.npy"
+    path.write_bytes(path.read_bytes()[:-1])
+    refuse(tmp_path, match="gallery_f.npy: expected a .npy file, got .*mmap length")
+
+
+def test_damaged_npy(tmp_path):
+    write_folder(tmp_path)
+    path = tmp_path / "gallery_f.npy"
+    refused = 0
+    for content in damaged(path.read_bytes(), seed=3, count=1000):
+        path.unlink()
+        path.write_bytes(content)
+        try:
+            features = read_result(tmp_path).gallery_features
+        except InputError as error:
+            assert str(error).startswith(str(tmp_path))
+            refused += 1
+        else:
+            assert read_rows(features).shape == (5, features.shape[1])
+    assert refused > 300
+
+
+@pytest.mark.parametrize("changed, match", [
+    ({"gallery_f": np.ones((6, 4))}, r"gallery_f: expected 5 rows.*got shape \(6, 4\)"),
+    ({"gallery_f": np.ones((4, 5))}, "gallery_f: expected 5 rows.*its transpose would fit"),
+    ({"gallery_f": np.ones((5, 7))}, "query_f, .*gallery_f: expected the same dimension, "
+                                     "got 4 and 7"),
+    ({"query_f": np.ones((3, 4)) * 1j}, "query_f: expected real features, got dtype complex128"),
+    ({"query_f": np.ones(3)}, r"query_f: expected features \(n, d\)"),
+    ({"query_f": np.ones((3, 0)), "gallery_f": np.ones((5, 0))},
+     "query_f, .*gallery_f: expected at least one dimension, got 0"),
+    ({"query_f": np.zeros((0, 4)), "query_label": [], "query_cam": []},
+     "query_label: expected at least one image, got none"),
+    ({"query_label": [3, 5.5, 9]}, "query_label: expected whole numbers, got 5.5 at index 1"),
+    ({"query_cam": [1, 2]}, "query_cam: expected 3 entries, one for each image, got 2")])
+@pytest.mark.parametrize("hdf5", [False, True])
+def test_what_cannot_be_evaluated(tmp_path, changed, match, hdf5):
+    if hdf5:
+        write_hdf5(tmp_path / "r.h5", stored("layumi", **changed))
+        refuse(tmp_path / "r.h5", match=f"r.h5: {match}")
+    else:
+        write_folder(tmp_path, **changed)
+        refuse(tmp_path, match=match.replace(":", ".npy:", 1).replace("_f,", "_f.npy,"))
+
+
+def test_text_in_npy(tmp_path):
+    write_folder(tmp_path, query_f=np.full((3, 4), "x"))
+    refuse(tmp_path, match="query_f.npy: expected numbers, got dtype <U1")
+
+
+def test_distances_of_another_run(tmp_path):
+    write_folder(tmp_path, "torchreid-distances", distmat=FIELDS["distances"].T)
+    refuse(tmp_path, match="distmat.npy: expected shape .* its transpose would fit")
+
+
+def test_truncated_hdf5(tmp_path):
+    write_hdf5(tmp_path / "r.h5", stored("layumi"))
+    os.truncate(tmp_path / "r.h5", os.path.getsize(tmp_path / "r.h5") - 8)
+    refuse(tmp_path / "r.h5", match="expected an HDF5 file, got .*truncated file")
+
+
+@pytest.mark.parametrize("key", ["gallery_f", "gallery_label"])
+def test_damaged_hdf5_names_file_and_key(tmp_path, key):
+    """What HDF5 notices only when it reads rows; labels are read at once."""
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "r.h5"
+    write_chunked(path, stored("layumi", gallery_label=FIELDS["gallery_identity"][:, None]))
+    with h5py.File(path) as file:
+        place = file[key].id.get_chunk_info(0)
+    with path.open("r+b") as file:
+        file.seek(place.byte_offset)
+        file.write(bytes(place.size))
+    match = f"r.h5: {key}: expected sound data that fit in memory, got OSError: .*; copy or write"
+    if key == "gallery_label":
+        refuse(path, match=match)
+    else:
+        features = read_result(path).gallery_features
+        with pytest.raises(InputError, match=match):
+            read_rows(features)

@@ -1,0 +1,304 @@
+"""The exported files, judged by trec_eval itself (pytrec_eval)."""
+import io
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels, cli
+from reid_ref.commands import common
+from reid_ref.files import read_result, trec
+from tests.cases import market_like, special
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+MARKET = FIXTURES / "market_like.mat"
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def pytrec_eval():
+    """trec_eval's own code; its absence is an error where REID_REF_PEERS=required."""
+    try:
+        import pytrec_eval as module
+    except ImportError:
+        reason = "pytrec_eval is not installed (pip install pytrec-eval-terrier)"
+        if os.environ.get("REID_REF_PEERS") == "required":
+            pytest.fail(f"REID_REF_PEERS=required, but {reason}")
+        pytest.skip(reason)
+    return module
+
+
+@pytest.fixture
+def run(capsys):
+    """Run `reid-ref export`: exit code, stdout, stderr."""
+    def call(*arguments):
+        try:
+            status = cli.main(["export", *map(str, arguments)])
+        except SystemExit as wrong_use:
+            status = wrong_use.code
+        return status, *capsys.readouterr()
+    return call
+
+
+def written(distances, query, gallery, blocks=1):
+    qrels, ranking = io.StringIO(), io.StringIO()
+    lines = trec.write_trec(np.array_split(distances, blocks), query, gallery, qrels, ranking)
+    for file in (qrels, ranking):
+        assert file.getvalue().count("\n") == lines
+        file.seek(0)
+    return qrels, ranking
+
+
+def judge(pytrec_eval, qrels, ranking, n_query, measures):
+    """What trec_eval -J says of every query, in order."""
+    judged = pytrec_eval.RelevanceEvaluator(
+        pytrec_eval.parse_qrel(qrels), measures, judged_docs_only_flag=True)
+    answers = judged.evaluate(pytrec_eval.parse_run(ranking))
+    assert set(answers) == {f"q{k}" for k in range(n_query)}  # -c has nobody to add
+    return [answers[f"q{k}"] for k in range(n_query)]
+
+
+def kept_list(row, identity, camera, gallery):
+    """Good or not, image after image as kept: the rule at full length, on plain numbers."""
+    order = sorted(range(len(gallery)), key=lambda i: (
+        (1, 0, i) if np.isnan(row[i]) else (0, row[i], i)))
+    same = [(gallery.identity[i] == identity, gallery.camera[i] == camera) for i in order
+            if gallery.identity[i] != -1]
+    return [who and not where for who, where in same if not (who and where)]
+
+
+def step(kept):
+    """Mean precision at the good images, added in their order; 0 without any."""
+    places = [place for place, good in enumerate(kept, 1) if good]
+    total = 0.0
+    for hits, place in enumerate(places, 1):
+        total += hits / place
+    return total / len(places) if places else 0.0
+
+
+CASES = {
+    **{f"random {seed}": market_like(seed) for seed in range(4)},
+    **{f"ties {seed}": market_like(seed, levels=4) for seed in range(4)},
+    "all tied": market_like(9, levels=1),
+    "float32": market_like(10, dtype=np.float32, n_query=40, n_gallery=300),
+    **{f"special {seed}": special(seed) for seed in range(4)},
+}
+
+
+def test_the_cases_are_worth_something():
+    for name, (distances, query, gallery) in CASES.items():
+        assert {-1, 0} < set(gallery.identity.tolist()) and -1 in query.identity, name
+    for names in (("random", "float32"), ("ties",), ("special",)):
+        assert any(name.startswith(names) and not np.isin(one.identity, other.identity).all()
+                   for name, (_, one, other) in CASES.items())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_trec_eval_gives_the_step_numbers(name, pytrec_eval):
+    distances, query, gallery = CASES[name]
+    ranks = range(1, 21)
+    success = "success." + ",".join(map(str, ranks))
+    for blocks in (1, 5):
+        answers = judge(pytrec_eval, *written(distances, query, gallery, blocks), len(query),
+                        {"map", "num_rel", success})
+        kept = [kept_list(*one, gallery) for one in zip(distances, query.identity, query.camera)]
+        ap = [answer["map"] for answer in answers]
+        assert ap == [step(one) for one in kept]
+        assert [answer["num_rel"] for answer in answers] == [sum(one) for one in kept]
+        for k in ranks:
+            assert [answer[f"success_{k}"] for answer in answers] == [
+                float(any(one[:k])) for one in kept]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_they_are_our_numbers(name, pytrec_eval):
+    distances, query, gallery = CASES[name]
+    # A query labelled -1 is left out: its good images, all junk, raise our CMC (trec.py says so).
+    mine = query.identity != -1
+    distances, query = distances[mine], Labels(query.identity[mine], query.camera[mine])
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention="trec-eval")
+    answers = judge(pytrec_eval, *written(distances, query, gallery), len(query),
+                    {"map", "success.1,5,10,20"})
+    np.testing.assert_array_equal([answer["map"] for answer in answers],
+                                  np.nan_to_num(result.per_query.ap, nan=0.0))
+    assert np.cumsum([answer["map"] for answer in answers])[-1] / len(query) == result.mean_ap
+    for k in (1, 5, 10, 20):
+        hits = sum(answer[f"success_{k}"] for answer in answers)
+        assert hits / len(query) == result.cmc[k - 1]
+
+
+def test_what_is_behind_the_last_good_image_changes_nothing(pytrec_eval):
+    distances, query, gallery = market_like(5, n_gallery=60)
+    measures = {"map", "success.1,5,10", "P.1,5,10,50", "recall.5,50", "Rprec", "recip_rank",
+                "ndcg", "num_rel"}
+    short = judge(pytrec_eval, *written(distances, query, gallery), len(query), measures)
+    qrels, ranking = {}, {}
+    for k, row in enumerate(distances):
+        same = gallery.identity == query.identity[k]
+        own = gallery.camera == query.camera[k]
+        roles = np.where((same & own) | (gallery.identity == -1), -1, same)
+        place = np.argsort(np.argsort(row))
+        qrels[f"q{k}"] = {f"g{i}": int(role) for i, role in enumerate(roles)}
+        ranking[f"q{k}"] = {f"g{i}": float(-place[i]) for i in range(len(gallery))}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures, judged_docs_only_flag=True)
+    whole = evaluator.evaluate(ranking)
+    assert short == [whole[f"q{k}"] for k in range(len(query))]
+    lines = written(distances, query, gallery)[0].getvalue().count("\n")
+    assert lines < distances.size
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_list_ends_at_its_last_good_image(name):
+    distances, query, gallery = CASES[name]
+    roles = {}
+    for line in written(distances, query, gallery)[0]:
+        roles.setdefault(line.split()[0], []).append(line.split()[3])
+    for k, one in enumerate(zip(distances, query.identity, query.camera)):
+        expected = sum(kept_list(*one, gallery))
+        listed = roles[f"q{k}"]
+        assert listed.count("1") == expected
+        assert listed[-1] == "1" if expected else len(listed) == 1
+
+
+def test_lines_by_hand():
+    gallery = Labels([7, -1, 8, 7, 0, 7, 7], [2, 1, 1, 1, 3, 3, 2])
+    query = Labels([7, 9, -1], [1, 1, 5])
+    #            good junk wrong junk distractor good good(last)
+    distances = [[.9, .1, .2, .15, .2, .2, np.nan], [.9, .8, .7, .6, .5, .4, .3],
+                 [3, 2, 1, 1, 4, 5, 6]]
+    with pytest.warns(UserWarning, match=r"query: 1 of 3 are labelled -1; in trec_eval they match "
+                                         r"nothing, in compute_AP.m they can raise CMC"):
+        qrels, ranking = written(np.array(distances), query, gallery)
+    assert qrels.read().splitlines() == [
+        "q0 0 g1 -1", "q0 0 g3 -1", "q0 0 g2 0", "q0 0 g4 0", "q0 0 g5 1", "q0 0 g0 1",
+        "q0 0 g6 1",
+        "q1 0 g6 0",   # nothing to find: the nearest image alone
+        "q2 0 g2 0"]   # labelled -1: the same, the first of equals
+    tag = f"reid-ref-{reid_ref.__version__}"
+    assert ranking.read().splitlines() == [
+        *(f"q0 Q0 g{image} {place} {8 - place} {tag}"
+          for place, image in enumerate([1, 3, 2, 4, 5, 0, 6], 1)),
+        f"q1 Q0 g6 1 1 {tag}", f"q2 Q0 g2 1 1 {tag}"]
+
+
+TWO = Labels([1, 2], [1, 1])
+
+
+@pytest.mark.parametrize(("blocks", "message"), [
+    (np.zeros((2, 3)), r"blocks: expected 2-D arrays \(n_block, n_gallery\), got one of shape "
+                       r"\(3,\); put a single matrix in a list: \[distances\]"),
+    ([np.zeros((1, 3))], "blocks: expected distances of 2 queries, got those of 1"),
+    ([np.zeros((2, 3))] * 2, "blocks: expected distances of 2 queries, got those of 4 or more"),
+    ([np.zeros((2, 4))], r"distances: expected shape \(n_query, n_gallery\) = \(2, 3\), got"),
+    ([np.zeros((2, 3), complex)], "distances: expected real numbers, got dtype complex128"),
+])
+def test_distances_that_do_not_fit(blocks, message):
+    with pytest.raises(InputError, match=message):
+        trec.write_trec(blocks, TWO, Labels([1, 2, 3], [2, 2, 2]), io.StringIO(), io.StringIO())
+
+
+def test_a_list_too_long_for_single_precision(monkeypatch):
+    assert np.float32(trec.LONGEST_LIST) - np.float32(trec.LONGEST_LIST - 1) == 1
+    assert np.float32(trec.LONGEST_LIST + 1) == np.float32(trec.LONGEST_LIST)
+    monkeypatch.setattr(trec, "LONGEST_LIST", 2)
+    arguments = Labels([1, 2], [1, 1]), Labels([1, 3, 2], [2, 2, 2]), io.StringIO(), io.StringIO()
+    with pytest.raises(InputError, match="query 1: its last good image is in place 3; trec_eval's "
+                                         "single precision tells only 2 places apart"):
+        trec.write_trec([np.array([[1., 2, 3], [1, 2, 3]])], *arguments)
+
+
+def test_the_command(tmp_path, run, pytrec_eval):
+    prefix = tmp_path / "market.v1"
+    status, stdout, stderr = run(MARKET, "--to", "trec", "--output", prefix)
+    assert (status, stderr) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["market.v1.qrels", "market.v1.run"]
+    with open(f"{prefix}.qrels") as qrels, open(f"{prefix}.run") as ranking:
+        lines = len(qrels.readlines())
+        qrels.seek(0)
+        answers = judge(pytrec_eval, qrels, ranking, 48, {"map", "success.1"})
+    assert stdout == (
+        f"wrote {prefix}.qrels and {prefix}.run: 48 queries, {lines:,} lines each\n"
+        f"next  trec_eval -J -c -m map -m success.1,5,10,20 {prefix}.qrels {prefix}.run\n")
+    recorded = json.loads((FIXTURES / "market_like.json").read_text())
+    assert sum(answer["success_1"] for answer in answers) / 48 == recorded["CMC"][0]
+    data = read_result(MARKET)
+    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                               data.gallery, convention="trec-eval")
+    assert [answer["map"] for answer in answers] == np.nan_to_num(result.per_query.ap).tolist()
+
+
+def test_metric_and_normalisation_matter(tmp_path, run):
+    texts = set()
+    for options in ([], ["--no-normalize"], ["--metric", "dot", "--no-normalize"]):
+        assert run(MARKET, "--to", "trec", "--output", tmp_path / "x", *options)[0] == 0
+        texts.add((tmp_path / "x.run").read_text())
+    assert len(texts) == 3
+
+
+def test_a_distance_matrix_and_progress(tmp_path, run, monkeypatch):
+    distances, query, gallery = market_like(2)
+    np.savez(tmp_path / "d.npz", distmat=distances, q_pids=query.identity,
+             g_pids=gallery.identity, q_camids=query.camera, g_camids=gallery.camera)
+    seen = []
+
+    class Bar:
+        update = staticmethod(seen.append)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+    monkeypatch.setattr(common, "progress_bar", lambda total: Bar())
+    assert run(tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "d")[0] == 0
+    assert (tmp_path / "d.run").read_text() == written(distances, query, gallery)[1].read()
+    assert sum(seen) == len(query)
+
+
+def test_both_files_or_none(tmp_path, run, monkeypatch):
+    (tmp_path / "old.run").write_text("old")
+    distances, query, gallery = market_like(2)
+    names = {"q_pids": query.identity, "g_pids": gallery.identity, "q_camids": query.camera,
+             "g_camids": gallery.camera}
+    np.savez(tmp_path / "d.npz", distmat=distances * 1j, **names)
+    arguments = tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "old"
+    assert_one_line_error(run(*arguments), "distances: expected real numbers")
+
+    def full(_, *__):
+        raise OSError(28, "No space left on device")
+    np.savez(tmp_path / "d.npz", distmat=distances, **names)
+    monkeypatch.setattr(trec, "_write_query", full)
+    assert_one_line_error(run(*arguments), "old.qrels, .*old.run: cannot be written: No space "
+                                           "left on device; nothing was written")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.npz", "old.run"]
+    assert (tmp_path / "old.run").read_text() == "old"
+
+
+def assert_one_line_error(answer, message):
+    status, stdout, stderr = answer
+    assert (status, stdout) == (2, "")
+    assert stderr.count("\n") == 1 and re.search(message, stderr), stderr
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ([], "the following arguments are required: FILE, --to, --output"),
+    ([MARKET, "--output", "x"], "the following arguments are required: --to"),
+    ([MARKET, "--to", "trec"], "the following arguments are required: --output"),
+    ([MARKET, "--to", "letor", "--output", "x"], "--to: invalid choice: 'letor'"),
+    ([MARKET, "--to", "trec", "--output", "x", "--metric", "cosin"], "Did you mean 'cosine'"),
+    ([MARKET, "--to", "trec", "--output", "no/x"], "no/x.qrels: expected a file name in a folder "
+                                                   "that exists"),
+    ([MARKET, "--to", "trec", "--output", "."], "--output: expected the beginning of two file "
+                                                r"names, got the folder \.; e.g. result"),
+    ([MARKET, "--to", "trec", "--output", "new/"], "got the folder new/; e.g. new/result"),
+    (["no.mat", "--to", "trec", "--output", "x"], "no.mat"),
+])
+def test_wrong_use(arguments, message, tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_one_line_error(run(*arguments), message)
+    assert list(tmp_path.iterdir()) == []

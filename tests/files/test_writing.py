@@ -1,0 +1,276 @@
+"""Files are written whole or not at all, and never over what is read."""
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reid_ref import InputError
+from reid_ref.files.writing import check_target, whole_files
+
+MARKET = Path(__file__).parents[2] / "fixtures" / "market_like.mat"
+
+
+def command(*arguments, **options):
+    return subprocess.run([sys.executable, "-m", "reid_ref", *map(str, arguments)],
+                          capture_output=True, text=True, timeout=120, **options)
+
+
+def refused(done, message):
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
+
+
+def write(path, text="new\n", mode="w"):
+    with whole_files(path, mode=mode) as (file,):
+        file.write(text)
+
+
+# ---------------------------------------------------------------- the function
+
+def test_a_new_file_has_the_rights_of_any_new_file(tmp_path):
+    (tmp_path / "plain").write_text("")
+    for mask in (0o022, 0o077, 0o002):
+        kept = os.umask(mask)
+        try:
+            write(tmp_path / "new")
+        finally:
+            os.umask(kept)
+        assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~mask
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "plain"]
+
+
+@pytest.mark.parametrize("wrong", [KeyboardInterrupt, ValueError, OSError(28, "disk full")])
+def test_the_old_file_stays_when_something_goes_wrong(tmp_path, wrong):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises((KeyboardInterrupt, ValueError)):
+        with whole_files(tmp_path / "a", tmp_path / "b") as (one, _):
+            one.write("half")
+            one.flush()
+            raise wrong
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def test_nobody_can_guess_the_name_on_the_way(tmp_path):
+    seen = set()
+    for _ in range(5):
+        with whole_files(tmp_path / "a") as (file,):
+            inside, = set(os.listdir(tmp_path)) - {"a"}
+            seen.add(inside)
+            assert len(inside) >= 16
+    assert len(seen) == 5
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "real").write_text("old")
+    (tmp_path / "link").symlink_to("folder/real")
+    (tmp_path / "dangling").symlink_to("folder/new")
+    for name in ("link", "dangling"):
+        check_target(tmp_path / name)
+        write(tmp_path / name)
+        assert (tmp_path / name).is_symlink()
+    assert {path.name: path.read_text() for path in (tmp_path / "folder").iterdir()} == {
+        "real": "new\n", "new": "new\n"}
+
+
+def test_a_link_to_itself_is_refused(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InputError, match="loop: cannot be written: Too many levels"):
+        check_target(tmp_path / "loop")
+
+
+def test_what_is_no_regular_file_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "fifo").read_text()))
+    reader.start()
+    for _ in range(200):  # until the reader is there
+        try:
+            write(tmp_path / "fifo")
+            break
+        except InputError:
+            threading.Event().wait(.01)
+    reader.join(10)
+    assert read == ["new\n"]
+    assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
+
+
+def test_a_device_is_written_to():
+    """A terminal of our own: a test that fails as root must not replace /dev/null."""
+    master, slave = os.openpty()
+    try:
+        write(os.ttyname(slave))
+        assert os.read(master, 100) == b"new\r\n"
+        assert stat.S_ISCHR(os.stat(os.ttyname(slave)).st_mode)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+def test_a_fifo_that_nothing_reads_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(InputError, match="fifo: cannot be written: nothing reads from it"):
+        write(tmp_path / "fifo")
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("folder", "expected a file name in a folder that exists, got a folder"),
+    ("folder/", "expected a file name in a folder that exists, got a folder"),
+    ("nowhere/x.csv", "expected a file name in a folder that exists"),
+    ("nowhere/", "expected a file name in a folder that exists"),
+    ("in.mat/x.csv", "cannot be written: Not a directory"),
+    ("", "expected a file name"), ("x" * 300, "cannot be written: File name too long"),
+    ("in.mat", "expected a file to write, got in.mat, which is read"),
+    ("./in.mat", "expected a file to write, got in.mat, which is read"),
+    ("link", "expected a file to write, got in.mat, which is read"),
+    ("hard", "expected a file to write, got in.mat, which is read"),
+    ("arrays/query_f.npy", "expected a file to write, got arrays/query_f.npy, which is read"),
+])
+def test_targets_that_are_refused(tmp_path, monkeypatch, name, message):
+    monkeypatch.chdir(tmp_path)
+    Path("in.mat").write_text("input")
+    Path("folder").mkdir()
+    Path("arrays").mkdir()
+    Path("arrays/query_f.npy").write_text("input")
+    Path("link").symlink_to("in.mat")
+    os.link("in.mat", "hard")
+    before = sorted(Path().rglob("*"))
+    with pytest.raises(InputError, match=message):
+        check_target(name, ["in.mat", "arrays", "absent.mat"])
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_a_folder_of_inputs_may_take_a_new_file(tmp_path):
+    (tmp_path / "query_f.npy").write_text("input")
+    check_target(tmp_path / "new.csv", [tmp_path])
+
+
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", str(MARKET), "--per-query", "x.csv"],
+    ["export", str(MARKET), "--to", "trec", "--output", "x"]])
+def test_a_folder_that_is_gone(tmp_path, arguments):
+    code = ("import os, sys\nos.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\n"
+            "from reid_ref import cli\n"
+            f"sys.exit(cli.main({arguments}))")
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gone")],
+                          capture_output=True, text=True)
+    refused(done, "the current folder: it is gone; change to a folder that exists")
+
+
+# ---------------------------------------------------------------- the commands
+
+@pytest.fixture
+def market(tmp_path):
+    (tmp_path / "in.mat").write_bytes(MARKET.read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", "in.mat", "--per-query", "in.csv"],
+    ["camera-pairs", "in.mat", "--plot", "in.png"],
+    ["export", "in.mat", "--to", "trec", "--output", "in"]])
+def test_no_command_writes_over_its_input(market, arguments):
+    for name in ("in.csv", "in.png", "in.qrels", "in.run"):
+        (market / name).symlink_to("in.mat")
+    refused(command(*arguments, cwd=market), "which is read; give another name"
+            if arguments[0] != "export" else "expected two files, got two links")
+    (market / "in.run").unlink()
+    refused(command(*arguments, cwd=market), "in.mat, which is read; give another name")
+    assert (market / "in.mat").read_bytes() == MARKET.read_bytes()
+
+
+def test_index_lists_are_inputs(market):
+    (market / "list.csv").write_text("1\n" * 48)
+    done = command("evaluate", "in.mat", "--convention", "veri", "--index-lists", "list.csv",
+                   "list.csv", "--per-query", "list.csv", cwd=market)
+    refused(done, "list.csv, which is read")
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("x.xlsx", "--per-query: expected a name that ends in .csv or .json, got x.xlsx"),
+    ("x", "--per-query: expected a name that ends in .csv or .json, got x"),
+    ("-", "--per-query: expected a file, got '-'"),
+    ("folder/", "folder/: expected a file name in a folder that exists, got a folder"),
+    ("nowhere/", "nowhere/: expected a file name in a folder that exists"),
+])
+def test_names_for_per_query_that_are_refused(market, name, message):
+    (market / "folder").mkdir()
+    before = sorted(market.iterdir())
+    # Before the input is looked at: there is none.
+    refused(command("evaluate", "absent.mat", "--per-query", name, cwd=market), message)
+    assert sorted(market.iterdir()) == before
+
+
+def test_a_suffix_in_capitals(market):
+    assert command("evaluate", "in.mat", "--per-query", "X.JSON", cwd=market).returncode == 0
+    assert (market / "X.JSON").read_text().startswith("{")
+
+
+def test_per_query_to_standard_output_that_is_a_file(market):
+    (market / "link.csv").symlink_to("/dev/stdout")  # not itself: a failure would replace it
+    for name in ("link.csv", "out.csv"):
+        with open(market / "out.csv", "w") as out:
+            done = subprocess.run(
+                [sys.executable, "-m", "reid_ref", "evaluate", "in.mat", "--per-query", name],
+                stdout=out, stderr=subprocess.PIPE, cwd=market)
+        assert done.returncode == 0
+        lines = (market / "out.csv").read_text().splitlines()
+        assert lines[0].startswith("query,identity") and lines[49].startswith("input")
+    piped = command("evaluate", "in.mat", "--per-query", "link.csv", cwd=market)
+    assert piped.stdout.splitlines() == lines
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Enough queries for files beyond what a full disk takes."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(1, 9, (4, 2000))
+    np.savez(tmp_path / "many.npz", distmat=rng.random((2000, 60)), q_pids=labels[0],
+             q_camids=labels[1], g_pids=labels[2, :60], g_camids=labels[3, :60])
+    return tmp_path / "many.npz"
+
+
+WRITES = [["evaluate", "FILE", "--per-query", "x.csv"],
+          ["camera-pairs", "FILE", "--plot", "x.png"],
+          ["export", "FILE", "--to", "trec", "--output", "x"]]
+
+
+@pytest.mark.parametrize("arguments", WRITES)
+def test_a_file_beyond_the_limit_leaves_the_old_one(tmp_path, many, arguments):
+    if "--plot" in arguments:
+        pytest.importorskip("matplotlib")
+    folder = tmp_path / "here"
+    folder.mkdir()
+    for name in ("x.csv", "x.png", "x.run"):
+        (folder / name).write_text("old")
+    code = ("import resource, sys\nfrom reid_ref.cli import main\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\nsys.exit(main())")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *[str(many) if one == "FILE" else one for one in arguments]],
+        capture_output=True, text=True, cwd=folder)
+    refused(done, "cannot be written: File too large; nothing was written")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "x.csv": "old", "x.png": "old", "x.run": "old"}
+
+
+@pytest.mark.parametrize(("number", "said"), [
+    (signal.SIGTERM, "reid-ref: ended by SIGTERM\n"), (signal.SIGINT, "reid-ref: interrupted\n"),
+    (signal.SIGHUP, "reid-ref: ended by SIGHUP\n")])
+def test_a_signal_while_writing_leaves_nothing(market, number, said):
+    code = ("import os, sys\nfrom reid_ref import cli\nfrom reid_ref.files import trec\n"
+            "def stop(*_):\n"
+            "    assert len(os.listdir()) == 3\n"
+            f"    os.kill(os.getpid(), {int(number)})\n"
+            "trec._write_query = stop\nsys.exit(cli.main())")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "export", "in.mat", "--to", "trec", "--output", "x"],
+        capture_output=True, text=True, cwd=market)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", said)
+    assert os.listdir(market) == ["in.mat"]

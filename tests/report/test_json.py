@@ -1,0 +1,247 @@
+"""Every JSON that a command prints, held to docs/schema.json, which is as strict as it says."""
+import copy
+import json
+import re
+
+import jsonschema
+import numpy as np
+import pytest
+import scipy.io
+
+from reid_ref import cli
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.files import read_result
+from tests.documents import ROOT
+from tests.drivers.test_baseline import FILES
+
+SCHEMA = json.loads((ROOT / "docs/schema.json").read_text())
+LISTS = "fixtures/ranked_lists"
+MARKET, MARS, TIES, VALUES = (
+    f"fixtures/{name}.mat" for name in ("market_like", "mars_like", "ties", "special_values"))
+EVALUATOR = """
+import numpy as np
+
+def good(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    return np.full(max_rank, .5), .25
+
+def failing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
+    raise SystemExit("enough")
+"""
+#: Shape, words of the command, exit code; {} is a folder with files of a test's own.
+COMMANDS = [
+    ("evaluate", f"evaluate {MARKET}", 0),
+    ("evaluate", f"evaluate {MARKET} --convention mars --cmc 3", 0),  # mAP null
+    ("evaluate", f"evaluate {MARKET} --convention veri --index-lists {{}}/good {{}}/junk", 0),
+    ("evaluate", f"evaluate {MARKET} --cmc all --metric dot --no-normalize", 0),
+    ("evaluate", f"evaluate {TIES} --ties grouped", 0),
+    ("evaluate", f"evaluate {VALUES}", 0),
+    ("evaluate", "evaluate {}/cuhk03.npz", 0),  # a benchmark, with something off
+    ("evaluate", f"evaluate {MARKET} --at 1,5 --worst 3 --by camera --by identity", 0),
+    ("evaluate", f"evaluate {LISTS}/top4.txt --labels {LISTS}/query.csv {LISTS}/gallery.csv", 0),
+    ("evaluate_files", f"evaluate {MARKET} {TIES}", 0),
+    ("evaluate_files", f"evaluate {MARKET} --name ours --convention matlab,mars", 0),
+    ("evaluate", f"evaluate {MARKET} --confidence --resamples 99", 0),
+    ("evaluate", f"evaluate {MARKET} --confidence --confidence-method analytic --level 90", 0),
+    ("evaluate", f"evaluate {MARKET} --confidence --convention mars --resamples 99", 0),
+    ("evaluate_conventions",
+     f"evaluate {MARKET} --convention matlab,mars --confidence --unit query --resamples 99", 0),
+    ("evaluate_files", f"evaluate {MARKET} {TIES} --confidence --resamples 99", 0),
+    ("evaluate_beside", f"evaluate {MARKET} --rerank --confidence --resamples 99", 0),
+    ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
+    ("compare", f"compare {LISTS}/top4.txt {LISTS}/top4.txt --resamples 99 --convention cityflow "
+                f"--labels {LISTS}/query.csv {LISTS}/gallery.csv", 0),
+    ("runs", f"runs {MARKET} {MARKET} --metric mAP,mINP --resamples 99", 0),
+    ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
+    ("evaluate_conventions", f"evaluate {TIES} --convention matlab,torchreid", 0),
+    ("evaluate_conventions", f"evaluate {MARKET} --convention all", 0),
+    ("evaluate_implementation", f"evaluate {MARKET} --implementation port", 0),
+    ("evaluate_ties", f"evaluate {TIES} --ties bounds", 0),
+    ("evaluate_beside", f"evaluate {MARKET} --rerank fast-reid", 0),
+    ("evaluate_beside", f"evaluate {MARKET} --multi-query {{}}/multi_query.mat", 0),
+    ("camera_pairs", f"camera-pairs {MARKET}", 0),
+    ("camera_pairs", f"camera-pairs {MARS} --rule script", 0),
+    ("conventions", "conventions", 0),
+    *(("conventions_name", f"conventions {name}", 0) for name in CONVENTIONS),
+    ("crosscheck", f"crosscheck {MARKET} --evaluator {{}}/mine.py:good", 1),
+    ("crosscheck", f"crosscheck {MARKET} --evaluator {{}}/mine.py:failing", 1),
+    ("dataset", f"dataset {MARKET}", 0),
+    ("dataset", "dataset {}/cuhk03.npz", 1),
+    ("doctor", "doctor {}/cuhk03.npz", 0),  # with a finding
+    ("doctor", f"doctor {MARKET}", 0),
+    ("explain", f"explain {MARKET}", 0),
+    ("explain", f"explain {TIES} --from mars --to simpleir", 0),
+    ("explain_query", f"explain {MARKET} --query 3", 0),
+    ("explain_query", f"explain {VALUES} --query 1", 0),
+    ("published", "published --dataset VehicleID", 0),
+    ("published", "published", 0),
+    ("published_check", "published --check", 1),
+    ("published_check", "published --check --dataset VeRi", 1),
+    ("published_key", "published market1501/ide-resnet50-euclidean-zhong", 0),
+    ("validate", f"validate {MARKET} --published 45.83/40.16", 0),
+    ("validate", f"validate {MARKET} --published /99.9 --convention matlab,mars", 1),
+    ("validate", f"validate {MARKET} --paper market1501/ide-resnet50-euclidean-zhong", 1),
+    ("validate", "validate --dataset market1501 --published 94.40/86.1", 1),
+    ("baseline", f"baseline {MARKET} --driver market1501", 0),
+    ("baseline", "baseline {}/mars/* --driver mars", 0),
+]
+#: Objects whose keys are names, not keys of ours.
+BY_NAME = {"conventions", "left_out", "agreement", "defects", "evidence", "implementations",
+           "results", "ranks", "confidence", "metrics", "values", "counted",
+           "signatures",
+           "market_like"}  # a system, whose keys are metrics
+#: Keys that are only there where they are asked for.
+OPTIONAL = {"at", "worst", "by", "confidence"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Files that the commands name and that fixtures/ does not hold."""
+    folder = tmp_path_factory.mktemp("json")
+    data = read_result(MARKET)
+    (folder / "good").write_text("1 2\n" * len(data.query))
+    (folder / "junk").write_text("3\n" * len(data.query))
+    (folder / "mine.py").write_text(EVALUATOR)
+    scipy.io.savemat(folder / "multi_query.mat", {
+        "mquery_f": data.query_features, "mquery_label": data.query.identity,
+        "mquery_cam": data.query.camera})
+    _almost_cuhk03(folder / "cuhk03.npz")
+    (folder / "mars").mkdir()
+    FILES["mars"](folder / "mars")
+    return folder
+
+
+def _almost_cuhk03(path):
+    """As many queries and gallery images as CUHK03-NP has, but fewer identities."""
+    sides = {}
+    for name, n in (("query", 1400), ("gallery", 5332)):
+        angle = np.linspace(0, 1, n)
+        sides |= {f"{name}_f": np.stack([np.cos(angle), np.sin(angle)], axis=1),
+                  f"{name}_label": 1 + np.arange(n) % 699,
+                  f"{name}_cam": 1 + np.arange(n) // 699 % 2}
+    np.savez(path, **sides)
+
+
+def answer(words, folder, capsys, status):
+    """Run a command; return its JSON, and what it told on stderr."""
+    names = [name for word in words.replace("{}", str(folder)).split() for name in (
+        sorted(map(str, folder.glob("mars/*"))) if word.endswith("*") else [word])]
+    assert cli.main([*names, "--json"]) == status
+    out, err = capsys.readouterr()
+    return json.loads(out, parse_constant=pytest.fail), err
+
+
+def valid(value, shape):
+    """Tell whether a value has one of the shapes of the schema."""
+    return jsonschema.Draft202012Validator(
+        {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{shape}"}]}).is_valid(value)
+
+
+def check(value, shape):
+    jsonschema.Draft202012Validator(
+        {**SCHEMA, "anyOf": [{"$ref": f"#/$defs/{shape}"}]}).validate(value)
+
+
+def objects(value, key=""):
+    """Return every object in a value, with its key; of a list the first entry."""
+    if isinstance(value, dict):
+        yield key, value
+        for name, inner in list(value.items())[:1 if key in BY_NAME else None]:
+            yield from objects(inner, name)
+    elif isinstance(value, list) and value:
+        yield from objects(value[0])
+
+
+@pytest.mark.parametrize(("shape", "words", "status"), COMMANDS,
+                         ids=[words for _, words, _ in COMMANDS])
+def test_every_command_prints_what_the_schema_says(shape, words, status, folder, capsys):
+    value, err = answer(words, folder, capsys, status)
+    check(value, shape)
+    assert list(value)[:2] == ["schema", "warnings"]
+    assert value["warnings"] == re.findall(r"^reid-ref: warning: (.*)$", err, re.MULTILINE)
+
+
+def test_every_command_and_shape_is_here():
+    source = (ROOT / "reid_ref/commands").glob("*.py")
+    prints_json = {path.stem.replace("_", "-") for path in source
+                   if "print_json(" in path.read_text()} - {"common", "beside", "several"}
+    assert {words.split()[0] for _, words, _ in COMMANDS} == prints_json
+    shapes = {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["anyOf"]}
+    assert {shape for shape, _, _ in COMMANDS} | {"per_query"} == shapes
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(("shape", "words", "status"), [
+    one for k, one in enumerate(COMMANDS)
+    if one[0] not in {shape for shape, _, _ in COMMANDS[:k]}], ids=lambda value: str(value))
+def test_the_schema_is_strict(shape, words, status, folder, capsys):
+    value, _ = answer(words, folder, capsys, status)
+    for key, inner in objects(value):
+        if key in BY_NAME:
+            continue
+        inner["another key"] = 0
+        assert not valid(value, shape), key
+        del inner["another key"]
+        for name in [name for name in inner if not name.startswith("Rank-")
+                     and name not in OPTIONAL]:
+            kept = copy.copy(inner)
+            del inner[name]
+            assert not valid(value, shape), (key, name)
+            inner.clear()
+            inner.update(kept)
+    check(value, shape)
+
+
+@pytest.mark.parametrize("extra", [[], ["--convention", "all"], ["--rerank"], ["--ties", "bounds"],
+                                   ["--implementation", "port"]], ids=" ".join)
+def test_ranks_stand_by_name_beside_the_curve(extra, capsys):
+    cli.main(["evaluate", MARKET, *extra, "--json"])
+    results = [one for _, one in objects(json.loads(capsys.readouterr().out)) if "cmc" in one]
+    assert results
+    for one in results:
+        ranks = [1, 5, 10, 20][:np.searchsorted([1, 5, 10, 20], len(one["cmc"]), "right")]
+        assert {name: one[name] for name in one if name.startswith("Rank-")} == {
+            f"Rank-{k}": one["cmc"][k - 1] for k in ranks}
+
+
+@pytest.mark.parametrize("extra", [[], ["--convention", "matlab,layumi"], ["--rerank"],
+                                   ["--ties", "bounds"], ["--implementation", "port"]],
+                         ids=" ".join)
+@pytest.mark.parametrize(("cmc", "length"), [
+    ([], 50), (["--cmc", "7"], 7), (["--cmc", "all"], 345)])
+def test_the_curve_is_as_long_as_asked(extra, cmc, length, capsys):
+    cli.main(["evaluate", MARKET, *extra, *cmc, "--json"])
+    curves = [one["cmc"] for _, one in objects(json.loads(capsys.readouterr().out))
+              if "cmc" in one]
+    assert curves and {len(curve) for curve in curves} == {length}
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--cmc", "0", "--json"], "--cmc: expected all or a whole number from 1, got '0'"),
+    (["--cmc", "x", "--json"], "--cmc: expected all or a whole number from 1, got 'x'"),
+    (["--cmc", "all"], "--cmc: only JSON has the curve; add --json, or leave --cmc out")])
+def test_no_such_curve(arguments, message, capsys):
+    assert cli.main(["evaluate", MARKET, *arguments]) == 2
+    assert capsys.readouterr() == ("", f"reid-ref: error: {message}\n")
+
+
+def test_warnings_are_those_of_this_command(capsys):
+    cli.main(["evaluate", MARKET, "--convention", "matlab", "--json"])
+    told, = json.loads(capsys.readouterr().out)["warnings"]
+    assert told.startswith("3 of 48 queries have no good image (3 identity absent; first: 45,")
+    cli.main(["conventions", "matlab", "--json"])  # in the same process, after it
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
+def test_the_file_of_each_query(tmp_path, capsys):
+    path = tmp_path / "out.json"
+    for convention, counted in (("matlab", 48), ("torchreid", 45)):
+        cli.main(["evaluate", MARKET, "--per-query", str(path), "--convention", convention])
+        value = json.loads(path.read_text())
+        check(value, "per_query")
+        assert sum(one["counted"] for one in value["queries"]) == counted
+        assert value["signature"].startswith(f"convention:{convention}|")
+    del value["labels"]
+    assert not valid(value, "per_query")

@@ -1,0 +1,497 @@
+"""The page of `reid-ref report`, parsed: its numbers, its roles, its pictures, and bad input."""
+import base64
+import io
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+import scipy.io
+from PIL import Image
+
+import reid_ref
+from reid_ref import Labels
+from reid_ref.cli import main
+from reid_ref.report.html import page as html
+from tests.report.seen import COLOURS, Page, market, names_of, parsed, write_images, write_result
+from tests.shared import shared
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+CSP = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+       "script-src 'unsafe-inline'")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A data set with images, two results of it, a page of one and a page of both."""
+    root = tmp_path_factory.mktemp("made")
+    query, gallery = market()
+    for file, seed in (("a.npz", 1), ("b.npz", 2)):
+        write_result(root / file, query, gallery, seed, noise=1.6)
+    for side, labels, folder in (("query", query, "query"),
+                                 ("gallery", gallery, "bounding_box_test")):
+        names = names_of(labels, folder)
+        write_images(root, names, labels)
+        (root / f"{side}.txt").write_text("\n".join(names) + "\n")
+    images = ["--images", str(root), "--query-names", str(root / "query.txt"),
+              "--gallery-names", str(root / "gallery.txt")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert main(["report", str(root / "a.npz"), "-o", str(root / "one.html"), *images]) == 0
+        assert main(["report", str(root / "a.npz"), str(root / "b.npz"),
+                     "-o", str(root / "two.html"), *images]) == 0
+    return root, query, gallery
+
+
+@pytest.fixture(scope="module")
+def one(made):
+    return parsed((made[0] / "one.html").read_text())
+
+
+def percent(value):
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def rows(table):
+    return [[cell.text for cell in row.children] for row in table.all("tr")]
+
+
+# ------------------------------------------------------------------ self-contained
+
+@pytest.mark.parametrize("name", ["one.html", "two.html"])
+def test_nothing_is_loaded(made, name):
+    text = (made[0] / name).read_text()
+    root = Page(text).root
+    policy = [one for one in root.all("meta")
+              if one.attributes.get("http-equiv") == "Content-Security-Policy"]
+    assert [one.attributes["content"] for one in policy] == [CSP]
+    assert "http" not in text.replace("http-equiv", "")
+    assert "@import" not in text and "url(" not in re.sub(r"url\(#[\w-]+\)", "", text)
+    for element in root.all():
+        assert "src" not in element.attributes and "srcset" not in element.attributes
+        href = element.attributes.get("href", element.attributes.get("xlink:href", "#"))
+        assert re.match("#|data:image/(jpeg|png);base64,", href), href
+        assert element.tag not in ("link", "iframe", "object", "embed", "base", "form")
+        assert not any(key.startswith("on") for key in element.attributes)
+
+
+@pytest.mark.parametrize("name", ["one.html", "two.html"])
+def test_links_and_names_fit(made, name):
+    root = Page((made[0] / name).read_text()).root
+    ids = [element.attributes["id"] for element in root.all() if "id" in element.attributes]
+    assert len(ids) == len(set(ids))
+    links = {element.attributes["href"][1:] for element in root.all()
+             if element.attributes.get("href", "").startswith("#")}
+    assert links <= set(ids)
+    used = set(re.findall(r"url\(#([\w-]+)\)", (made[0] / name).read_text()))
+    assert used and used <= set(ids)
+
+
+def test_the_same_input_gives_the_same_bytes(made, tmp_path):
+    root = made[0]
+    assert main(["report", str(root / "a.npz"), "-o", str(tmp_path / "again.html"), "--images",
+                 str(root), "--query-names", str(root / "query.txt"), "--gallery-names",
+                 str(root / "gallery.txt")]) == 0
+    assert (tmp_path / "again.html").read_bytes() == (root / "one.html").read_bytes()
+
+
+# ------------------------------------------------------------------ numbers
+
+def test_the_json_is_that_of_evaluate(made, one, capsys):
+    root, query, gallery = made
+    assert main(["evaluate", str(root / "a.npz"), "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    for key in printed.keys() - {"schema", "warnings"}:
+        assert one[1][key] == printed[key], key
+
+
+def test_the_headline_is_in_the_json(one):
+    root, data = one
+    shown = {}
+    for block in root.one("dl", class_="headline").children:
+        name = block.one("dt").text.removesuffix(" (%)")
+        shown[name] = [cell.text for cell in block.all("dd")]
+    assert list(shown) == ["mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP"]
+    for name, (number, *band) in shown.items():
+        assert number == percent(data[name])
+        found = data["intervals"][name]
+        assert band == [f"{percent(found['low'])} to {percent(found['high'])}"]
+    assert data["signature"].replace("|", " | ") in root.one("section", id="numbers").text
+
+
+def test_the_table_has_every_query(made, one):
+    root, data = one
+    query = made[1]
+    head, *body = rows(root.one("div", id="queries").one("table"))
+    assert head == ["query", "identity", "camera", "good", "ignored", "first match", "AP", "INP",
+                    "status"]
+    assert len(body) == len(query) == len(data["per_query"]["queries"])
+    for cells, found in zip(body, data["per_query"]["queries"]):
+        assert cells == [str(found["query"]), str(found["identity"]), str(found["camera"]),
+                         str(found["n_good"]), str(found["n_junk"]),
+                         str(found["first_match"] or "-"), percent(found["ap"]),
+                         percent(found["inp"]), found["status"]]
+
+
+def test_tables_of_cameras_conventions_and_steps(one):
+    root, data = one
+    pairs = data["camera_pairs"]
+    table = root.one("table", class_="cameras")
+    cells = [[cell.text for cell in row.all("td")] for row in table.all("tr")][1:]
+    assert cells == [[percent(ap) + percent(rank) + f"{n:,}" for ap, rank, n in zip(*row)]
+                     for row in zip(pairs["matrix"]["mAP"], pairs["matrix"]["Rank-1"],
+                                    pairs["queries"]["mAP"])]
+    table = root.one("div", class_="conventions").one("table")
+    for cells in rows(table)[1:]:
+        found = data["conventions"][cells[0]]
+        assert cells == [
+            cells[0], percent(found["mAP"]), "-" if found["mAP"] is None else
+            f"{100 * (found['mAP'] - data['mAP']) + 0.0:+.2f}",
+            *(percent(found.get(f"Rank-{k}")) for k in (1, 5, 10, 20)), percent(found["mINP"]),
+            f"{found['counted']:,}"]
+    assert len(rows(table)) == 1 + len(data["conventions"]) > 10
+    way = data["explain"]
+    steps = rows(list(root.one("section", id="conventions").all("table"))[-1])[1:]
+    assert [row[0] for row in steps] == [way["from"]["convention"], *(
+        f"{step['choice']}: {step['value']}" for step in way["steps"]), way["to"]["convention"]]
+    for row, found in zip(steps, [way["from"], *way["steps"], way["to"]]):
+        assert (row[1], row[3]) == (f"{100 * found['mAP']:.4f}", f"{100 * found['Rank-1']:.4f}")
+
+
+# ------------------------------------------------------------------ rank lists
+
+def test_frames_are_the_roles_of_the_convention(made, one):
+    root, query, gallery = made
+    shown = 0
+    for section in one[0].all("section", class_="query"):
+        k = int(section.attributes["id"][1:])
+        for card in section.all("li"):
+            if "data-image" not in card.attributes:
+                continue
+            image = int(card.attributes["data-image"])
+            same = gallery.identity[image] == query.identity[k]
+            if gallery.identity[image] == -1 or (same and gallery.camera[image]
+                                                 == query.camera[k]):
+                role = "ignored"
+            else:
+                role = ("good" if same else "distractor" if gallery.identity[image] == 0
+                        else "wrong")
+            assert card.attributes["class"] == role
+            assert card.one("span", class_="role").text.endswith(role[0].upper())
+            shown += 1
+    assert shown > 100
+    for role in ("good", "wrong", "distractor", "ignored"):
+        assert list(one[0].all("li", class_=role))
+
+
+def test_captions_are_those_of_the_json(one):
+    for found in one[1]["rank_lists"]:
+        section = one[0].one("section", id=f"q{found['query']}")
+        cards = [card for card in next(section.all("ol", class_="row")).children
+                 if "data-image" in card.attributes]
+        entries = [*found["entries"], *([found["next_good"]] if found["next_good"] else [])]
+        assert len(cards) == len(entries)
+        for card, entry in zip(cards, entries):
+            facts = [fact.text for fact in card.all("span", class_="facts")]
+            rank = "ignored" if entry["rank"] is None else f"rank {entry['rank']}"
+            assert facts == [rank, f"d {entry['distance']:.4g}", f"id {entry['identity']}",
+                             f"camera {entry['camera']}",
+                             *([entry["reason"]] if entry["reason"] else [])]
+
+
+def test_every_picture_is_of_its_identity(one):
+    check_pictures(one[0])
+
+
+@pytest.mark.parametrize("kind", ["Market-style", "ImageFolder"])
+def test_pictures_from_folders(tmp_path, kind):
+    """Features in the order of the folders: sorted names, or classes as torchvision has them."""
+    for side, labels, folder in zip(("query", "gallery"), market(), ("query", "gallery")):
+        names = names_of(labels, folder)
+        if kind == "ImageFolder":
+            names = [name.replace("/", f"/{name.split('/')[1].split('_')[0]}/") for name in names]
+        write_images(tmp_path, names, labels)
+        order = np.array(sorted(range(len(names)), key=names.__getitem__))
+        np.save(tmp_path / f"{side}.npy", order)
+    query, gallery = (labels[np.load(tmp_path / f"{side}.npy")]
+                      for side, labels in zip(("query", "gallery"), market()))
+    write_result(tmp_path / "r.npz", query, gallery)
+    assert main(["report", str(tmp_path / "r.npz"), "-o", str(tmp_path / "r.html"), "--images",
+                 str(tmp_path)]) == 0
+    check_pictures(parsed((tmp_path / "r.html").read_text())[0])
+
+
+def check_pictures(page):
+    """Every picture has the colour of the identity below it."""
+    pictures = {}
+    for image in page.one("svg", id="pictures").all("image"):
+        data = base64.b64decode(image.attributes["href"].partition(",")[2])
+        picture = Image.open(io.BytesIO(data))
+        assert picture.size == (64, 128)
+        pictures[image.attributes["id"]] = np.asarray(picture)[64, 32].astype(int)
+    n = 0
+    for section in page.all("section", class_="query"):
+        for card in section.all("li"):
+            for use in card.all("use"):
+                identity = int(next(fact.text for fact in card.all("span", class_="facts")
+                                    if fact.text.startswith("id ")).removeprefix("id "))
+                colour = pictures[use.attributes["href"][1:]]
+                assert abs(colour - COLOURS[identity]).max() < 24, card.text
+                n += 1
+    assert n > 100
+
+
+def test_tabs_have_the_queries_of_their_reason(one):
+    root, data = one
+    for tab in root.all("button", role="tab"):
+        why = tab.attributes["data-why"]
+        found = [section.attributes["id"] for section in root.all("section", class_="query")
+                 if why in ("all", *section.attributes["data-why"].split(","))]
+        assert tab.text.endswith(f"({len(found)})")
+        if why != "all":
+            assert {int(one[1:]) for one in found} == set(data["shown"][why])
+    wrong = {row["query"] for row in data["per_query"]["queries"]
+             if row["status"] == "ok" and row["first_match"] != 1}
+    assert set(data["shown"].get("rank-1 wrong", ())) == wrong
+
+
+def test_gains_and_losses_stand_one_above_the_other(made):
+    root, data = parsed((made[0] / "two.html").read_text())
+    before, after = (
+        np.array([row["ap"] or 0 for row in data["results"][name]["per_query"]["queries"]])
+        for name in "ab")
+    gain = after - before
+    assert data["shown"]["gain"][0] == np.argmax(gain)
+    assert data["shown"]["loss"][0] == np.argmin(gain)
+    for query in (np.argmax(gain), np.argmin(gain)):
+        section = root.one("section", id=f"q{query}")
+        lists = [one for one in section.all("ol") if "data-system" in one.attributes]
+        assert [one.attributes["data-system"] for one in lists] == ["a", "b"]
+    shown = rows(root.one("section", id="comparison").one("table"))[1:]
+    assert [row[:3] for row in shown] == [
+        [one["system"], one["metric"], f"{100 * one['difference']:+.2f}"]
+        for one in data["comparison"]["comparisons"]]
+    assert float(shown[0][2]) == pytest.approx(100 * gain.mean(), abs=0.006)
+
+
+# ------------------------------------------------------------------ text from outside
+
+EVIL = "<script>alert(1)</script> \"'><b>&amp;"
+
+
+def test_names_stay_text(tmp_path):
+    query, gallery = market()
+    path = tmp_path / f"{EVIL}.npz"     # in folders named after what is before each /
+    path.parent.mkdir(parents=True)
+    names = [f"{k}{EVIL}.png" for k in range(len(gallery))]
+    write_result(path, query, gallery, query_names=names[:len(query)], gallery_names=names)
+    for name, labels in ((names[:len(query)], query), (names, gallery)):
+        write_images(tmp_path, name, labels)
+    assert main(["report", str(path), "-o", str(tmp_path / "x.html"), "--images",
+                 str(tmp_path)]) == 0
+    root, data = parsed((tmp_path / "x.html").read_text())
+    assert len(list(root.all("script"))) == 2 and not list(root.all("b"))
+    assert root.one("h1").text == path.stem
+    assert data["files"] == [str(path)]
+    titles = [one.text for one in root.all("title")]
+    assert any(one.endswith(f"{EVIL}.png") for one in titles)
+
+
+# ------------------------------------------------------------------ small and odd inputs
+
+def report(tmp_path, query, gallery, distances, *options):
+    np.savez(tmp_path / "r.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
+             g_pids=gallery.identity, g_camids=gallery.camera)
+    code = main(["report", str(tmp_path / "r.npz"), "-o", str(tmp_path / "r.html"), *options])
+    return code, tmp_path / "r.html"
+
+
+@pytest.mark.parametrize(("query", "gallery"), [
+    (Labels([1], [1]), Labels([1, 2], [2, 2])),                   # one query
+    (Labels([1, 2], [1, 1]), Labels([-1, -1], [2, 2])),           # everything is ignored
+    (Labels([1, 2], [1, 1]), Labels([1, 1], [1, 1])),             # one camera, nothing matches
+    (Labels([1, 2, 3], [1, 1, 1]), Labels([1, 2, 3], [2, 2, 2])),
+    (Labels([1, 1], [1, 1]), Labels([1], [2]))],                  # one image
+    ids=["one query", "all ignored", "one camera", "three", "one image"])
+def test_little_data(tmp_path, query, gallery, capsys):
+    distances = np.arange(len(query) * len(gallery), dtype=float).reshape(len(query), -1)
+    code, path = report(tmp_path, query, gallery, distances)
+    assert code == 0, capsys.readouterr().err
+    root, data = parsed(path.read_text())
+    assert len(rows(root.one("div", id="queries").one("table"))) == 1 + len(query)
+    number = root.one("dl", class_="headline").children[0].one("dd", class_="number").text
+    assert number == percent(data["mAP"])
+
+
+def test_no_lists_are_asked_for(tmp_path):
+    query, gallery = market()
+    code, path = report(tmp_path, query, gallery, np.random.rand(len(query), len(gallery)),
+                        "--queries", "0")
+    root, data = parsed(path.read_text())
+    assert code == 0 and not list(root.all("section", class_="query"))
+    assert "No query is shown" in root.one("section", id="lists").text
+
+
+def test_the_table_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(html.tables, "MOST_ROWS", 5)
+    monkeypatch.setattr(html, "MOST_ROWS", 5)
+    query, gallery = market()
+    code, path = report(tmp_path, query, gallery, np.random.rand(len(query), len(gallery)))
+    root, _ = parsed(path.read_text())
+    assert len(rows(root.one("div", id="queries").one("table"))) == 1 + 5
+    assert "The table has the first 5 of 8 queries" in root.one("section", id="table").text
+
+
+def test_pixelated_pictures_have_blocks(made, tmp_path):
+    root = made[0]
+    assert main(["report", str(root / "a.npz"), "-o", str(tmp_path / "p.html"), "--images",
+                 str(root), "--query-names", str(root / "query.txt"), "--gallery-names",
+                 str(root / "gallery.txt"), "--pixelate", "1", "--queries", "1"]) == 0
+    tree, _ = parsed((tmp_path / "p.html").read_text())
+    for image in tree.one("svg", id="pictures").all("image"):
+        data = base64.b64decode(image.attributes["href"].partition(",")[2])
+        pixels = np.asarray(Image.open(io.BytesIO(data))).astype(int)
+        assert np.ptp(pixels[:60], axis=(0, 1)).max() < 3    # no bar of the camera is left
+        assert len(pixels) == 128
+
+
+def test_a_convention_of_another_toolbox(tmp_path):
+    query, gallery = market()
+    distances = np.random.default_rng(0).random((len(query), len(gallery)))
+    code, path = report(tmp_path, query, gallery, distances, "--convention", "torchreid")
+    root, data = parsed(path.read_text())
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention="torchreid")
+    assert code == 0 and data["mAP"] == result.mAP
+    assert data["explain"]["to"]["convention"] == "matlab"
+
+
+def test_market1501_without_pictures(tmp_path, capsys):
+    path = shared("goldens/market1501_full.mat")
+    assert main(["report", str(path), "-o", str(tmp_path / "m.html"), "--no-normalize"]) == 0
+    size = (tmp_path / "m.html").stat().st_size
+    told = re.search(r"a page of about ([\d.]+) MB, with 0 pictures", capsys.readouterr().err)
+    assert size < 2e6 and float(told[1]) == pytest.approx(size / 1e6, rel=0.3)
+    # With every picture of 60 lists at its usual 2.7 kB it stays below 5 MB.
+    text = (tmp_path / "m.html").read_text()
+    root, data = parsed(text)
+    assert len(list(root.all("section", class_="query"))) == 60
+    images = {card.attributes["data-image"] for card in root.all("li")
+              if "data-image" in card.attributes}
+    assert size + 2_700 * (len(images) + 60) < 5e6
+    recorded = scipy.io.loadmat(path)
+    assert data["mAP"] == recorded["map"].item()
+    assert [row["ap"] for row in data["per_query"]["queries"]] == recorded["ap"].ravel().tolist()
+
+
+def test_quiet(made, tmp_path, capsys):
+    assert main(["report", str(made[0] / "a.npz"), "-o", str(tmp_path / "x.html"),
+                 "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.err == "" and said.out == f"wrote {tmp_path / 'x.html'}\n"
+
+
+# ------------------------------------------------------------------ bad input
+
+def fails(capsys, folder, *options):
+    before = sorted(folder.iterdir())
+    assert main(list(map(str, options))) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and sorted(folder.iterdir()) == before
+    return said.err
+
+
+def the_error(err):
+    """The one line of the error; before it stand warnings and the size of the page."""
+    *others, error = err.splitlines()
+    assert error.startswith("reid-ref: error: ") and "Traceback" not in err
+    assert all(line.startswith(("reid-ref: warning: ", "reid-ref: a page of")) for line in others)
+    return error
+
+
+def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
+    root, query, gallery = made
+    names = (root / "gallery.txt").read_text().split()
+
+    def said(gallery_names):
+        (tmp_path / "names.txt").write_text("\n".join(gallery_names))
+        err = fails(capsys, tmp_path, "report", root / "a.npz", "-o", tmp_path / "x.html",
+                    "--images", root, "--query-names", root / "query.txt", "--gallery-names",
+                    tmp_path / "names.txt")
+        return the_error(err)
+
+    assert "gallery names: image 0 is" in said(names[::-1])
+    assert f"expected {len(names)} gallery images" in said(names[1:])
+    assert "no such image" in said([name.replace("_00.jpg", "_01.jpg") for name in names])
+    assert "expected an image below" in said([f"../made/{name}" for name in names])
+    (root / "broken").mkdir()
+    for name in names:
+        (root / "broken" / name.split("/")[1]).write_bytes(b"no image")
+    broken = [f"broken/{name.split('/')[1]}" for name in names]
+    assert "expected an image, got a file that cannot be decoded" in said(broken)
+
+
+@pytest.mark.parametrize(("options", "match"), [
+    (["--queries", "-1"], "--queries: expected a whole number from 0, got -1"),
+    (["--top", "0"], "--top: expected a whole number from 1, got 0"),
+    (["--pixelate", "8"], "--pixelate: expected --images ROOT beside it"),
+    (["--query-names", "x"], "--query-names, --gallery-names: expected --images ROOT"),
+    (["--max-size", "1K"], "--max-size: the page would have .* MB, expected at most 0.0 MB"),
+    (["--max-size", "x"], "--max-size: expected a size such as 512M"),
+    (["--images", "none"], "none: expected the folder of the images"),
+    (["--convention", "veri"], "--convention: veri takes lists"),
+    (["--convention", "x"], "--convention: .*'x'"), (["--seed", "-1"], "--seed: expected")])
+def test_wrong_options(made, tmp_path, capsys, options, match):
+    err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "x.html",
+                *options)
+    assert re.search(match, the_error(err)), err
+
+
+def test_results_of_other_queries(made, tmp_path, capsys):
+    query, gallery = market()
+    write_result(tmp_path / "c.npz", Labels(query.identity[::-1], query.camera), gallery)
+    err = fails(capsys, tmp_path, "report", made[0] / "a.npz", tmp_path / "c.npz", "-o",
+                tmp_path / "x.html")
+    assert "query 0 has identity 1 in a and identity 8 in c" in err
+
+
+def test_no_queries(tmp_path, capsys):
+    np.savez(tmp_path / "r.npz", distmat=np.zeros((0, 2)), q_pids=[], q_camids=[],
+             g_pids=[1, 2], g_camids=[1, 2])
+    err = fails(capsys, tmp_path, "report", tmp_path / "r.npz", "-o", tmp_path / "x.html")
+    assert "got none" in the_error(err)
+
+
+def test_missing_libraries(made, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(html, "find_spec", lambda name: None)
+    err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "x.html")
+    assert err == ("reid-ref: error: report: needs jinja2, matplotlib, pillow, not installed "
+                   'here; pip install "reid-ref[report]"\n')
+
+
+def test_a_folder_that_is_not_there(made, tmp_path, capsys):
+    err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "no" / "x.html")
+    assert "expected a file name in a folder that exists" in err
+
+
+def test_contrast_is_that_of_wcag_aa():
+    """4.5 for text, by the formula of WCAG 2.1, in light, dark and print."""
+    style = (html.HERE / "page.css").read_text()
+    schemes = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    assert len(schemes) == 3
+    for scheme in schemes:
+        colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", scheme))
+        for name in ("text", "quiet", "link", "good", "wrong", "distractor", "ignored", "query"):
+            for ground in ("ground", "raised"):
+                one, other = sorted((luminance(colours[name]), luminance(colours[ground])))
+                assert (other + 0.05) / (one + 0.05) >= 4.5, (name, ground)
+
+
+def luminance(colour):
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4
+              for x in (int(colour[k:k + 2], 16) / 255 for k in (1, 3, 5))]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_script_is_short():
+    assert len((html.HERE / "page.js").read_text().splitlines()) < 150

@@ -112,8 +112,8 @@ def check_labels(groups: npt.NDArray[Any]) -> None:
 def warn_few(units: int) -> None:
     """Warn where units are too few for an interval to be relied on."""
     if units < FEW_UNITS:
-        warn(f"only {units} units, such as identities, are counted; below {FEW_UNITS} intervals "
-             "may be too narrow and tests too sure")
+        warn(f"unit: only {units} units stand behind these intervals, which may be too narrow "
+             f"below {FEW_UNITS}")
 
 
 def by_code(code: npt.NDArray[np.intp], values: Doubles) -> Doubles:

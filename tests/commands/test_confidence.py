@@ -75,9 +75,9 @@ def test_a_number_without_an_interval_is_still_printed(capsys):
 def test_each_warning_is_told_once(capsys):
     _, _, err = run(capsys, "evaluate", MARKET, "--convention", "matlab,layumi,torchreid",
                     "--confidence", "--resamples", "99")
-    assert [line for line in err if "units, such as" in line] == [
-        f"reid-ref: warning: only {units} units, such as identities, are counted; below 20 "
-        "intervals may be too narrow and tests too sure" for units in (19, 16)]
+    assert [line for line in err if "--unit: only" in line] == [
+        f"reid-ref: warning: --unit: only {units} units stand behind these intervals, which may "
+        "be too narrow below 20" for units in (19, 16)]
 
 
 def by_library(convention="matlab", **options):

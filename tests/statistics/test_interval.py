@@ -169,7 +169,7 @@ def test_values_that_are_all_alike():
 
 def test_few_units_warn():
     values, unit = some(1, units=19, queries=300)
-    with pytest.warns(UserWarning, match="only 19 units, such as identities"):
+    with pytest.warns(UserWarning, match="only 19 units stand behind these intervals"):
         interval(values, unit, resamples=99)
     interval(*some(1, units=20, queries=300), resamples=99)
 

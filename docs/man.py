@@ -17,7 +17,7 @@ def man_page() -> str:
     for name, command in _commands(parser).items():
         lines += [f'.SH "{_roff(name).upper()}"', f".B reid-ref {_roff(name)}",
                   _roff(_usage(command)), ".PP", _roff(command.description or ""),
-                  *_options(command), ".PP", _roff(command.epilog or "")]
+                  *_options(command), *([".PP", _roff(command.epilog)] if command.epilog else [])]
     return "\n".join(lines) + "\n"
 
 
@@ -42,8 +42,9 @@ def _options(parser: argparse.ArgumentParser) -> list[str]:
                                          "|".join(map(str, action.choices or [action.dest])))
             value = " ".join(metavar) if isinstance(metavar, tuple) else metavar
             named = ", ".join(action.option_strings)
-            lines += [".TP", "\\fB{}\\fR \\fI{}\\fR".format(_roff(named), _roff(value)),
-                      _roff(action.help.replace("%%", "%"))]
+            names = [f"\\f{font}{_roff(text)}\\fR" for font, text in (("B", named), ("I", value))
+                     if text]
+            lines += [".TP", " ".join(names), _roff(action.help.replace("%%", "%"))]
     return lines
 
 

@@ -90,6 +90,7 @@ rank: float = result.rank(1)
 per_query: list[float] = result.per_query.ap.tolist()
 findings: list[reid_ref.Finding] = reid_ref.doctor(reid_ref.read("result.mat"))
 names: list[str] = list(reid_ref.CONVENTIONS)
+evaluate_rank = reid_ref.compat.torchreid.evaluate_rank
 """
 
 
@@ -99,10 +100,11 @@ def test_a_strictly_typed_file_of_a_user(installed, tmp_path):
                str(installed / "bin/python"), "--cache-dir", str(tmp_path / "cache"), "mine.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "Success: no issues found in 1 source file\n", done.stdout + done.stderr
-    (tmp_path / "mine.py").write_text(USER + "text: str = result.mAP\nresult.map\n")
+    (tmp_path / "mine.py").write_text(
+        USER + "text: str = result.mAP\nresult.map\nreid_ref.compat.torchreid.rank\n")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert re.findall(r"\[([a-z-]+)\]$", done.stdout, re.MULTILINE) == [
-        "assignment", "attr-defined"]
+        "assignment", "attr-defined", "attr-defined"]
 
 
 def test_the_source_archive_holds_what_the_tests_need(tmp_path):

@@ -14,6 +14,7 @@ from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import (
     Progress, evaluate_each, evaluate_each_of_features, row_blocks)
 from reid_ref.files import ResultFile
+from reid_ref.files.read import check_result_file
 from reid_ref.files.trec import write_trec
 from reid_ref.files.writing import whole_files
 from reid_ref.labels import IndexLists, check_distances
@@ -59,6 +60,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     >>> [(step.choice, step.value, round(step.result.mAP, 4)) for step in why.steps[:2]]
     [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     """
+    check_result_file(data)
     check_choice(metric, "metric", METRICS)
 
     def evaluate(conventions: list[Convention]) -> list[Result]:
@@ -130,6 +132,7 @@ def validate(data: ResultFile | None = None, published: str = "", *,
             raise InputError("convention: expected data to evaluate, got dataset alone; leave it "
                              "out, or pass data")
         return reproduce.validate_dataset(str(dataset), parse_figure(published))
+    check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
     return reproduce.validate(data, parse_figure(published), chosen, progress=progress)
 
@@ -168,6 +171,7 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     ...     reid_ref.export(data, os.path.join(folder, "result"))
     3
     """
+    check_result_file(data)
     start = os.fspath(prefix)
     if not os.path.basename(start):
         raise InputError(f"prefix: expected the beginning of two file names, got {start!r}; "

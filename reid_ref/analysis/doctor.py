@@ -9,6 +9,7 @@ from reid_ref.analysis.findings import SEVERITIES, Finding
 from reid_ref.arrays import InputError, is_stored
 from reid_ref.conventions import Convention
 from reid_ref.files import ResultFile
+from reid_ref.files.read import check_result_file
 
 #: Beside an evaluation, which is quick, the sample is smaller.
 SMALL_SAMPLE = 100, 1000
@@ -24,7 +25,7 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
 
     One pass over the labels, and a sample of 300 queries with all their good images and 2,000
     others. Each finding stands for a mistake that people have asked about in public. On the labels
-    of Market-1501, DukeMTMC-reID, MARS and CUHK03-NP nothing is found.
+    of Market-1501, DukeMTMC-reID, MARS, CUHK03-NP and MSMT17 nothing is found.
 
     Parameters
     ----------
@@ -53,6 +54,7 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     ...     print(finding.key, finding.severity)
     doctor:single-camera error
     """
+    check_result_file(data)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
     found = [*check_labels(data.query, data.gallery), *check_values(data, seed)]

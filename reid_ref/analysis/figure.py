@@ -44,16 +44,16 @@ def parse_figure(text: str) -> Figure:
     """
     parts = [part.strip() for part in text.split("/")]
     if len(parts) == 1 and _NUMBER.fullmatch(parts[0]):
-        raise InputError(f"published figure: expected RANK1/mAP, got {text!r}; for Rank-1 alone "
+        raise InputError(f"published: expected RANK1/mAP, got {text!r}; for Rank-1 alone "
                          f"write '{parts[0]}/', for mAP alone '/{parts[0]}'")
     if len(parts) != 2 or not any(parts):
-        raise InputError(f"published figure: expected RANK1/mAP in percent as printed, such as "
+        raise InputError(f"published: expected RANK1/mAP in percent as printed, such as "
                          f"81.1/67.6, 81.1/ or /67.6, got {text!r}")
     rank1, mean_ap = (parse_percent(part) if part else None for part in parts)
     return Figure(rank1, mean_ap)
 
 
-def parse_percent(text: str, name: str = "published figure") -> Decimal:
+def parse_percent(text: str, name: str = "published") -> Decimal:
     """Read one number in percent, as printed; messages begin with `name`."""
     number = _NUMBER.fullmatch(text)
     if number is None:

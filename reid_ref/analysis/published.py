@@ -118,7 +118,7 @@ def by_key(key: str) -> Published:
         near = (get_close_matches(folded, known, n=3)
                 or [name for name in known if folded and folded in name][:3])
         raise InputError(
-            f"published figure: unknown key {key!r}; "
+            f"key: unknown {key!r}; "
             + (f"nearest: {', '.join(near)}; " if near else "")
             + "reid_ref.published.load() lists all")
     return known[key]

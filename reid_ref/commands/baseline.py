@@ -19,12 +19,13 @@ def add(commands: Any) -> None:
                "and the lines that learn from them are left out; 1 when another line could not "
                "be computed; 2 for wrong input.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE")
+    command.add_argument("files", nargs="+", metavar="FILE",
+                         help="files of the driver, or a result file")
     command.add_argument("--driver", required=True, metavar="NAME",
                          help="market1501, cuhk03, mars or ide")
     command.add_argument("--seed", type=int, default=0, metavar="N",
                          help="of the training pairs; default 0")
-    command.add_argument("--json", action="store_true", help="print JSON, in full precision")
+    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

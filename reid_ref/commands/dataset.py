@@ -18,9 +18,8 @@ def add(commands: Any) -> None:
                "configuration .mat of CUHK03-NP, the four label vectors of the MATLAB drivers, or "
                "a result file with labels. The exit code is 1 when something is off.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE")
-    command.add_argument("--json", action="store_true",
-                         help="print JSON instead of the table")
+    command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
+    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,7 +18,8 @@ def add(commands: Any) -> None:
                "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
                "of its own in the documentation.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE", help="as for evaluate")
+    command.add_argument("files", nargs="+", metavar="FILE",
+                         help="result file or files, or a folder of .npy files")
     command.add_argument("--seed", type=int, default=12345, metavar="N",
                          help="of the sample of queries and images; default 12345")
     command.add_argument("--json", action="store_true", help="print JSON")

@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
     command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
                          help="a convention (default: torchreid)")
     common.add_options(command, "--set", "--metric", "--no-normalize", "--index-lists",
-                       formats=("table", "json"))
+                       "--max-memory", formats=("table", "json"))
     command.add_argument("--query", type=int, metavar="N",
                          help="show query N (from 0): the ranked list around its good images, "
                               "with every image's role")
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
                          f"got {args.query}")
     lists = common.read_lists(args, [origin, target])
     measure = {"metric": args.metric, "normalize": args.normalize}
-    way = explain(data, origin, target, **measure, lists=lists)
+    way = explain(data, origin, target, **measure, lists=lists, max_memory=args.max_memory)
     listed = ([] if args.query is None else list_of_query(
         args.query, distances_of_query(data, args.query, **measure), data.query, data.gallery,
         way, lists))

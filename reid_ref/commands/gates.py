@@ -109,5 +109,10 @@ def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]
 
 
 def of_findings(args: argparse.Namespace) -> int:
-    """Return the exit code of --strict."""
-    return FINDINGS if args.strict and args.findings else 0
+    """Tell that --strict is missed, where it is, and return its exit code."""
+    from reid_ref.report.gates import findings
+
+    if not (args.strict and args.findings):
+        return 0
+    tell(f"failed: {findings(args.findings)}")
+    return FINDINGS

@@ -20,7 +20,8 @@ OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
     "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
-    "resamples": "--resamples", "unit": "--unit", "metric": "--metric"}
+    "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
+    "published": "--published", "key": "KEY"}
 
 #: What a message tells a caller of the library to do, and what a user of the command does.
 WAYS_OUT = {

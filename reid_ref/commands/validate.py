@@ -19,8 +19,9 @@ def add(commands: Any) -> None:
         epilog="Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
                "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="*", metavar="FILE")
-    command.add_argument("--dataset", metavar="KEY",
+    command.add_argument("files", nargs="*", metavar="FILE",
+                         help="result file or files, or a folder of .npy files")
+    command.add_argument("--dataset", metavar="NAME",
                          help="in the place of a file: say whether the figure is possible on this "
                               "benchmark, such as market1501")
     command.add_argument("--published", metavar="RANK1/MAP",

@@ -12,9 +12,14 @@ replaced.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reid_ref.compat.common import NoMatch, Refused, last_result
+
+if TYPE_CHECKING:
+    from reid_ref.compat import (
+        ccreid, clip_reid, cross_modal, fastreid, layumi, mmengine, openreid, reid_survey, solider,
+        strong_baseline, torchmetrics, torchreid, transreid)
 
 __all__ = ["NoMatch", "Refused", "last_result"]
 

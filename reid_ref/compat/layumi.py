@@ -7,6 +7,7 @@ products, not by those that a GPU rounds.
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -136,5 +137,10 @@ def main() -> int:
     return 0
 
 
+def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"reid-ref: warning: {message}", file=sys.stderr)
+
+
 if __name__ == "__main__":
+    warnings.showwarning = _tell
     sys.exit(main())

@@ -23,6 +23,7 @@ from reid_ref.crosschecking.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.crosschecking.matching import Match, best_matches, same_ranks
 from reid_ref.crosschecking.reasons import Reason, explain
 from reid_ref.files import ResultFile
+from reid_ref.files.read import check_result_file
 from reid_ref.result import Result
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]
@@ -171,11 +172,13 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     >>> found.verdict, found.follows, found.match.agreement["ap"].level
     ('equal', 'torchreid-function', 'bit')
     """
+    check_result_file(data)
     if isinstance(evaluator, str):
         if ":" in evaluator:
             check_spec(evaluator)
         else:
-            check_choice(evaluator, "evaluator (or module:function, file.py:function)", ADAPTERS)
+            check_choice(evaluator, "evaluator",
+                         (*ADAPTERS, "module:function", "file.py:function"))
     if not timeout > 0:
         raise InputError(f"timeout: expected seconds above 0, got {timeout!r}")
     distances = whole_matrix(data, metric, normalize)

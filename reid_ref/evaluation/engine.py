@@ -278,7 +278,8 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     unmatched = np.flatnonzero(~np.isin(result.per_query.status, ("ok", "not loaded")))
     if not unmatched.size:
         return
-    if len(np.union1d(query.camera, gallery.camera)) == 1:
+    if (result.counts.status.get("only same camera")
+            and len(np.union1d(query.camera, gallery.camera)) == 1):
         way_out = ("all images are on one camera, and images of the query's own camera are "
                    "ignored: give each camera its own number")
     else:

@@ -64,6 +64,13 @@ class ResultFile:
     ranked: RankedLists | None = None
 
 
+def check_result_file(data: object) -> None:
+    """Refuse what `read` did not return, such as the name of a file."""
+    if not isinstance(data, ResultFile):
+        raise InputError(f"data: expected what reid_ref.read returns, got {type(data).__name__}; "
+                         "pass reid_ref.read(FILE), or arrays as a ResultFile")
+
+
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     """Read features or distances with their labels from one file, or from several.
 
@@ -229,9 +236,12 @@ def _no_layout(keys: set[str], what: str = "the keys") -> str:
         return [key for key in layout.keys.values() if key not in keys]
 
     nearest = max(LAYOUTS.values(), key=lambda layout: len(layout.keys) - len(missing(layout)))
-    lacks = (f"; for {nearest.title} it lacks {', '.join(missing(nearest))}"
-             if len(missing(nearest)) < len(nearest.keys) else "")
+    lacking = missing(nearest)
+    lacks = (f"; for {nearest.title} it lacks {', '.join(lacking)}"
+             if len(lacking) < len(nearest.keys) else "")
     listed = ", ".join(sorted(keys)[:20]) + (", ..." if len(keys) > 20 else "")
+    if len(lacking) < len(nearest.keys) / 2:  # it is clear which one is meant
+        return f"expected {what} of a known layout, got {listed}{lacks}; add what is missing"
     known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
                       for layout in (*LAYOUTS.values(), *SEPARATE.values()))
     return (f"expected {what} of a known layout, got {listed or 'no keys'}"

@@ -14,5 +14,6 @@ def as_text(files: Mapping[str, Sequence[Checked]]) -> str:
     signed = sum(one.row.signature is not None for one in rows)
     counts = sum(one.n_query is not None for one in rows)
     bad = sum(bool(one.problems) for one in rows)
-    return "\n".join([*lines, f"{len(rows):,} rows with Rank-k, mAP or mINP: {signed:,} with a "
+    read = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    return "\n".join([*lines, f"{read} with Rank-k, mAP or mINP: {signed:,} with a "
                       f"signature; counts k/N checked in {counts:,}; {bad:,} impossible"])

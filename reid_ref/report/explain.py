@@ -34,7 +34,8 @@ def _step(change: str, result: Result, before: Result | None = None, affected: s
     if before is not None:
         moved = f"{mean_ap - _points(before.mean_ap):+.6f}"
         stepped = f"{rank1 - _points(float(before.cmc[0])):+.4f}"
-    return f"{change:29.29}{mean_ap:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{affected:>9}"
+    line = f"{change:29.29}{mean_ap:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{affected:>9}"
+    return line.rstrip()
 
 
 def _points(value: float) -> float:

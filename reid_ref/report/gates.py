@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from reid_ref.analysis.compare import Comparison
+from reid_ref.analysis.findings import Finding
 from reid_ref.analysis.gates import Missed
 from reid_ref.words import signed_percent
 
@@ -28,6 +29,11 @@ def worse(path: str, found: Sequence[Comparison]) -> str:
         f"{one.metric} {signed_percent(one.difference)} points (95 % interval "
         f"{signed_percent(one.low)} to {signed_percent(one.high)}, p = {one.p_adjusted:.2g})"
         for one in found)
+
+
+def findings(found: Sequence[Finding]) -> str:
+    """Return the keys of what the doctor found."""
+    return f"--strict: {', '.join(dict.fromkeys(one.key for one in found))}"
 
 
 def _percent(value: Decimal | None) -> str:

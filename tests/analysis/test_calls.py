@@ -28,6 +28,15 @@ def test_read_returns_what_the_commands_read():
         reid_ref.read()
 
 
+@pytest.mark.parametrize("call", [
+    reid_ref.doctor, reid_ref.explain, lambda data: reid_ref.validate(data, "81.1/67.6"),
+    lambda data: reid_ref.export(data, "prefix"),
+    lambda data: reid_ref.crosscheck(data, "scikit-learn")])
+def test_the_name_of_a_file_is_no_result_file(call):
+    with pytest.raises(InputError, match=r"^data: .*, got str; pass reid_ref.read\(FILE\)"):
+        call(str(MARKET))
+
+
 @pytest.mark.parametrize("options", [{}, {"metric": "dot", "normalize": False}])
 def test_explain_is_the_command(options, capsys):
     words = ["--metric", "dot", "--no-normalize"] if options else []

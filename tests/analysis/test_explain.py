@@ -14,7 +14,9 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.analysis import calls
 from reid_ref.analysis.explain import ranked_list
+from reid_ref.cli import main
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
 from reid_ref.files import read_result
@@ -233,3 +235,16 @@ def test_the_list_of_a_query_has_the_ranks_of_evaluate(near_ties, tmp_path):
                                     "--json").stdout)
         ranks = [image["ranks"][0] for image in answer["list"] if image["role"] == "good"]
         assert ranks == result.ranks.rank[result.ranks.query == k].tolist()
+
+
+def test_the_command_hands_on_its_memory(monkeypatch):
+    given = []
+    explain = calls.explain
+
+    def seen(*arguments, **options):
+        given.append(options["max_memory"])
+        return explain(*arguments, **options)
+
+    monkeypatch.setattr(calls, "explain", seen)
+    assert main(["explain", MARKET, "--quiet", "--max-memory", "1M"]) == 0
+    assert given == [2**20]

@@ -150,12 +150,12 @@ def test_a_key_is_found():
 
 
 @pytest.mark.parametrize(("key", "message"), [
-    ("market1501/bagtrick-resnet5", "unknown key 'market1501/bagtrick-resnet5'; nearest: "
+    ("market1501/bagtrick-resnet5", "unknown 'market1501/bagtrick-resnet5'; nearest: "
                                     "market1501/bagtricks-resnet50, .*; reid_ref.published.load"),
     ("MARKET1501/BagTricks-ResNet50", "nearest: market1501/bagtricks-resnet50, "),
     ("spcl", "nearest: market1501/spcl-gom, dukemtmc/spcl-gom; "),
-    ("qqqq", "unknown key 'qqqq'; reid_ref.published.load\\(\\) lists all$"),
-    ("", "unknown key ''; reid_ref.published.load\\(\\) lists all$"),
+    ("qqqq", "unknown 'qqqq'; reid_ref.published.load\\(\\) lists all$"),
+    ("", "unknown ''; reid_ref.published.load\\(\\) lists all$"),
 ])
 def test_an_unknown_key_names_the_nearest(key, message):
     with pytest.raises(InputError, match=message):
@@ -237,7 +237,7 @@ def test_json(run):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["mars/rnn"], "unknown key 'mars/rnn'; nearest: mars/rnn-resnet50"),
+    (["mars/rnn"], "unknown 'mars/rnn'; nearest: mars/rnn-resnet50"),
     (["mars/rnn-resnet50", "--dataset", "mars"], "KEY: 'mars/rnn-resnet50' names one figure alre"),
     (["--dataset", "x"], "dataset: unknown 'x'; known: "),
 ])

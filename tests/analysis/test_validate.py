@@ -63,7 +63,7 @@ def test_a_figure_keeps_its_decimals(text, rank1, mean_ap):
     ("1/67.6", "got 1, which looks like a fraction; write 100 "),
 ])
 def test_a_malformed_figure_is_refused_with_the_way_out(text, message):
-    with pytest.raises(InputError, match=f"^published figure: .*{message}"):
+    with pytest.raises(InputError, match=f"^published: .*{message}"):
         parse_figure(text)
 
 
@@ -478,9 +478,10 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
 @pytest.mark.parametrize(("arguments", "message"), [
     ([], "--published, --paper: expected one of them, got none; write --published 81.1/67.6, or"),
     (["--published", "1/2", "--paper", "x"], "--published, --paper: expected one of them, got bo"),
-    (["--published", "abc"], "published figure: expected RANK1/mAP in percent"),
+    (["--published", "abc"], "--published: expected RANK1/mAP in percent"),
     (["--published", "0.811/0.676"], "looks like a fraction; write 81.1"),
-    (["--paper", "market1501/bagtrick-resnet5"], "nearest: market1501/bagtricks-resnet50"),
+    (["--paper", "market1501/bagtrick-resnet5"], "KEY: unknown 'market1501/bagtrick-resnet5'; "
+     "nearest: market1501/bagtricks-resnet50"),
     (["--published", "45.8/", "--convention", "matlap"], "--convention: unknown 'matlap'; known"),
     (["--published", "45.8/", "--convention", "veri"], "--convention: 'veri' needs lists of good"),
 ])
@@ -627,7 +628,7 @@ def test_wrong_use_of_a_benchmark(run, arguments, message):
     ({"data": read_result(MARKET), "dataset": "mars"}, "^data, dataset: .*, got both"),
     ({"dataset": "x"}, "^dataset: unknown 'x'; known: market1501"),
     ({"dataset": "mars", "convention": "matlab"}, "^convention: expected data to evaluate"),
-    ({"dataset": "mars", "published": ""}, "^published figure: expected RANK1/mAP"),
+    ({"dataset": "mars", "published": ""}, "^published: expected RANK1/mAP"),
 ])
 def test_wrong_use_of_a_benchmark_in_python(options, message):
     with pytest.raises(InputError, match=message):

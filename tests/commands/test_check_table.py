@@ -95,7 +95,8 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
     main(["evaluate", MARKET, "--format", "markdown", "--name", r"R50 | ours [a](b)*"])
     text = capsys.readouterr().out
     assert check(text, tmp_path, capsys)[:2] == (0, [])
-    status, lines, _ = check(text.replace("45.83", "45.84"), tmp_path, capsys)
+    status, lines, summary = check(text.replace("45.83", "45.84"), tmp_path, capsys)
+    assert summary.startswith("1 row with Rank-k, mAP or mINP: 1 with a signature")
     assert status == 1 and lines == [
         r"3: R50 | ours [a](b)*: Rank-1 45.84 is no count of 48 queries: the nearest are 22 "
         "(45.83333) and 23 (47.91667)"]

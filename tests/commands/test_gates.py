@@ -243,6 +243,8 @@ def test_strict(reversed_file, capsys):
     assert main(["evaluate", reversed_file, "--strict"]) == 1
     assert main(["evaluate", reversed_file, MARKET, "--strict"]) == 1
     assert "reid-ref: warning: reversed: The ranking is worse" in capsys.readouterr().err
+    assert main(["evaluate", reversed_file, "--strict", "--quiet"]) == 1
+    assert capsys.readouterr().err == "reid-ref: failed: --strict: doctor:reversed\n"
     assert main(["evaluate", MARKET, "--strict"]) == 0
     assert main(["evaluate", MARKET, MARS, "--strict", "--convention", "all"]) == 0
     assert main(["evaluate", MARKET, "--strict", "--rerank"]) == 0
@@ -255,8 +257,9 @@ def test_nothing_is_told_twice(tmp_path, capsys):
              query_label=data.query.identity, gallery_f=data.gallery_features,
              gallery_cam=np.zeros(600), gallery_label=data.gallery.identity)
     assert main(["evaluate", str(tmp_path / "one.npz"), "--strict"]) == 1
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "all images are on one camera" in err
+    warning, failed = capsys.readouterr().err.splitlines()
+    assert "all images are on one camera" in warning
+    assert failed == "reid-ref: failed: --strict: doctor:single-camera"
 
 
 def test_what_no_rule_ignores_is_no_finding(tmp_path, capsys):

@@ -48,7 +48,8 @@ RANKING = {
     "evaluate": {"--convention", "--set", "--metric", "--no-normalize", "--index-lists",
                  "--max-memory", "--format", "--json", "--name", "--ranks"},
     "camera-pairs": {"--metric", "--no-normalize", "--max-memory", "--format", "--json"},
-    "explain": {"--set", "--metric", "--no-normalize", "--index-lists", "--format", "--json"},
+    "explain": {"--set", "--metric", "--no-normalize", "--index-lists", "--max-memory",
+                "--format", "--json"},
     "validate": {"--convention", "--set", "--format", "--json"},
     "crosscheck": {"--metric", "--no-normalize", "--format", "--json"},
     "export": {"--metric", "--no-normalize", "--max-memory"}}

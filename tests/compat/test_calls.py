@@ -1,7 +1,9 @@
 """What all modules of the room share: types, errors, notes, `convention=`, `last_result()`."""
 import inspect
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import reid_ref
 from reid_ref import InputError, compat
 from reid_ref.compat import common
 
+ROOT = Path(__file__).parent.parent.parent
 #: By hand: good at ranks 2 and 3; the second query's identity is not there.
 FIVE = (np.array([[.2, .1, .3], [.1, .2, .3]]), np.array([7, 9]), np.array([7, 8, 7]),
         np.array([1, 1]), np.array([2, 2, 3]))
@@ -189,6 +192,14 @@ def test_layumi_script_without_enough(tmp_path, made, message):
                           capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_layumi_script_tells_warnings_as_a_command_does(tmp_path):
+    shutil.copy(ROOT / "fixtures/market_like.mat", tmp_path / "pytorch_result.mat")
+    done = subprocess.run([sys.executable, "-m", "reid_ref.compat.layumi"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert done.stderr.startswith("reid-ref: warning: 3 of 48 queries have no good image")
+    assert done.returncode == 0 and done.stderr.count("\n") == 1
 
 
 def test_nothing_imports_torch():

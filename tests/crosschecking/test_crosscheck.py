@@ -756,7 +756,8 @@ def test_a_function_that_cannot_be_called(function, message):
 
 
 @pytest.mark.parametrize(("spec", "message"), [
-    ("sickit-learn", "unknown 'sickit-learn'; known: fastreid, .*Did you mean 'scikit-learn'"),
+    ("sickit-learn", "^evaluator: unknown 'sickit-learn'; known: fastreid, .*, module:function, "
+                     "file.py:function.*Did you mean 'scikit-learn'"),
     ("nowhere_at_all:f", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_at"),
     ("math:nothing", "cannot be imported: AttributeError: module 'math' has no attribute 'noth"),
     ("math:pi", "math:pi: expected a function, got float"),

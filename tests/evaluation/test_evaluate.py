@@ -158,6 +158,13 @@ def test_one_camera_warns_with_the_way_out():
         reid_ref.evaluate_distances([[.1, .2]], Labels([1], [1]), Labels([1, 2], [1, 1]))
 
 
+def test_one_camera_is_no_reason_where_no_camera_is_ignored():
+    rule = reid_ref.CONVENTIONS["matlab"].replace(ignored=("label -1",))
+    with pytest.warns(UserWarning, match="identity absent.*; check that identities and cameras"):
+        reid_ref.evaluate_distances([[.1, .2]], Labels([3], [1]), Labels([1, 2], [1, 1]),
+                                    convention=rule)
+
+
 def test_a_row_of_zeros_warns():
     with pytest.warns(UserWarning) as record:
         reid_ref.evaluate([[1., 0.]], [[0., 0.], [1., 0.]], Labels([1], [1]),

@@ -373,7 +373,13 @@ def test_lacking_keys(tmp_path):
     write_mat(tmp_path / "r.mat", arrays)
     refuse(tmp_path / "r.mat", match=(
         "got gallery_f, gallery_label, note, query_f, query_label; for layumi's pytorch_result "
-        r".*it lacks query_cam, gallery_cam\. Known layouts are .*(; .*){8}$"))
+        ".*it lacks query_cam, gallery_cam; add what is missing$"))
+
+
+def test_known_layouts_are_listed_where_none_is_near(tmp_path):
+    np.savez(tmp_path / "r.npz", query_f=np.eye(2), gallery_f=np.eye(2))
+    refuse(tmp_path / "r.npz", match=(
+        r"it lacks query_label, .*gallery_cam\. Known layouts are .*(; .*){8}$"))
 
 
 def test_unknown_keys_are_listed_but_not_all(tmp_path):

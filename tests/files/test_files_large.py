@@ -268,7 +268,7 @@ def test_lacking_npy(tmp_path, several):
     else:
         refuse(tmp_path, match=(
             "expected .npy files named by the keys of a known layout, got gallery_cam, .*; for "
-            r"layumi's pytorch_result .* it lacks query_cam\. Known layouts are"))
+            r"layumi's pytorch_result .* it lacks query_cam; add what is missing"))
 
 
 def test_folder_without_a_right_to_read(tmp_path, monkeypatch):

@@ -296,7 +296,7 @@ def _field(path: Path, key: str, contents: Contents) -> str:
             f"{path}: {key}: expected a name that says the role, with query or gallery (probe, "
             "test) and id or cam, or dist; features only in .mat or .npy files. Rename it, e.g. "
             f"{', '.join(SEPARATE['features'].keys.values())}; a file with the keys of a known "
-            "layout is read alone")
+            "layout is read alone; ranked lists need their labels (--labels)")
     return field
 
 

@@ -117,7 +117,8 @@ def statuses(counts: Counts) -> str:
 
 
 def _gallery(counts: Counts) -> str:
-    distractors = f"{counts.gallery_distractors:,} of {{}} are distractors (label 0)"
+    are = "is a distractor" if counts.gallery_distractors == 1 else "are distractors"
+    distractors = f"{counts.gallery_distractors:,} of {{}} {are} (label 0)"
     if counts.gallery_not_loaded:
         return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} not loaded (label "
                 "-1: the toolbox's loader leaves them out)"

@@ -237,7 +237,7 @@ def many(tmp_path):
     return tmp_path / "many.npz"
 
 
-WRITES = [["evaluate", "FILE", "--per-query", "x.csv"],
+WRITES = [["evaluate", "FILE", "--quiet", "--per-query", "x.csv"],
           ["camera-pairs", "FILE", "--plot", "x.png"],
           ["export", "FILE", "--to", "trec", "--output", "x"]]
 

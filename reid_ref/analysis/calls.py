@@ -80,6 +80,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
 def validate(data: ResultFile | None = None, published: str = "", *,
              dataset: str | None = None,
              convention: str | Convention | Iterable[str | Convention] | None = None,
+             max_memory: int | str | None = None,
              progress: Progress | None = None) -> reproduce.Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
@@ -94,6 +95,8 @@ def validate(data: ResultFile | None = None, published: str = "", *,
         benchmark say what is possible, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.
+    max_memory : int or str, optional
+        As for `reid_ref.evaluate`.
     progress : callable, optional
         As for `reid_ref.evaluate`; for each way to rank features anew.
 
@@ -134,7 +137,8 @@ def validate(data: ResultFile | None = None, published: str = "", *,
         return reproduce.validate_dataset(str(dataset), parse_figure(published))
     check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
-    return reproduce.validate(data, parse_figure(published), chosen, progress=progress)
+    return reproduce.validate(data, parse_figure(published), chosen,
+                              max_memory=max_memory, progress=progress)
 
 
 def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "euclidean",

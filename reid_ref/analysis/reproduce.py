@@ -129,6 +129,7 @@ def validate_dataset(dataset: str, figure: Figure) -> Validation:
 
 def validate(data: ResultFile, figure: Figure,
              conventions: Iterable[str | Convention] | None = None, *, label_minus_1: str = "",
+             max_memory: int | str | None = None,
              progress: Callable[[int], object] | None = None) -> Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
@@ -144,6 +145,8 @@ def validate(data: ResultFile, figure: Figure,
         Whether the code behind the figure loaded images labelled -1, where known (a column of
         the built-in table). "not loaded": the default leaves out whatever ranks them, and bounds
         are those without them.
+    max_memory : int or str, optional
+        As for `reid_ref.evaluate`.
     progress : callable, optional
         Called with the number of queries done after each block, for each ranking anew.
 
@@ -184,7 +187,8 @@ def validate(data: ResultFile, figure: Figure,
     # NaN is not equal to itself; its text is.
     numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     with each_warning_once():
-        for ranking, results in _results(data, find_conventions(conventions), progress):
+        for ranking, results in _results(data, find_conventions(conventions), max_memory,
+                                         progress):
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mAP))
                 numbers.setdefault(same, []).append((ranking, name, result.signature))
@@ -215,17 +219,17 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
     return left_out
 
 
-def _results(data: ResultFile, names: list[Convention],
+def _results(data: ResultFile, names: list[Convention], max_memory: int | str | None,
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
     labels = data.query, data.gallery
     if data.distances is not None:
         yield "distances", results_of_distances(
-            data.distances, *labels, names, progress=progress)
+            data.distances, *labels, names, max_memory=max_memory, progress=progress)
         return
     for ranking, (metric, normalize) in RANKINGS.items():
         yield ranking, results_of_features(
             data.query_features, data.gallery_features, *labels, names, metric, normalize,
-            progress=progress)
+            max_memory=max_memory, progress=progress)
 
 
 def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],

@@ -29,7 +29,8 @@ def add(commands: Any) -> None:
                               "or /67.6")
     command.add_argument("--paper", metavar="KEY",
                          help="take the figure from the built-in table: see `reid-ref published`")
-    common.add_options(command, "--convention", "--set", formats=("table", "json"))
+    common.add_options(command, "--convention", "--set", "--max-memory",
+                       formats=("table", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,11 +70,13 @@ def _of_file(args: argparse.Namespace) -> int:
     from reid_ref.analysis.published import by_key
     from reid_ref.analysis.reproduce import (
         RANKINGS, paper_figure, validate, warn_other_queries)
+    from reid_ref.arrays.memory import bytes_of
     from reid_ref.files import read_result
     from reid_ref.report.names import source
     from reid_ref.report.reproduce import as_json, as_table
 
     conventions = _conventions(args)
+    memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
     paper = None if args.paper is None else by_key(args.paper)
     figure = parse_figure(args.published) if paper is None else paper_figure(paper)
     data = read_result(*args.files)
@@ -83,6 +86,7 @@ def _of_file(args: argparse.Namespace) -> int:
     with common.progress_bar(rankings * len(data.query)) as bar:
         found = validate(data, figure, conventions,
                          label_minus_1="" if paper is None else paper.label_minus_1,
+                         max_memory=memory,
                          progress=None if bar is None else bar.update)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
@@ -101,9 +105,9 @@ def _of_dataset(args: argparse.Namespace) -> int:
     from reid_ref.report.reproduce import as_json, as_table, known_counts
 
     check_choice(args.dataset, "--dataset", FINGERPRINTS)
-    if args.convention is not None or args.choices:
-        raise InputError("--convention, --set: expected a result file to evaluate, got "
-                         "--dataset; leave them out, or name a file")
+    if args.convention is not None or args.choices or args.max_memory is not None:
+        raise InputError("--convention, --set, --max-memory: expected a result file to evaluate, "
+                         "got --dataset; leave them out, or name a file")
     known = FINGERPRINTS[args.dataset]
     paper = None if args.paper is None else by_key(args.paper)
     if paper is not None:

@@ -613,8 +613,9 @@ def test_a_paper_on_another_benchmark_warns(run):
     ((MARKET, "--dataset", "mars"), "FILE, --dataset: expected one of them, got both"),
     (("--dataset", "markt1501"), "--dataset: unknown 'markt1501'; known: .* 'market1501'?"),
     (("--dataset", "mars", "--convention", "matlab"),
-     "--convention, --set: expected a result file"),
-    (("--dataset", "mars", "--set", "ap=step"), "--convention, --set: expected a result file"),
+     "--convention, --set, --max-memory: expected a result file"),
+    (("--dataset", "mars", "--set", "ap=step"), "--max-memory: expected a result file"),
+    (("--dataset", "mars", "--max-memory", "1G"), "--max-memory: expected a result file"),
     (("--dataset", "mars", "--published", "81,1/2"), "write the decimal point as a point"),
 ])
 def test_wrong_use_of_a_benchmark(run, arguments, message):

@@ -50,7 +50,7 @@ RANKING = {
     "camera-pairs": {"--metric", "--no-normalize", "--max-memory", "--format", "--json"},
     "explain": {"--set", "--metric", "--no-normalize", "--index-lists", "--max-memory",
                 "--format", "--json"},
-    "validate": {"--convention", "--set", "--format", "--json"},
+    "validate": {"--convention", "--set", "--max-memory", "--format", "--json"},
     "crosscheck": {"--metric", "--no-normalize", "--format", "--json"},
     "export": {"--metric", "--no-normalize", "--max-memory"}}
 
@@ -398,6 +398,15 @@ def test_max_memory_changes_no_export(tmp_path):
                             "--max-memory", "much")
     assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
     assert not list(tmp_path.glob("c*"))
+
+
+def test_max_memory_changes_no_validation():
+    asked = ["validate", MARKET, "--published", "45.83/40.16", "--json"]
+    whole, small = (json.loads(reid_ref_command(*asked, *options).stdout)
+                    for options in ([], ["--max-memory", "1K"]))
+    assert whole == small and whole["reproduced"]
+    done = reid_ref_command(*asked, "--max-memory", "much")
+    assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
 
 
 def test_camera_pairs_in_csv_and_markdown():

@@ -10,6 +10,7 @@ from reid_ref.arrays import InputError, is_stored
 from reid_ref.conventions import Convention
 from reid_ref.files import ResultFile
 from reid_ref.files.read import check_result_file
+from reid_ref.labels import check_distances, check_feature_shapes
 
 #: Beside an evaluation, which is quick, the sample is smaller.
 SMALL_SAMPLE = 100, 1000
@@ -42,7 +43,7 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     Raises
     ------
     InputError
-        `seed` is not a whole number from 0.
+        `seed` is not a whole number from 0; features or distances that do not fit the labels.
 
     Examples
     --------
@@ -57,6 +58,10 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     check_result_file(data)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
+    if data.distances is not None:
+        check_distances(data.distances, data.query, data.gallery)
+    else:
+        check_feature_shapes(data.query_features, data.gallery_features, data.query, data.gallery)
     found = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
     return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
 

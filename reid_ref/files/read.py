@@ -65,10 +65,14 @@ class ResultFile:
 
 
 def check_result_file(data: object) -> None:
-    """Refuse what `read` did not return, such as the name of a file."""
+    """Refuse what `read` did not return, such as the name of a file, and what has no values."""
     if not isinstance(data, ResultFile):
         raise InputError(f"data: expected what reid_ref.read returns, got {type(data).__name__}; "
                          "pass reid_ref.read(FILE), or arrays as a ResultFile")
+    if data.distances is None and (data.query_features is None or data.gallery_features is None):
+        raise InputError("data: expected distances, or features of both sides, got " + (
+            "ranked lists; reid_ref.evaluate_ranked_lists takes them"
+            if data.ranked is not None else "neither; pass distances=... or both features"))
 
 
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:

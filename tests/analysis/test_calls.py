@@ -54,7 +54,7 @@ def test_explain_arrays():
     assert why.end.mAP == (1 / 2 + 2 / 3) / 2
     with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
         reid_ref.explain(HAND, metric="manhattan")
-    with pytest.raises(InputError, match="^query_features: expected"):
+    with pytest.raises(InputError, match="^data: expected distances, or features"):
         reid_ref.explain(ResultFile("arrays", HAND.query, HAND.gallery))
 
 

@@ -10,6 +10,7 @@ from reid_ref import InputError, Labels, ResultFile
 from reid_ref.cli import main
 from reid_ref.analysis.doctor import doctor, doctor_beside
 from reid_ref.datasets import labels_of_names, read_labels
+from reid_ref.files import RankedLists
 from tests.shared import shared
 
 RNG = np.random.default_rng
@@ -277,6 +278,21 @@ def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
     assert read == [300] * 7
     assert found == doctor(of_features(data.query, data.gallery, data.query_features,
                                        data.gallery_features[::-1])) != []
+
+
+def test_arrays_that_do_not_fit():
+    data = sound()
+    labels = data.query, data.gallery
+    with pytest.raises(InputError, match="^distances: expected shape"):
+        doctor(ResultFile("made", *labels, distances=np.ones((3, 4))))
+    with pytest.raises(InputError, match="^query_features"):
+        doctor(of_features(*labels, data.query_features[:5], data.gallery_features))
+    with pytest.raises(InputError, match="^data: expected distances, or features of both sides, "
+                                         "got neither"):
+        doctor(ResultFile("made", *labels, query_features=data.query_features))
+    ranked = RankedLists([np.zeros(0, np.int64)] * 120, str)
+    with pytest.raises(InputError, match="got ranked lists; reid_ref.evaluate_ranked_lists"):
+        doctor(ResultFile("made", *labels, ranked=ranked))
 
 
 @pytest.mark.parametrize("seed", [-1, .5, True, "1"])

@@ -52,11 +52,13 @@ def system_of_result(result: Result, query: Labels, gallery: Labels) -> System:
 
 def system_of_table(table: QueryTable, name: str) -> System:
     """Return a system of a file of values a query; `name`: of the file, for messages."""
-    if not table.signature and not np.isin(table.status, ("ok", "not loaded")).all():
+    rows, signature = table.per_query, table.numbers.get("signature", "")
+    if not signature and not np.isin(rows.status, ("ok", "not loaded")).all():
         warn("a .csv file does not name its convention; a query without a match that "
              "counts is taken as 0; --per-query FILE.json says it")
-    return System(table.signature, table.labels, table.identity, table.camera, table.n_good,
-                  lambda metric: _table_values(table, metric, name))
+    labels = (table.labels.get("query", ""), table.labels.get("gallery", ""))
+    return System(signature, labels, rows.identity, table.camera, rows.n_good,
+                  lambda metric: _table_values(table, metric, fields(signature), name))
 
 
 def fields(signature: str) -> dict[str, str]:
@@ -64,20 +66,21 @@ def fields(signature: str) -> dict[str, str]:
     return dict(part.partition(":")[::2] for part in signature.split("|") if part)
 
 
-def _table_values(table: QueryTable, metric: str, name: str) -> QueryValues:
+def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
+                  name: str) -> QueryValues:
     """Return the values whose mean a metric is, as `query_values` does of a result."""
-    said = fields(table.signature)
+    rows = table.per_query
     kind, k = kind_of_metric(metric)
     if kind in ("P@", "R@"):
         raise InputError(f"--metric: {name} holds the values of mAP, mINP and Rank-k, got "
                          f"{metric!r}; P@k and R@k need the result file itself")
     if kind == "Rank-":
         return _rank_values(table, k, said, name)
-    values = (table.ap if metric == "mAP" else table.inp).copy()
+    values = (rows.ap if metric == "mAP" else rows.inp).copy()
     missing = np.isnan(values) & table.counted
     # The last good image of a list that is cut may stand anywhere.
     is_open = (metric == "mINP" and ("ranked" in said or not said)
-               and bool((missing & (table.status == "ok")).any()))
+               and bool((missing & (rows.status == "ok")).any()))
     if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):
         raise InputError(f"--metric: {metric} of {name} is NaN, since a query that counts has no "
                          "value; compare another metric")
@@ -89,13 +92,14 @@ def _rank_values(table: QueryTable, k: int, said: Mapping[str, str], name: str) 
     if said.get("cmc", "first-match") != "first-match":
         raise InputError(f"--metric: the CMC curve of {name} is {said['cmc']!r}, which leaves no "
                          "value for each query; compare mAP")
-    loaded = table.status != "not loaded"
+    rows = table.per_query
+    loaded = rows.status != "not loaded"
     if not said and not np.array_equal(loaded, table.counted):
         raise InputError(f"--metric: {name} does not say whether its queries without a match are "
                          f"in Rank-{k}; compare mAP, or write --per-query FILE.json")
     rule = UNMATCHED[said.get("unmatched", "zero")]
-    counted = loaded if rule.in_cmc else loaded & (table.n_good > 0)
-    hits = (table.first_match > 0) & (table.first_match <= k) & counted
+    counted = loaded if rule.in_cmc else loaded & (rows.n_good > 0)
+    hits = (rows.first_match > 0) & (rows.first_match <= k) & counted
     return _values(hits.astype(np.float64), counted, said)
 
 

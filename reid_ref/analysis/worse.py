@@ -46,9 +46,8 @@ def _check_same(stored: Stored, result: Result, query: Labels, gallery: Labels) 
                          f"{ours} here; evaluate both under one convention")
     if stored.fields.get("lists") != _lists(result):
         raise InputError(f"{stored.path}: expected the same --index-lists")
-    labels = stored.numbers.get("labels")
     for side, one in (("query", query), ("gallery", gallery)):
-        if not isinstance(labels, dict) or labels.get(side) != one.fingerprint():
+        if stored.labels.get(side) != one.fingerprint():
             raise InputError(f"{stored.path}: expected the same {side} labels, in the same order; "
                              "a paired test is over the same images")
 

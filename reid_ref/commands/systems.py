@@ -87,7 +87,9 @@ def _table(file: str) -> System:
     from reid_ref.analysis.systems import system_of_table
     from reid_ref.files.per_query import read_per_query
 
-    return system_of_table(read_per_query(file), Path(file).name)
+    table = read_per_query(file, "what reid-ref evaluate --per-query writes (or name a result "
+                                 "file, or ranked lists with --labels)")
+    return system_of_table(table, Path(file).name)
 
 
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> System:

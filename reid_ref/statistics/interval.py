@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, check_choice
 from reid_ref.statistics.draws import RESAMPLES, SEED, check_random, resampled_sums
 from reid_ref.statistics.spread import standard_error
-from reid_ref.statistics.units import UnitSums, unit_sums, warn_few
+from reid_ref.statistics.units import ZERO, UnitSums, unit_sums, warn_few
 
 LEVEL = 95
 #: The part of a resample's sum of squares that rounding may leave of an exact zero.
@@ -190,7 +190,10 @@ def exact_bound(sums: UnitSums, alpha: float) -> tuple[float, float]:
     """Return the one-sided exact bound where all are right or all wrong."""
     bound = (alpha / 2) ** (1 / len(sums.weight))
     mean = sums.mean
-    return (bound, mean) if mean == 1 else (mean, 1 - bound) if mean == 0 else (mean, mean)
+    # An AP that adds up n times 1/n is 1 but for rounding.
+    if mean >= 1 - ZERO:
+        return bound, mean
+    return (mean, 1 - bound) if mean <= ZERO else (mean, mean)
 
 
 #: The methods that a user may name.

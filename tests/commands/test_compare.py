@@ -141,7 +141,7 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
     path = tmp_path / "out.json"
     path.write_text(json.dumps(per_query_json(result, query, gallery)))
-    system = system_of_table(read_per_query(path), "out.json")
+    system = system_of_table(read_per_query(path, "a file"), "out.json")
     whole = system_of_result(result, query, gallery)
     assert system.signature == whole.signature and system.labels == whole.labels
     done = 0
@@ -237,9 +237,9 @@ def test_bad_input(capsys, tmp_path):
                            "value; compare another metric"),
             ([MARKET, MARKET, "--convention", "mars"], "--metric: mAP is NaN under convention "
              "'mars', .*: --set unmatched=zero, or unmatched=drop"),
-            ([matlab, broken], rf"{broken}: expected what reid-ref evaluate --per-query writes, "
-                               "got something else; write it again, or name a result file, or "
-                               "ranked lists with --labels"),
+            ([matlab, broken], rf"{broken}: signature: expected what reid-ref evaluate --per-query "
+                               r"writes \(or name a result file, or ranked lists with --labels\), "
+                               "got none"),
             ([matlab, matlab, "--metric", "P@5"], "--metric: matlab.json holds the values of mAP, "
                                                   "mINP and Rank-k, got 'P@5'; .*"),
             ([matlab, matlab, "--metric", "map"], "--metric: expected mAP, mINP, Rank-k, P@k or "

@@ -71,8 +71,6 @@ def test_by_hand(tmp_path, capsys):
      "differs labels: query is 5f162251, the queries give "),
     (lambda one: one["queries"][0].update(camera=7),
      "differs labels: query is 5f162251, the queries give "),
-    (lambda one: one["queries"][4].update(query=3),
-     "wrong queries: expected them numbered from 0, in order"),
     (lambda one: one["queries"][1].update(ap=None),
      "wrong query 1: ap: expected a number, for it has good images"),
     (lambda one: one["queries"][1].update(ap=1.5),
@@ -135,6 +133,9 @@ def test_what_evaluate_writes_of_another_choice_holds(choices, tmp_path, capsys)
      "signature ap: unknown 'other'; known: trapezoid"),
     (lambda one: one.update(signature=one["signature"].replace("gallery:9", "gallery:many")),
      "signature: expected a number of images, got gallery:many"),
+    (lambda one: one["queries"][4].update(query=3), "query 4: query: expected 4, for queries are "
+                                                    "numbered from 0, in order, got 3"),
+    (lambda one: one["queries"][2].update(ap=10**400), "query 2: ap: expected what reid-ref"),
     (lambda one: one["queries"][2].pop("n_good"), "query 2: n_good: expected what reid-ref"),
     (lambda one: one["queries"][2].update(n_good=1e30), "query 2: n_good: expected what"),
     (lambda one: one["queries"][2].update(status="fine"), 'got "fine"'),

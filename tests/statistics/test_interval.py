@@ -194,3 +194,11 @@ def test_bad_input(options, message):
 
 def test_the_fewest_resamples():
     assert interval(*some(0), resamples=39).resamples == 39
+
+
+@pytest.mark.parametrize("value", [1 - 2.0**-53, 1 + 2.0**-52])
+def test_all_right_but_for_rounding(value):
+    """layumi's AP adds up n times 1/n, which need not be 1."""
+    found = interval(np.full(30, value), range(30))
+    assert found.method == "exact" and found.high == found.value == pytest.approx(1, abs=1e-15)
+    assert found.low**30 == pytest.approx(.025, abs=1e-12)

@@ -237,9 +237,9 @@ def test_bad_input(capsys, tmp_path):
                            "value; compare another metric"),
             ([MARKET, MARKET, "--convention", "mars"], "--metric: mAP is NaN under convention "
              "'mars', .*: --set unmatched=zero, or unmatched=drop"),
-            ([matlab, broken], rf"{broken}: signature: expected what reid-ref evaluate --per-query "
-                               r"writes \(or name a result file, or ranked lists with --labels\), "
-                               "got none"),
+            ([matlab, broken], rf"{broken}: signature: expected what reid-ref evaluate "
+                               r"--per-query writes \(or name a result file, or ranked lists "
+                               r"with --labels\), got none"),
             ([matlab, matlab, "--metric", "P@5"], "--metric: matlab.json holds the values of mAP, "
                                                   "mINP and Rank-k, got 'P@5'; .*"),
             ([matlab, matlab, "--metric", "map"], "--metric: expected mAP, mINP, Rank-k, P@k or "

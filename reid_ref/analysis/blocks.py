@@ -19,7 +19,7 @@ from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import row_blocks
 from reid_ref.files import ResultFile
 from reid_ref.labels import check_distances, check_feature_shapes
-from reid_ref.ranking.exact_distances import squares
+from reid_ref.ranking.pair_sums import squares
 from reid_ref.ranking.exact_rows import feature_rows
 
 

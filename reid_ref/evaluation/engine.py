@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_real_distances, warn
+from reid_ref.arrays.contiguous import in_rows
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import TIES, Convention, find_conventions, loaded_images
@@ -48,8 +49,7 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.ND
     """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes."""
     step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
     for start in range(0, distances.shape[0], step):
-        # Contiguous, because rows are read one by one: MATLAB's matrices are transposed.
-        yield np.ascontiguousarray(read_rows(distances, start, start + step, "distances"))
+        yield in_rows(read_rows(distances, start, start + step, "distances"))
 
 
 def results_of_features(query_features: Any, gallery_features: Any, query: Labels,

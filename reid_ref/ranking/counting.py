@@ -2,8 +2,8 @@
 
 A rank is a count, so the gallery is not sorted. Of each tile, only images nearer than the query's
 farthest good image are compared with its good images. Where a tile is not exact, the few images
-that its error leaves undecided are compared by their exact distances. So counts depend only on
-exact distances, not on the shape of tiles, and counts of parts of a gallery add up.
+that its error leaves undecided are compared by closer, and at last by exact distances. So counts
+depend only on exact distances, not on the shape of tiles, and counts of parts of a gallery add up.
 
 Contents: `Goods`, `count_before`, `ahead`.
 """
@@ -25,7 +25,7 @@ from reid_ref.ranking.tiles import Array, Part, Tile
 #: Good images of a query above which one sort is faster than one comparison for each.
 _SORT_FROM = 64
 
-#: Undecided pairs that are compared at once, to bound memory.
+#: Open pairs that are compared at once, to bound memory.
 _AT_ONCE = 2**17
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -103,16 +103,30 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     if counting.columns is not None and not counting.columns.any():
         return before
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
-    lower, upper = part.bounds(goods.query, goods.value)
-    farthest = _farthest(upper, start)
-    # One thread prepares tiles (few long calls, which release Python's lock) while this one
-    # counts (many short calls), to use two cores.
-    for tile in ahead(_prepared(tile, part, goods, start, farthest, counting)
-                      for tile in part.tiles(counting.columns)):
-        _count(tile, part, goods, start, lower, upper, before)
-        if done is not None:
-            done(tile.share)
+    images = [_common(counting.columns, band.columns) for band in part.bands]
+    counted = [part.images.stop - part.images.start if one is None else np.count_nonzero(one)
+               for one in images]
+    for band, columns, number in zip(part.bands, images, counted):
+        if not number:
+            continue
+        lower, upper = band.bounds(goods.query, goods.value)
+        farthest = _farthest(upper, start)
+        # One thread prepares tiles (few long calls, which release Python's lock) while this one
+        # counts (many short calls), to use two cores.
+        for tile in ahead(_prepared(tile, part, goods, start, farthest, counting)
+                          for tile in band.tiles(columns)):
+            _count(tile, part, goods, start, lower, upper, before)
+            if done is not None:
+                done(tile.share * number / sum(counted))
     return before
+
+
+def _common(one: Mask | None, other: Mask | None) -> Mask | None:
+    """Return the images that are in both masks."""
+    if one is None or other is None:
+        return other if one is None else one
+    both: Mask = one & other
+    return both
 
 
 @dataclass(frozen=True)
@@ -192,44 +206,37 @@ def _count(tile: _Prepared, part: Part, goods: Goods, start: Integers, lower: Ar
            before: npt.NDArray[np.int64]) -> None:
     """Add the images of a tile before each good image to `before`."""
     pairs = slice(start[tile.first_row], start[tile.first_row + len(tile.values)])
-    row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1]
+    row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1] - pairs.start
     if not part.is_exact:
         _check_slack(tile, goods, pairs, lower, upper)
     counted: list[int] = []
-    undecided: list[tuple[Integers, Integers]] = []
+    open_pairs: list[tuple[Integers, Integers]] = []
     waiting = 0
     is_nan = _is_nan(goods.value[pairs])
-    for nearer, good, image, among in _by_row(
-            tile, row_starts - pairs.start, is_nan, lower[pairs], upper[pairs]):
+    for nearer, good, place in _by_row(tile, row_starts, is_nan, lower[pairs], upper[pairs]):
         counted += nearer
         if not len(good):
             continue
-        good = good + pairs.start
-        if part.is_exact:
-            _add_ties(before, good, image, goods,
-                      slice(pairs.start + among.start, pairs.start + among.stop))
-            continue
-        undecided.append((good, image))
+        open_pairs.append((good, place))
         waiting += len(good)
         if waiting > _AT_ONCE:
-            _compare_exactly(before, part, goods, pairs, undecided)
-            undecided, waiting = [], 0
+            _decide(before[:, pairs], part, goods, pairs, tile, open_pairs)
+            open_pairs, waiting = [], 0
     before[0, pairs] += np.array(counted, dtype=np.int64)
-    if undecided:
-        _compare_exactly(before, part, goods, pairs, undecided)
+    if open_pairs:
+        _decide(before[:, pairs], part, goods, pairs, tile, open_pairs)
     if is_nan.any():
-        _count_nan(tile, goods, row_starts, before)
+        _count_nan(tile, goods, row_starts + pairs.start, before)
 
 
-_Row = tuple[list[int], Integers, Integers, slice]
+_Row = tuple[list[int], Integers, Integers]
 
 
 def _by_row(tile: _Prepared, row_starts: Integers, is_nan: Mask, lower: Array,
             upper: Array) -> Iterator[_Row]:
     """Yield for each row with good pairs: the number of images nearer than each, beyond the
-    tile's error; the undecided good pairs and images; the slice of the row's good pairs.
+    tile's error; the undecided ones, themselves included, as good pairs and candidates.
     """
-    width = tile.values.shape[1]
     in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~is_nan)])
     # Lists: reading a single entry of an array takes as long as a comparison.
     themselves = np.diff(in_tile[row_starts]).tolist()
@@ -246,13 +253,7 @@ def _by_row(tile: _Prepared, row_starts: Integers, is_nan: Mask, lower: Array,
         else:
             nearer, good, place = _by_comparing(
                 candidates, low[first:last], high[first:last], themselves[row])
-        image = _NONE
-        if len(good):
-            good = good + first
-            column = tile.near[ends[row] + place] - row * width
-            other = column != tile.good_column[good]
-            good, image = good[other], tile.images[column[other]]
-        yield nearer, good, image, slice(first, last)
+        yield (nearer, good + first, place + ends[row]) if len(good) else (nearer, good, place)
 
 
 def _by_one_sort(candidates: Array, low: Array, high: Array,
@@ -291,27 +292,47 @@ def _check_slack(tile: _Prepared, goods: Goods, pairs: slice, lower: Array, uppe
         raise TooFarOff
 
 
-def _add_ties(before: npt.NDArray[np.int64], good: Integers, image: Integers, goods: Goods,
-              among: slice) -> None:
-    """Count images at the same distance as good images, which are in `among`."""
-    n = among.stop - among.start
-    before[1, among] += np.bincount(good - among.start, minlength=n)
-    earlier = good[image < goods.image[good]]
-    before[2, among] += np.bincount(earlier - among.start, minlength=n)
+def _decide(before: npt.NDArray[np.int64], part: Part, goods: Goods, pairs: slice,
+            tile: _Prepared, open_pairs: list[tuple[Integers, Integers]]) -> None:
+    """Compare the pairs of good image and candidate that a tile leaves open.
+
+    `before` is that of the good pairs of the tile, `pairs` of all, which are numbered from its
+    start; an exact tile leaves equal distances.
+    """
+    good, place = (np.concatenate(side) for side in zip(*open_pairs))
+    row = goods.query[pairs][good]
+    column = tile.near[place] - (row - tile.first_row) * tile.values.shape[1]
+    other = column != tile.good_column[good]
+    good, row, image = good[other], row[other], tile.images[column[other]]
+    if not part.is_exact:
+        value, own = goods.value[pairs], image - part.images.start
+        if part.closer is not None:
+            query, one, place = _each_pair(row, own)
+            distance, off = (found[place] for found in part.closer(query, one))
+            farther = distance - value[good]
+            _add(before[0], good[farther < -off])
+            is_open = abs(farther) <= off
+            good, row, image, own = good[is_open], row[is_open], image[is_open], own[is_open]
+        query, one, place = _each_pair(row, own)
+        exact = part.exact(query, one)[place]
+        _add(before[0], good[exact < value[good]])
+        tied = exact == value[good]
+        good, image = good[tied], image[tied]
+    _add(before[1], good)
+    _add(before[2], good[image < goods.image[pairs][good]])
 
 
-def _compare_exactly(before: npt.NDArray[np.int64], part: Part, goods: Goods, among: slice,
-                     undecided: list[tuple[Integers, Integers]]) -> None:
-    """Compare undecided pairs by exact distances; their good images are in `among`."""
-    good, image = (np.concatenate(side) for side in zip(*undecided))
-    n_images = part.images.stop - part.images.start
-    pair = goods.query[good] * n_images + (image - part.images.start)
-    pair, place = np.unique(pair, return_inverse=True)
-    value = part.exact(*np.divmod(pair, n_images))[place.reshape(-1)]
-    nearer = good[value < goods.value[good]]
-    before[0, among] += np.bincount(nearer - among.start, minlength=among.stop - among.start)
-    tied = value == goods.value[good]
-    _add_ties(before, good[tied], image[tied], goods, among)
+def _add(counts: npt.NDArray[np.int64], good: Integers) -> None:
+    counts += np.bincount(good, minlength=len(counts))
+
+
+def _each_pair(query: Integers, image: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return each pair once, image after image, and the place of every given pair among them."""
+    # In this order a gallery feature is read once; those of the tile's queries are in the cache.
+    height = 1 + int(query.max(initial=0))
+    pair, place = np.unique(image * height + query, return_inverse=True)
+    one, row = np.divmod(pair, height)
+    return row, one, place.reshape(-1)
 
 
 def _count_nan(tile: _Prepared, goods: Goods, row_starts: Integers,

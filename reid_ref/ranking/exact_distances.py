@@ -4,7 +4,8 @@ The ranked distance is a double, defined pair by pair: products of the stored fe
 added in the fixed order of numpy's sum of a row. It does not depend on the BLAS, the processor,
 the number of threads, or other data; equal features are at equal distance. All pairs are computed
 by a matrix product in single precision, whose error `slack` bounds; `counting.py` compares values
-within that bound by their exact distances. Rounding in the matrix product cannot change a result.
+within that bound again, by closer and at last by exact distances (`pair_sums.py`). Rounding in the
+matrix product cannot change a result.
 
 Ranked for each query, smaller is nearer (the norm of the query changes no order):
 
@@ -15,13 +16,11 @@ Ranked for each query, smaller is nearer (the norm of the query changes no order
 
 For whole rows in exact order, `exact_rows.py` uses a product in double.
 
-Contents: `galleries`, `feature_parts`, `feature_part`, `nearly_exact`, `squares`,
-`pair_products`.
+Contents: `galleries`, `feature_parts`, `feature_part`, `bands_of_norms`, `nearly_exact`.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import Any
 
@@ -30,17 +29,13 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
 from reid_ref.arrays.stored import read_rows
+from reid_ref.ranking.pair_sums import (
+    CHUNK, error_of_runs, pair_products, rounding_error, run_products, runs_are_closer, squares)
 from reid_ref.ranking.roles import Mask
-from reid_ref.ranking.tiles import TILE, Array, Part, Tile
-
-#: Unit roundoff of single precision.
-ROUNDOFF = 2.0**-24
+from reid_ref.ranking.tiles import TILE, Array, Band, Part, Tile
 
 #: Range of the squared norms of features (0 aside) in which no product overflows a double.
 SQUARES = 1e-280, 1e300
-
-#: Numbers in a chunk of pairs, so that their products stay in the processor's cache.
-_CHUNK = 2**17
 
 
 def slack(dimension: int) -> float:
@@ -57,8 +52,7 @@ def slack(dimension: int) -> float:
     >>> f"{slack(2048):.1e}"
     '1.2e-04'
     """
-    roundings = (dimension + 32) * ROUNDOFF
-    return roundings / (1 - roundings)
+    return rounding_error(dimension + 32)
 
 
 #: Consecutive gallery images, their features, and the squared norms of these.
@@ -166,13 +160,30 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
         Of the products of tiles.
     """
     scaling = "normalized" if normalize or metric == "cosine" else metric
-    query_norm = np.sqrt(query_square)
-    scale, gallery_scale, divisor, off = _scales(
-        query_norm, np.sqrt(gallery_square), query.shape[1], scaling)
+    query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
 
     def exact(row: Integers, image: Integers) -> Array:
         return _ranked(pair_products(query, gallery, row, image), query_norm[row],
                        gallery_square[image], scaling)
+
+    def closer(row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
+        value = _ranked(run_products(query, gallery, row, image), query_norm[row],
+                        gallery_square[image], scaling)
+        return value, error_of_runs(query_norm[row], gallery_norm[image], scaling)
+
+    bands = [None] if scaling == "normalized" else bands_of_norms(gallery_norm)
+    return Part(
+        images, exact, [_band(query, gallery, query_norm, gallery_square, columns, scaling,
+                              max_memory, precision) for columns in bands],
+        is_exact=False,
+        closer=closer if runs_are_closer(query.shape[1], query_norm, gallery_norm) else None)
+
+
+def _band(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
+          columns: Mask | None, scaling: str, max_memory: int, precision: Any) -> Band:
+    """Return the tiles of the images under the mask `columns`, and their bounds."""
+    scale, gallery_scale, divisor, off = _scales(
+        query_norm, np.sqrt(gallery_square), columns, query.shape[1], scaling)
 
     def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -201,7 +212,30 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
                                values.size / (len(query) * len(columns)))
                 del product, values  # to free the memory before the next product
 
-    return Part(images, exact, bounds, tiles, is_exact=False)
+    return Band(columns, bounds, tiles)
+
+
+def bands_of_norms(norm: Doubles) -> list[Mask | None]:
+    """Return masks of images of similar norms, all images in one of them; None is all.
+
+    The error of a product grows with the norms, so one long feature would spoil the bound of all
+    others, if they were in one band. Norms up to four times the median are one band, longer ones
+    up to four times that the next, and so on: features as networks make them are one band.
+
+    Examples
+    --------
+    >>> bands_of_norms(np.array([1., 2., 3., 5.]))
+    [None]
+    >>> bands_of_norms(np.array([1., 1., 1., 9.]))
+    [array([ True,  True,  True, False]), array([False, False, False,  True])]
+    """
+    longer = norm > 0
+    if not longer.any():
+        return [None]
+    with np.errstate(divide="ignore"):
+        number = np.ceil(np.log2(norm / np.median(norm[longer])) / 2 - 1).clip(min=0)
+    found = np.unique(number)
+    return [None] if len(found) == 1 else [number == one for one in found]
 
 
 def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
@@ -215,13 +249,13 @@ def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
     return gallery_square - 2 * product if scaling == "euclidean" else -product
 
 
-def _scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int,
+def _scales(query_norm: Doubles, gallery_norm: Doubles, columns: Mask | None, dimension: int,
             scaling: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     """Return what tiles divide queries, images and distances by, and the error of their values."""
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":
         return query_norm, gallery_norm, query_norm, off
-    largest = float(gallery_norm.max()) or 1.0
+    largest = float((gallery_norm if columns is None else gallery_norm[columns]).max()) or 1.0
     # For a query of a far smaller norm than the gallery's, |g|^2 dominates the product.
     scale = np.maximum(query_norm, largest / 2**10)
     gallery_scale = np.full(len(gallery_norm), largest)
@@ -271,47 +305,10 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
     return min(n_query, max(1, max_memory // 4 // (row_bytes + 4 * columns))), columns
 
 
-def squares(features: Array) -> Doubles:
-    """Return the squared 2-norm of each row, double, shape (n,)."""
-    return _in_chunks(lambda part: _row_sums(features[part], features[part]),
-                      len(features), features.shape[1])
-
-
-def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
-    """Return q.g of single pairs, double, shape (pairs,).
-
-    Examples
-    --------
-    >>> pair_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
-    array([3., 4.])
-    """
-    return _in_chunks(lambda part: _row_sums(query.take(row[part], axis=0),
-                                             gallery.take(image[part], axis=0)),
-                      len(row), query.shape[1])
-
-
-def _row_sums(left: Array, right: Array) -> Doubles:
-    product = left.astype(np.float64, order="C")  # numpy's order of addition depends on strides
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `checked_squares` checks
-        np.multiply(product, right, out=product, dtype=np.float64, casting="same_kind")
-        sums: Doubles = product.sum(axis=1)
-    return sums
-
-
-def _in_chunks(work: Callable[[slice], Doubles], count: int, dimension: int) -> Doubles:
-    """Return the results of `work` on consecutive chunks, joined; two run at a time."""
-    step = max(1, _CHUNK // dimension)
-    parts = [slice(start, start + step) for start in range(0, count, step)]
-    if len(parts) < 8:  # faster without threads
-        return np.concatenate([work(part) for part in parts]) if parts else np.zeros(0)
-    with ThreadPoolExecutor(2) as pool:
-        return np.concatenate(list(pool.map(work, parts)))
-
-
 def _scaled(features: Array, rows: Integers, scales: npt.NDArray[Any], precision: Any) -> Array:
     """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
-    step = max(1, _CHUNK // features.shape[1])
+    step = max(1, CHUNK // features.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
         for start in range(0, len(rows), step):
             block = rows[start:start + step]

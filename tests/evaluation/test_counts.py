@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref.ranking import counting as counts, tiles
 from reid_ref.ranking.counting import Counting, Goods, TooFarOff, ahead, count_before
-from reid_ref.ranking.tiles import Part, Tile, matrix_part
+from reid_ref.ranking.tiles import Band, Part, Tile, matrix_part
 from tests.proof import brute
 
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -111,7 +111,8 @@ def noisy_part(distances, slack, error, shape=(2, 17), start=0, lookups=None):
                            (rows.stop - row) * len(chosen) / (n_query * len(columns)))
 
     return Part(slice(start, start + n_gallery), exact,
-                lambda query, value: (value - slack, value + slack), make_tiles, is_exact=False)
+                [Band(None, lambda query, value: (value - slack, value + slack), make_tiles)],
+                is_exact=False)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -366,7 +366,7 @@ def test_other_arguments_are_refused():
 def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
     query_features, gallery_features, query, gallery = problem(13, np.float32)
     # Worse than single precision promises: as if BLAS used half.
-    monkeypatch.setattr("reid_ref.ranking.exact_distances.ROUNDOFF", 2.0**-30)
+    monkeypatch.setattr("reid_ref.ranking.pair_sums.ROUNDOFF", 2.0**-30)
     precisions, original = [], ours.feature_part
     monkeypatch.setattr(ours, "feature_part", lambda *arguments: precisions.append(
         arguments[-1]) or original(*arguments))
@@ -377,7 +377,7 @@ def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
 
 def test_products_wrong_even_in_double_are_refused_as_on_one_machine(where, monkeypatch, capfd):
     query_features, gallery_features, query, gallery = problem(13, np.float32)
-    monkeypatch.setattr("reid_ref.ranking.exact_distances.ROUNDOFF", 2.0**-60)
+    monkeypatch.setattr("reid_ref.ranking.pair_sums.ROUNDOFF", 2.0**-60)
     with pytest.raises(InputError, match="matrix products are wrong even in double") as expected:
         reid_ref.evaluate(query_features, gallery_features, query, gallery)
     if where is not None:
@@ -393,8 +393,8 @@ def test_products_wrong_even_in_double_are_refused_as_on_one_machine(where, monk
 
 
 def wrong_products(roundoff):
-    import reid_ref.ranking.exact_distances
-    reid_ref.ranking.exact_distances.ROUNDOFF = roundoff
+    import reid_ref.ranking.pair_sums
+    reid_ref.ranking.pair_sums.ROUNDOFF = roundoff
 
 
 WRONG_BLOCKS = {

@@ -17,11 +17,11 @@ import pytest
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
-from reid_ref.ranking import exact_distances as features, exact_rows as rows
+from reid_ref.ranking import exact_distances as features, exact_rows as rows, pair_sums
 from reid_ref.ranking.counting import TooFarOff
-from reid_ref.ranking.exact_distances import (
-    feature_part, feature_parts, pair_products, slack, squares)
+from reid_ref.ranking.exact_distances import feature_part, feature_parts, slack
 from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.pair_sums import pair_products, squares
 from reid_ref.ranking.rank import in_parts, rank
 from tests.proof import brute
 
@@ -319,7 +319,7 @@ def test_rows_of_zeros_on_the_disk_are_told_once(tmp_path, convention, monkeypat
     told_ = ("gallery_features: 4 of 400 rows are all zero (first: row 7); they cannot be "
              "normalised, so their distances are NaN")
     for roundoff in (2.0**-24, 2.0**-40):  # the second time, products are made in double
-        monkeypatch.setattr(features, "ROUNDOFF", roundoff)
+        monkeypatch.setattr(pair_sums, "ROUNDOFF", roundoff)
         with h5py.File(tmp_path / "features.h5", "w") as file:
             stored = file.create_dataset("gallery", data=gallery)
             with warnings.catch_warnings(record=True) as caught:
@@ -514,11 +514,12 @@ def test_products_keep_well_within_the_slack(family, dimension):
     for metric, normalize in (("cosine", True), ("dot", False), ("euclidean", False)):
         part = feature_part(query, gallery, squares(query), squares(gallery), slice(0, 200),
                             metric, normalize, 2**26)
-        for tile in part.tiles(None):
+        for band, tile in ((band, tile) for band in part.bands
+                           for tile in band.tiles(band.columns)):
             row, column = np.indices(tile.values.shape).reshape(2, -1)
             pair = tile.rows.start + row, tile.columns[column]
             value = part.exact(*pair)
-            lower, upper = part.bounds(pair[0], value)
+            lower, upper = band.bounds(pair[0], value)
             error = abs(tile.values[row, column] - (lower + upper) / 2)
             # Beyond a quarter of the slack, half of this, products are made in double.
             assert (error <= (upper - lower) / 8).all()
@@ -573,7 +574,7 @@ def test_errors_that_add_up_in_a_wrong_pair_alone(dimension):
     exact = -unit @ (gallery / np.sqrt(squares(gallery))[:, np.newaxis]).T
     part = feature_part(query, gallery, squares(query), squares(gallery), slice(0, 400), "cosine",
                         True, 2**26)
-    tile = next(iter(part.tiles(None)))
+    tile = next(iter(part.bands[0].tiles(None)))
     assert tile.values.shape == (60, 400)
     error = tile.values - exact
     for pair in np.argsort(error, axis=None)[:200]:

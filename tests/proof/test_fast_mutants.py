@@ -8,6 +8,7 @@ same checks pass on the source as it is. What they compare with is worked by han
 import functools
 import importlib
 import itertools
+import math
 import sys
 import warnings
 from contextlib import contextmanager
@@ -266,22 +267,29 @@ def check_features():
         part = parts[0]()
         row, image = np.indices(expected.shape).reshape(2, -1)
         same(part.exact(row, image), expected.reshape(-1))
-        low, high = (side.reshape(expected.shape) for side in part.bounds(
-            row, expected.reshape(-1)))
         known = ~np.isnan(expected)
+        assert len(part.bands) == (3 if kind == "heavy tail" and scaling != "normalized" else 1)
         for counting in (None, np.arange(40) % 3 > 0):
-            seen, share = np.zeros(expected.shape, int), 0
-            for tile in part.tiles(counting):
-                here = np.ix_(np.arange(5)[tile.rows], tile.columns)
-                seen[here] += 1
-                share += tile.share
-                off = np.abs(tile.values - (low[here] + high[here]) / 2)
-                assert (off <= (high[here] - low[here]) / 8 + 1e-30)[known[here]].all()
-                assert np.isnan(tile.values[~known[here]]).all()
+            seen = np.zeros(expected.shape, int)
+            for band in part.bands:
+                low, high = (side.reshape(expected.shape) for side in band.bounds(
+                    row, expected.reshape(-1)))
+                share = 0
+                both = band.columns if counting is None or band.columns is None else (
+                    counting & band.columns)
+                for tile in band.tiles(counting if both is None else both):
+                    here = np.ix_(np.arange(5)[tile.rows], tile.columns)
+                    seen[here] += 1
+                    share += tile.share
+                    off = np.abs(tile.values - (low[here] + high[here]) / 2)
+                    assert (off <= (high[here] - low[here]) / 8 + 1e-30)[known[here]].all()
+                    assert np.isnan(tile.values[~known[here]]).all()
+                assert abs(share - 1) < 1e-9
             same(seen, np.ones((5, 40)) * (True if counting is None else counting))
-            assert abs(share - 1) < 1e-9
-        ranks = rank.rank(rank.in_parts(parts, 5), *labels, [MATLAB])[MATLAB]
+        told = []
+        ranks = rank.rank(rank.in_parts(parts, 5, told.append), *labels, [MATLAB])[MATLAB]
         brute.assert_equal(ranks, expected_ranks(kind, scaling))
+        assert abs(sum(told) - 1) < 1e-9
     assert tiles.TILE == 2_000_000
 
 
@@ -301,9 +309,19 @@ def check_bounds():
         part = module.feature_part(ones, ones, square, square, slice(0, 2), *SCALINGS[scaling],
                                    2**20, np.float64)
         one = np.zeros(1, int)
-        low, high = part.bounds(one, part.exact(one, one))
+        low, high = part.bands[0].bounds(one, part.exact(one, one))
         near(((low + high) / 2)[0], middle)
         near((high - low)[0], 2 * room * module.slack(9))
+    longest = np.array([1., 2, 2, 40, 0, 0, 0, 0, 0, 0])
+    bands = module.bands_of_norms(longest)
+    same([band.tolist() for band in bands], [longest < 40, longest == 40])
+    assert module.bands_of_norms(np.array([1., 1., 4.])) == [None]
+    gallery = longest[:, np.newaxis] * np.ones(1)
+    part = module.feature_part(ones[:, :1], gallery, square / 9, longest**2, slice(0, 10),
+                               *SCALINGS["dot"], 2**20, np.float64)
+    for band, largest in zip(part.bands, (2, 40)):  # a long feature does not spoil the others
+        low, high = band.bounds(one, np.array([-1.0]))
+        near(((low + high) / 2)[0], -1 / largest)
     for metric, normalized, distance in (
             ("dot", True, -3), ("dot", False, -27), ("euclidean", False, 27)):
         distances, _ = module.nearly_exact(
@@ -361,9 +379,68 @@ def check_doors():
     assert [(one[0].start, one[0].stop) for one in opened] == [
         (0, 6), (6, 12), (12, 18), (18, 24), (24, 30), (30, 36), (36, 40)]
     same(np.concatenate([one[1] for one in opened]), gallery)
+
+
+def check_pair_sums():
+    """Sums of rows and of pairs, in chunks by two threads, and how far the fast ones are off."""
+    module, unit = afresh("ranking.pair_sums"), 2.0**-24
+    assert module.rounding_error(1) == unit / (1 - unit)
     near(module.squares(np.array([[3, 4], [0, 0]], np.int8)), [25, 0])
-    wide = np.random.default_rng(1).standard_normal((70, 2**14))  # in chunks, by two threads
+    rng = np.random.default_rng(1)
+    wide = rng.standard_normal((70, 2**14))
     same(module.squares(wide), [(row * row).sum() for row in wide])
+    row, image = rng.integers(0, 70, (2, 200))
+    exact = [(wide[i] * wide[j]).sum() for i, j in zip(row, image)]
+    same(module.pair_products(wide, wide, row, image), exact)
+    norm = np.sqrt(module.squares(wide))
+    for features, factor in ((wide, 1.), (wide.astype(np.float32), 1.), (wide[:, :300], .01)):
+        features = features * features.dtype.type(factor)
+        exact = np.array([math.fsum(features[i].astype(float) * features[j])
+                          for i, j in zip(row, image)])
+        norm = np.sqrt(module.squares(features))
+        error = abs(module.run_products(features, features, row, image) - exact)
+        assert (error <= 72 * unit * norm[row] * norm[image]).all()
+    # 64 products are rounded in single precision, not more: 2^24 + 1 is 2^24 there.
+    steps = np.zeros((1, 129))
+    steps[0, ::64] = 2**12, 1, 1
+    one = np.zeros(1, np.int64)
+    same(module.run_products(steps, steps, one, one), [2**24 + 2])
+    left, right = np.array([2.0]), np.array([3.0])
+    off = 72 * unit / (1 - 72 * unit)
+    for scaling, expected in (("normalized", 2 * off), ("dot", 6 * off), ("euclidean", 12 * off)):
+        found = module.error_of_runs(left, right, scaling)[0]
+        assert expected <= found <= expected * (1 + 1e-6)
+    huge = module.error_of_runs(np.array([1e-9]), np.array([1e9]), "euclidean")[0]
+    assert huge >= 2 * off + 2.0**-50 * 1e18
+    for norms, dimension, closer in (
+            ([1., 0], 256, True), ([1.], 255, False), ([0.], 256, False),
+            ([1e-13], 256, False), ([1e-12], 256, True), ([1.1e15], 256, False)):
+        assert module.runs_are_closer(dimension, np.array(norms), np.zeros(0)) == closer
+        assert module.runs_are_closer(dimension, np.zeros(0), np.array(norms)) == closer
+
+
+def check_closer():
+    """Distances by runs, off by what is said at most; who is nearer is then told exactly."""
+    module, rank = afresh("ranking.exact_distances"), afresh("ranking.rank")
+    for scaling in SCALINGS:
+        query, gallery, *labels = alike()
+        part = module.feature_parts(query, gallery, *SCALINGS[scaling], 2**26)[0]()
+        row, image = np.indices((5, 40)).reshape(2, -1)
+        exact_ = part.exact(row, image)
+        value, off = part.closer(row, image)
+        assert (abs(value - exact_) <= off).all() and (off < 1e-4 * abs(exact_)).all()
+        ranks = rank.rank(rank.in_parts([lambda: part], 5), *labels, [MATLAB])[MATLAB]
+        brute.assert_equal(ranks, brute.ranks(exact_.reshape(5, 40).tolist(), *labels, MATLAB))
+
+
+@functools.lru_cache
+def alike():
+    """Features of 300 dimensions that hardly differ, some of them equal."""
+    rng = np.random.default_rng(0)
+    query, gallery = (1 + 1e-4 * rng.standard_normal((n, 300)) for n in (5, 40))
+    gallery[20:30] = gallery[10:20]
+    return (query, gallery, Labels(np.arange(5) % 2, np.ones(5)),
+            Labels(np.arange(40) % 3, 1 + np.arange(40) % 2))
 
 
 # Counting in tiles that are off.
@@ -382,16 +459,27 @@ def check_counting():
                 for columns in (np.arange(33), np.arange(33, 60)):
                     yield tiles.Tile(rows, (distances + error)[rows][:, columns], columns, None,
                                      len(columns) / 120)
-        return tiles.Part(slice(0, 60), lambda row, column: distances[row, column],
-                          lambda row, value: (value - slack, value + slack), make, False)
+        bands = [tiles.Band(None, lambda row, value: (value - slack, value + slack), make)]
+        return tiles.Part(slice(0, 60), lambda row, column: distances[row, column], bands, False,
+                          closer)
+
+    def by_half(row, column):
+        # The nearest of the good images' neighbours are told apart by these alone.
+        asked.append(len(row))
+        return distances[row, column] + beside, np.full(len(row), .5)
 
     rng = np.random.default_rng(0)
     for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
         counting._SORT_FROM, counting._AT_ONCE = sort_from, together
         error = slack * rng.uniform(-.24, .24, (2, 60))
-        # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
-        same(counting.count_before(part(error, slack), goods, 2, counting.Counting(none, none)),
-             [[21, 30, 27], [2, 2, 2], [0, 2, 1]])
+        for closer, beside in ((None, 0), (by_half, .4), (by_half, -.4)):
+            asked = []
+            # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
+            same(counting.count_before(part(error, slack), goods, 2,
+                                       counting.Counting(none, none)),
+                 [[21, 30, 27], [2, 2, 2], [0, 2, 1]])
+            assert (sum(asked) > 0) == (closer is not None)
+    closer = None
     for sign, share in itertools.product((-1, 1), (.24, .26)):
         error = np.zeros((2, 60))
         error[0, 7] = sign * share
@@ -711,7 +799,8 @@ RANKING = (check_roles, check_ranks, check_parts_of_the_gallery, check_orders_of
            check_what_is_done_with_ranks, check_counting, check_features)
 METRICS = (check_average_precision, check_other_metrics, check_sums, check_identities,
            check_against_the_port)
-FEATURES = (check_bounds, check_doors, check_features, check_rows_of_features)
+SUMS = (check_pair_sums, check_closer)
+FEATURES = (check_bounds, check_doors, check_features, check_closer, check_rows_of_features)
 RESULT = (check_results, check_choices, check_curves, check_against_the_port)
 
 
@@ -892,20 +981,25 @@ MUTANTS = {
         ("nearer = known * np", "nearer = 1 * np"),
         ("return nearer.tolist(), good, order[place]", "return nearer.tolist(), good, place"),
         ("other = column != tile.good_column[good]", "other = column >= 0"),
+        ("_add(before[0], good[farther < -off])", "pass"),
+        ("_add(before[0], good[farther < -off])", "_add(before[0], good[farther < 0])"),
+        ("is_open = abs(farther) <= off", "is_open = abs(farther) <= off / 2"),
+        ("both: Mask = one & other", "both: Mask = one | other"),
+        ("done(tile.share * number / sum(counted))", "done(tile.share)"),
         ("(upper[pair] - lower[pair]) / 8", "(upper[pair] - lower[pair]) / 4"),
         ("(upper[pair] - lower[pair]) / 8", "(upper[pair] - lower[pair]) / 9"),
         ("if (abs(value - middle) >", "if (value - middle >"),
-        ("earlier = good[image < goods.image[good]]", "earlier = good[image > goods.image[good]]"),
-        ("nearer = good[value < goods.value[good]]", "nearer = good[value <= goods.value[good]]"),
-        ("tied = value == goods.value[good]", "tied = value >= goods.value[good]"),
+        ("good[image < goods.image[pairs][good]]", "good[image > goods.image[pairs][good]]"),
+        ("good[exact < value[good]]", "good[exact <= value[good]]"),
+        ("tied = exact == value[good]", "tied = exact >= value[good]"),
         ("np.count_nonzero(counts) - len(is_nan)", "np.count_nonzero(counts)"),
         ("len(is_nan) - (tile.good_column[pairs - row_starts[0]] >= 0)", "len(is_nan)"),
         ("np.searchsorted(is_nan, goods.image[pairs])", "len(is_nan)"),
         ("        counts[tile.left_out[1][tile.left_out[0] == row]] = False\n", ""),
         ("np.fmax.reduceat", "np.maximum.reduceat"),
         ("np.fmax.reduceat", "np.fmin.reduceat"),
-        ("            undecided, waiting = [], 0\n", "            waiting = 0\n"),
-        ("    if undecided:\n", "    if waiting > 9:\n"),
+        ("            open_pairs, waiting = [], 0\n", "            waiting = 0\n"),
+        ("    if open_pairs:\n", "    if waiting > 9:\n"),
         ("    if is_nan.any():\n", "    if is_nan.all():\n"),
     ]),
     "ranking.good_ranks": (RANKING, [
@@ -931,8 +1025,14 @@ MUTANTS = {
         ("np.argsort(-signed)[::-1]", "np.argsort(signed)"),
     ]),
     "ranking.exact_distances": (FEATURES, [
-        ("ROUNDOFF = 2.0**-24", "ROUNDOFF = 2.0**-34"),
-        ("roundings = (dimension + 32)", "roundings = dimension"),
+        ("rounding_error(dimension + 32)", "rounding_error(dimension)"),
+        ("largest = float((gallery_norm if columns is None else gallery_norm[columns]).max())",
+         "largest = float(gallery_norm.max())"),
+        (".clip(min=0)", ""),
+        ("np.median(norm[longer])", "np.median(norm)"),
+        ("/ 2 - 1)", "/ 2)"),
+        ("[number == one for one in found]", "[number >= one for one in found]"),
+        ("return value, error_of_runs(", "return value, 1e-3 * error_of_runs("),
         ("SQUARES = 1e-280, 1e300", "SQUARES = 0, 1e300"),
         ("square <= SQUARES[1]", "square <= 1e9 * SQUARES[1]"),
         ("    odd = odd[features[odd].any(axis=1)]\n", ""),
@@ -968,11 +1068,28 @@ MUTANTS = {
         ("(2 * query_norm + largest) * largest", "(query_norm + largest) * largest"),
         ("return distances, 2 * 2.0**-29 *", "return distances, 2.0**-29 *"),
         ("row_bytes + 4 * columns", "row_bytes + columns"),
-        ("left.astype(np.float64, order=\"C\")", "left.astype(np.float32, order=\"C\")"),
-        ("slice(start, start + step) for start in range(0, count, step)]\n    if len(parts)",
-         "slice(start, start + step) for start in range(0, count - 1, step)]\n    if len(parts)"),
-        ("pool.map(work, parts)", "pool.map(work, parts[::-1])"),
         ("whole = len(block) == block[-1] - block[0] + 1", "whole = True"),
+    ]),
+    "ranking.pair_sums": (SUMS, [
+        ("ROUNDOFF = 2.0**-24", "ROUNDOFF = 2.0**-34"),
+        ("ROUNDOFF = 2.0**-24", "ROUNDOFF = 2.0**-23"),
+        ("RUN = 64", "RUN = 129"),
+        ("rounding_error(RUN + 8)", "rounding_error(RUN // 2)"),
+        ("NORMS = 1e-12, 1e15", "NORMS = 1e-20, 1e15"),
+        ("NORMS = 1e-12, 1e15", "NORMS = 1e-12, 1e19"),
+        ("dimension >= 4 * RUN", "dimension >= 3 * RUN"),
+        ("    norms = norms[norms > 0]\n", ""),
+        ("np.concatenate([query_norm, gallery_norm])", "query_norm"),
+        ("np.multiply(left, right, out=product, dtype=np.float64",
+         "np.multiply(left, right, out=product, dtype=np.float32"),
+        ("min(start + step, count)", "start + step"),
+        ("range(0, count, step)", "range(0, count - 1, step)"),
+        ("[chunks[:middle], chunks[middle:]]", "[chunks[:middle], chunks[middle + 1:]]"),
+        (".sum(axis=1, dtype=np.float64)", ".sum(axis=1, dtype=np.float32)"),
+        ("if whole < left.shape[1]:", "if not whole:"),
+        ("2 * off + 2.0**-49", "2 * off + 2.0**-59"),
+        ("2 * off + 2.0**-49", "off + 2.0**-49"),
+        ("    off = off * gallery_norm\n", ""),
     ]),
     "ranking.exact_rows": (FEATURES, [
         ("step = max(1, max_memory // 12 // (8 * n_gallery))",

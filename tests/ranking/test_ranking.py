@@ -145,7 +145,7 @@ def cut(distances, width):
     def opened(start):
         whole = matrix_part(distances[:, start:start + width])
         return tiles.Part(slice(start, min(start + width, distances.shape[1])), whole.exact,
-                          whole.bounds, whole.tiles, whole.is_exact)
+                          whole.bands, whole.is_exact)
     return [lambda start=start: opened(start) for start in range(0, distances.shape[1], width)]
 
 

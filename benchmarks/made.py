@@ -5,7 +5,8 @@ Market-1501's test set: images, identities, cameras, how many cameras see an ide
 good images of a query; rows stand in the order of its file names (-1, 0, then by identity).
 Features are made: a point for each identity, moved by the camera and by each image's own noise,
 some images much noisier than others, as in the real thing, so that a query's last good image
-stands far behind its first.
+stands far behind its first. A fourth kind of features is "blurred": a point for each identity, and
+noise in all dimensions, so that all distances are nearly equal.
 
 No real label, image or feature is used; the seed makes everything.
 """
@@ -35,6 +36,9 @@ LATENT = 64
 CAMERA_OFFSET = 0.5
 #: Difficulty: noise of an image, beside identities at distance about 1.
 NOISE = {"hard": 1.31, "middle": 0.885, "easy": 0.555}
+#: How many standard deviations of the cosine of blurred features identities are apart: mAP 0.24.
+APART = 2.66
+DIFFICULTIES = (*NOISE, "blurred")
 #: Sigma of the log-normal factor between the noise of one image and another's.
 UNEVEN = 0.5
 
@@ -70,6 +74,8 @@ def market(share: float = 1.0) -> Market:
 
 def features(labels: Labels, difficulty: str, dims: int, seed: int) -> Array:
     """Make one float32 feature a row; the same labels look alike for every `dims` and seed."""
+    if difficulty == "blurred":
+        return blurred(labels, dims, seed)
     shared = np.random.default_rng(SEED)
     centre = shared.standard_normal((1 + int(labels.identity.max()), LATENT), np.float32)
     moved = CAMERA_OFFSET * shared.standard_normal((7, LATENT), np.float32)
@@ -82,6 +88,18 @@ def features(labels: Labels, difficulty: str, dims: int, seed: int) -> Array:
     uneven = np.exp(UNEVEN * rng.standard_normal((len(labels), 1), np.float32))
     latent += NOISE[difficulty] * uneven * rng.standard_normal(latent.shape, np.float32)
     return latent @ rotation.T.astype(np.float32)
+
+
+def blurred(labels: Labels, dims: int, seed: int) -> Array:
+    """Make features whose noise, in all dimensions, is several times as strong as identities."""
+    count = 1 + int(labels.identity.max())
+    centre = np.random.default_rng(SEED).standard_normal((count, dims), np.float32)
+    noise = np.float32(np.sqrt(np.sqrt(dims) / APART - 1))  # 4 in 2,048 dimensions
+    made_features = noise * np.random.default_rng(seed).standard_normal(
+        (len(labels), dims), np.float32)
+    known = labels.identity > 0
+    made_features[known] += centre[labels.identity[known]]
+    return made_features
 
 
 def both_features(made: Market, difficulty: str, dims: int) -> tuple[Array, Array]:

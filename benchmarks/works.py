@@ -71,10 +71,21 @@ def one_matrix(market: made.Market, difficulty: str, evaluators: dict[str, peers
         **fastreid(evaluators, distances, market, size),
         "layumi_loop": (size.slow_repetitions, against(
             peers.layumi_loop, "layumi", distances, query, gallery)),
-        **octave(distances, market, size, folder)}
+        **octave(distances, market, size, folder),
+        **(in_memory_otherwise(distances, market, size, folder) if difficulty == "middle" else
+           {})}
     return {"mAP": result.mean_ap, "mINP": result.mean_inp, "rank1": result.cmc[0],
             "seconds": take_turns(contestants),
             "bytes_beyond_input": memory("distances", market, ["distances.npy"], folder)}
+
+
+def in_memory_otherwise(distances: Any, market: made.Market, size: Size,
+                        folder: Path) -> dict[str, Contestant]:
+    """The same matrix in double, transposed as MATLAB's, and left on the disk."""
+    forms = {"float64": distances.astype(np.float64), "fortran": np.asfortranarray(distances),
+             "mapped": np.load(folder / "distances.npy", mmap_mode="r")}
+    return {name: (size.repetitions, clock(lambda form=form: evaluate_distances(
+        form, market.query, market.gallery))) for name, form in forms.items()}
 
 
 def against(evaluator: peers.Evaluator, convention: str, distances: Any, query: Labels,
@@ -132,13 +143,15 @@ def some(query: Labels, count: int) -> tuple[Any, Labels]:
 
 
 def from_features(size: Size, folder: Path) -> Numbers:
-    """(b) Features to numbers, against the matrix product alone."""
+    """(b) Features to numbers, against the matrix product alone, at four difficulties."""
     market = made.market(size.share)
-    return {str(dims): one_length(market, dims, size, folder) for dims in size.dims}
+    return {str(dims): {difficulty: one_length(market, difficulty, dims, size, folder)
+                        for difficulty in made.DIFFICULTIES} for dims in size.dims}
 
 
-def one_length(market: made.Market, dims: int, size: Size, folder: Path) -> Numbers:
-    query, gallery = made.both_features(market, "middle", dims)
+def one_length(market: made.Market, difficulty: str, dims: int, size: Size,
+               folder: Path) -> Numbers:
+    query, gallery = made.both_features(market, difficulty, dims)
     np.save(folder / "query.npy", query)
     np.save(folder / "gallery.npy", gallery)
     product = np.zeros((len(query), len(gallery)), np.float32)

@@ -113,11 +113,18 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
         farthest = _farthest(upper, start)
         # One thread prepares tiles (few long calls, which release Python's lock) while this one
         # counts (many short calls), to use two cores.
+        open_pairs: list[tuple[Integers, Integers]] = []
         for tile in ahead(_prepared(tile, part, goods, start, farthest, counting)
                           for tile in band.tiles(columns)):
-            _count(tile, part, goods, start, lower, upper, before)
+            for pairs in _count(tile, part, goods, start, lower, upper, before):
+                open_pairs.append(pairs)
+                if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
+                    _decide(before, part, goods, open_pairs)
+                    open_pairs = []
             if done is not None:
                 done(tile.share * number / sum(counted))
+        if open_pairs:
+            _decide(before, part, goods, open_pairs)
     return before
 
 
@@ -203,30 +210,35 @@ def _places(images: Integers, columns: Integers) -> Integers:
 
 
 def _count(tile: _Prepared, part: Part, goods: Goods, start: Integers, lower: Array, upper: Array,
-           before: npt.NDArray[np.int64]) -> None:
-    """Add the images of a tile before each good image to `before`."""
+           before: npt.NDArray[np.int64]) -> Iterator[tuple[Integers, Integers]]:
+    """Add the images of a tile before each good image to `before`.
+
+    Yields the pairs that the tile leaves open, good pairs and images, some at a time. An exact
+    tile leaves equal distances.
+    """
     pairs = slice(start[tile.first_row], start[tile.first_row + len(tile.values)])
-    row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1] - pairs.start
+    row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1]
     if not part.is_exact:
         _check_slack(tile, goods, pairs, lower, upper)
     counted: list[int] = []
-    open_pairs: list[tuple[Integers, Integers]] = []
+    found: list[tuple[Integers, Integers]] = []
     waiting = 0
     is_nan = _is_nan(goods.value[pairs])
-    for nearer, good, place in _by_row(tile, row_starts, is_nan, lower[pairs], upper[pairs]):
+    for nearer, good, place in _by_row(tile, row_starts - pairs.start, is_nan, lower[pairs],
+                                       upper[pairs]):
         counted += nearer
         if not len(good):
             continue
-        open_pairs.append((good, place))
+        found.append((good, place))
         waiting += len(good)
         if waiting > _AT_ONCE:
-            _decide(before[:, pairs], part, goods, pairs, tile, open_pairs)
-            open_pairs, waiting = [], 0
+            yield _others(tile, goods, pairs, found)
+            found, waiting = [], 0
     before[0, pairs] += np.array(counted, dtype=np.int64)
-    if open_pairs:
-        _decide(before[:, pairs], part, goods, pairs, tile, open_pairs)
+    if found:
+        yield _others(tile, goods, pairs, found)
     if is_nan.any():
-        _count_nan(tile, goods, row_starts + pairs.start, before)
+        _count_nan(tile, goods, row_starts, before)
 
 
 _Row = tuple[list[int], Integers, Integers]
@@ -292,34 +304,36 @@ def _check_slack(tile: _Prepared, goods: Goods, pairs: slice, lower: Array, uppe
         raise TooFarOff
 
 
-def _decide(before: npt.NDArray[np.int64], part: Part, goods: Goods, pairs: slice,
-            tile: _Prepared, open_pairs: list[tuple[Integers, Integers]]) -> None:
-    """Compare the pairs of good image and candidate that a tile leaves open.
-
-    `before` is that of the good pairs of the tile, `pairs` of all, which are numbered from its
-    start; an exact tile leaves equal distances.
-    """
-    good, place = (np.concatenate(side) for side in zip(*open_pairs))
-    row = goods.query[pairs][good]
-    column = tile.near[place] - (row - tile.first_row) * tile.values.shape[1]
+def _others(tile: _Prepared, goods: Goods, pairs: slice,
+            found: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    """Return good pairs and images, from good pairs of the tile and candidates; not themselves."""
+    good, place = (np.concatenate(side) for side in zip(*found))
+    row = goods.query[pairs][good] - tile.first_row
+    column = tile.near[place] - row * tile.values.shape[1]
     other = column != tile.good_column[good]
-    good, row, image = good[other], row[other], tile.images[column[other]]
+    return pairs.start + good[other], tile.images[column[other]]
+
+
+def _decide(before: npt.NDArray[np.int64], part: Part, goods: Goods,
+            open_pairs: list[tuple[Integers, Integers]]) -> None:
+    """Compare good pairs and images that tiles leave open, by exact distances at last."""
+    good, image = (np.concatenate(side) for side in zip(*open_pairs))
+    row, own = goods.query[good], image - part.images.start
     if not part.is_exact:
-        value, own = goods.value[pairs], image - part.images.start
         if part.closer is not None:
             query, one, place = _each_pair(row, own)
             distance, off = (found[place] for found in part.closer(query, one))
-            farther = distance - value[good]
+            farther = distance - goods.value[good]
             _add(before[0], good[farther < -off])
             is_open = abs(farther) <= off
             good, row, image, own = good[is_open], row[is_open], image[is_open], own[is_open]
         query, one, place = _each_pair(row, own)
         exact = part.exact(query, one)[place]
-        _add(before[0], good[exact < value[good]])
-        tied = exact == value[good]
+        _add(before[0], good[exact < goods.value[good]])
+        tied = exact == goods.value[good]
         good, image = good[tied], image[tied]
     _add(before[1], good)
-    _add(before[2], good[image < goods.image[pairs][good]])
+    _add(before[2], good[image < goods.image[good]])
 
 
 def _add(counts: npt.NDArray[np.int64], good: Integers) -> None:
@@ -328,7 +342,7 @@ def _add(counts: npt.NDArray[np.int64], good: Integers) -> None:
 
 def _each_pair(query: Integers, image: Integers) -> tuple[Integers, Integers, Integers]:
     """Return each pair once, image after image, and the place of every given pair among them."""
-    # In this order a gallery feature is read once; those of the tile's queries are in the cache.
+    # In this order a gallery feature is read once, and those of the queries are in the cache.
     height = 1 + int(query.max(initial=0))
     pair, place = np.unique(image * height + query, return_inverse=True)
     one, row = np.divmod(pair, height)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays.convert import Integers, as_array, as_integers
+from reid_ref.arrays.device import DeviceArray
 from reid_ref.arrays.errors import InputError
 
 
@@ -52,6 +53,9 @@ def check_known_shape(value: Any, name: str) -> None:
 
 
 def stored_or_array(value: Any, name: str) -> Any:
+    """Return a stored dataset or an array on an accelerator as it is, anything else as numpy."""
+    if isinstance(value, DeviceArray):
+        return value
     if not is_stored(value):
         return as_array(value, name)
     check_known_shape(value, name)

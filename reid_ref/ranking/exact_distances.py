@@ -167,7 +167,7 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
     """
     scaling = "normalized" if normalize or metric == "cosine" else metric
     query_norm = np.sqrt(query_square)
-    scale, gallery_scale, divisor, off = _scales(
+    scale, gallery_scale, divisor, off = scales(
         query_norm, np.sqrt(gallery_square), query.shape[1], scaling)
 
     def exact(row: Integers, image: Integers) -> Array:
@@ -215,8 +215,8 @@ def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
     return gallery_square - 2 * product if scaling == "euclidean" else -product
 
 
-def _scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int,
-            scaling: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+def scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int,
+           scaling: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
     """Return what tiles divide queries, images and distances by, and the error of their values."""
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":

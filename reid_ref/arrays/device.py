@@ -1,10 +1,11 @@
 """Arrays in the memory of an accelerator: which they are, what numpy would call them, copies.
 
-Contents: `DeviceArray`, `where_they_are`, `is_elsewhere`, `in_main_memory`, `to_numpy`,
-`to_device`, `namespace`.
+Contents: `DeviceArray`, `where_they_are`, `is_elsewhere`, `joined`, `in_main_memory`, `to_numpy`,
+`to_device`, `namespace`, `take`.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -57,8 +58,7 @@ class DeviceArray:
     def __getitem__(self, rows: npt.NDArray[Any]) -> DeviceArray:
         """Return a copy of the rows under a mask, or at an array of indices."""
         place = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return DeviceArray(self.xp.take(self.array, to_device(self.xp, place, self.device),
-                                        axis=0), self.dtype)
+        return DeviceArray(take(self.array, to_device(self.xp, place, self.device)), self.dtype)
 
     def astype(self, dtype: npt.DTypeLike) -> DeviceArray:
         named = np.dtype(dtype)
@@ -70,6 +70,14 @@ def namespace(array: Any) -> Any:
     from array_api_compat import array_namespace
 
     return array_namespace(array)
+
+
+def take(array: Any, index: Any, axis: int = 0) -> Any:
+    """Return the entries at indices of one axis; none of them is negative."""
+    xp = namespace(array)
+    if hasattr(xp, "index_select"):  # torch: its `take` of the standard first looks for negative
+        return xp.index_select(array, axis, index)
+    return xp.take(array, index, axis=axis)
 
 
 def is_elsewhere(value: Any) -> bool:
@@ -96,6 +104,14 @@ def where_they_are(*values: Any) -> tuple[Any, ...]:
 def to_numpy(value: Any) -> npt.NDArray[Any]:
     """Return the copy of an array in main memory."""
     return as_array(value.array if isinstance(value, DeviceArray) else value, "array")
+
+
+def joined(arrays: Sequence[DeviceArray]) -> DeviceArray:
+    """Join arrays of one device as ``numpy.concatenate`` does: their dtype is numpy's choice."""
+    xp, dtype = arrays[0].xp, np.result_type(*(one.dtype for one in arrays))
+    if any(one.array.dtype != arrays[0].array.dtype for one in arrays):
+        arrays = [one.astype(dtype) for one in arrays]
+    return DeviceArray(xp.concat([one.array for one in arrays]), dtype)
 
 
 def in_main_memory(value: Any) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Integers
-from reid_ref.arrays.device import to_device, to_numpy
+from reid_ref.arrays.device import take, to_device, to_numpy
 from reid_ref.devices.parts import Part
 from reid_ref.devices.pieces import in_pieces
 from reid_ref.ranking.counting import Counting, Goods, TooFarOff
@@ -205,7 +205,7 @@ def _count(block: Block, images: slice) -> Any:
         last = int(np.searchsorted(ends, stop, side="left"))
         some = slice(start, stop)
         _compare(block, slice(first, last + 1), most, row[some],
-                 xp.take(image, column[some]), near[some], sums)
+                 take(image, column[some]), near[some], sums)
         start = stop
     return sums
 
@@ -240,36 +240,36 @@ def _candidates(block: Block, images: slice, image: Any, values: Any) -> tuple[A
         out = np.sort(row[here] * width + place[here] - images.start)
         key = key[~_among(xp, key, to_device(xp, out, device))]
     row = key // width
-    return row, key - row * width, xp.take(xp.reshape(values, (-1,)), key)
+    return row, key - row * width, take(xp.reshape(values, (-1,)), key)
 
 
 def _among(xp: Any, keys: Any, others: Any) -> Any:
     """Return the mask of the keys that are among the others, which ascend and are not empty."""
     place = xp.searchsorted(others, keys)
     last = others.shape[0] - 1
-    return xp.take(others, xp.where(place > last, xp.full_like(place, last), place)) == keys
+    return take(others, xp.where(place > last, xp.full_like(place, last), place)) == keys
 
 
 def _compare(block: Block, rows: slice, most: int, row: Any, image: Any, value: Any,
              sums: Any) -> None:
     """Add candidates of some rows, whose good images are at most so many, to the sums."""
     xp, table = block.part.like.xp, block.table
-    below = value[None, :] < xp.take(table.low[:most, :], row, axis=1)
-    within = value[None, :] <= xp.take(table.high[:most, :], row, axis=1)
+    below = value[None, :] < take(table.low[:most, :], row, axis=1)
+    within = value[None, :] <= take(table.high[:most, :], row, axis=1)
     sums[0, :most, rows] += _by_row(xp, below, row, rows)
     open_ = xp.nonzero(xp.any(below != within, axis=0))[0]
-    row, image, value = (xp.take(one, open_) for one in (row, image, value))
-    undecided = xp.take(below, open_, axis=1) != xp.take(within, open_, axis=1)
+    row, image, value = (take(one, open_) for one in (row, image, value))
+    undecided = take(below, open_, axis=1) != take(within, open_, axis=1)
     del below, within
-    own = xp.take(table.image[:most, :], row, axis=1)
+    own = take(table.image[:most, :], row, axis=1)
     undecided = undecided & (own != image[None, :])
     open_ = xp.nonzero(xp.any(undecided, axis=0))[0]
     if not open_.shape[0]:
         return
-    row, image, value = (xp.take(one, open_) for one in (row, image, value))
-    undecided, own = (xp.take(one, open_, axis=1) for one in (undecided, own))
-    exact = value if block.part.is_exact else block.part.exact(xp.take(block.query, row), image)
-    good = xp.take(table.value[:most, :], row, axis=1)
+    row, image, value = (take(one, open_) for one in (row, image, value))
+    undecided, own = (take(one, open_, axis=1) for one in (undecided, own))
+    exact = value if block.part.is_exact else block.part.exact(take(block.query, row), image)
+    good = take(table.value[:most, :], row, axis=1)
     tied = undecided & (exact[None, :] == good)
     sums[0, :most, rows] += _by_row(xp, undecided & (exact[None, :] < good), row, rows)
     sums[1, :most, rows] += _by_row(xp, tied, row, rows)
@@ -283,7 +283,7 @@ def _by_row(xp: Any, mask: Any, row: Any, rows: slice) -> Any:
     total = xp.cumulative_sum(xp.astype(xp.reshape(mask, (-1,)), xp.int32), dtype=xp.int32)
     edge = xp.searchsorted(row, xp.arange(rows.start, rows.stop + 1, device=device))
     edge = edge[None, :] + count * xp.arange(most, device=device)[:, None]
-    before = xp.take(total, xp.reshape(xp.where(edge > 0, edge - 1, edge), (-1,)))
+    before = take(total, xp.reshape(xp.where(edge > 0, edge - 1, edge), (-1,)))
     before = xp.reshape(before, edge.shape) * xp.astype(edge > 0, xp.int32)
     return before[:, 1:] - before[:, :-1]
 

@@ -6,18 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers, check_finite_rows
-from reid_ref.arrays.device import DeviceArray, to_device, to_numpy
+from reid_ref.arrays.device import DeviceArray, take, to_device, to_numpy
 from reid_ref.devices.sums import pair_products, squares
 from reid_ref.ranking.exact_distances import SQUARES, checked_squares, scales, warn_of_zeros
 from reid_ref.ranking.roles import Mask
 
 Array = npt.NDArray[Any]
+
+#: Dimensions of a product; the products of long features are added. The bound of the error grows
+#: with the dimensions of one product and with their number, so a quarter of it decides of 2048
+#: dimensions: fewer pairs are left undecided, whose exact distances cost more than the additions.
+DEPTH = 512
 
 
 @dataclass(frozen=True)
@@ -93,19 +99,26 @@ def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles
     """
     # Roots are numpy's: those of torch's CPU differ from them in a last bit now and then.
     norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-    scale, gallery_scale, divisor, off = scales(norm, gallery_norm, query.shape[1], scaling)
-    xp = query.xp
-    of_query, of_gallery = (to_device(xp, one, query.device) for one in (
-        norm, gallery_norm if scaling == "normalized" else gallery_square))
+    depth, times = min(DEPTH, query.shape[1]), -(-query.shape[1] // DEPTH)
+    scale, gallery_scale, divisor, off = scales(norm, gallery_norm, depth + times, scaling)
+    xp, there = query.xp, partial(to_device, query.xp, device=query.device)
+    of_query = there(norm)
+    of_gallery = there(gallery_norm if scaling == "normalized" else gallery_square)
+    scales_there = [there(_divisor(features, scale_, precision)) for features, scale_ in (
+        (query, -scale), (gallery, gallery_scale))]
+    # The squares of the gallery's norms as shares of the largest, so that they fit a float32.
+    largest = gallery_scale.max()**2
+    terms = [] if scaling != "euclidean" else [
+        there(one.astype(precision)) for one in (largest / divisor, gallery_square / largest)]
 
     def exact(row: Any, image: Any) -> Any:
         product = pair_products(query, gallery, row, image)
         if scaling == "dot":
             return -product
-        size = xp.take(of_gallery, image)
+        size = take(of_gallery, image)
         if scaling == "euclidean":
             return size - 2 * product
-        return xp.where(xp.take(of_query, row) == 0, xp.full_like(size, xp.nan), -product / size)
+        return xp.where(take(of_query, row) == 0, xp.full_like(size, xp.nan), -product / size)
 
     def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -113,17 +126,17 @@ def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles
         return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
 
     def tiles(row: Any) -> Callable[[Any], Any]:
-        left = _scaled(query, row, -scale, precision)
-        largest = float(gallery_scale.max())
-        weight = _column(xp, query.device, largest * largest / divisor, row, precision)
-        term = gallery_square / (largest * largest)
+        left = _scaled(query, row, scales_there[0], precision)
 
         def values(image: Any) -> Any:
-            product = left @ _scaled(gallery, image, gallery_scale, precision).T
+            right = _scaled(gallery, image, scales_there[1], precision).T
+            product = left[:, :depth] @ right[:depth, :]
+            for first in range(depth, query.shape[1], depth):
+                some = slice(first, min(first + depth, query.shape[1]))
+                product = product + left[:, some] @ right[some, :]
             if scaling != "euclidean":
                 return product
-            added = _column(xp, query.device, term, image, precision)
-            return product + weight * added.T
+            return product + take(terms[0], row)[:, None] * take(terms[1], image)[None, :]
         return values
 
     def is_nan(row: int) -> Mask:
@@ -148,18 +161,16 @@ def _checked_squares(features: DeviceArray, name: str) -> Doubles:
     return square
 
 
-def _column(xp: Any, device: Any, numbers: Array, index: Any, precision: Any) -> Any:
-    """Return the numbers at an index as a column on the device."""
-    column = to_device(xp, numbers.astype(precision), device)
-    return xp.take(column, index)[:, None]
-
-
-def _scaled(features: DeviceArray, index: Any, scale: Array, precision: Any) -> Any:
-    """Return the rows at an index, each divided by its scale; NaN where the scale is 0."""
-    xp, size, limits = features.xp, abs(scale), np.finfo(np.float32)
-    plain = features.dtype.kind == "f" and features.dtype.itemsize <= 4
+def _divisor(features: DeviceArray, scale: Doubles, precision: Any) -> Array:
+    """Return the scales in the precision in which features are divided by them."""
+    size, limits = abs(scale), np.finfo(np.float32)
     fits = size.max() < limits.max / 2 and size.min() > limits.tiny
-    working = np.float32 if precision == np.float32 and plain and fits else np.float64
-    divisor = _column(xp, features.device, scale, index, working)
-    rows = xp.astype(xp.take(features.array, index, axis=0), divisor.dtype)
-    return xp.astype(rows / divisor, getattr(xp, np.dtype(precision).name))
+    plain = features.dtype.kind == "f" and features.dtype.itemsize <= 4
+    return scale.astype(np.float32 if precision == np.float32 and plain and fits else np.float64)
+
+
+def _scaled(features: DeviceArray, index: Any, scale: Any, precision: Any) -> Any:
+    """Return the rows at an index, each divided by its scale; NaN where the scale is 0."""
+    xp = features.xp
+    rows = xp.astype(take(features.array, index), scale.dtype)
+    return xp.astype(rows / take(scale, index)[:, None], getattr(xp, np.dtype(precision).name))

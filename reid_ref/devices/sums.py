@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles
-from reid_ref.arrays.device import DeviceArray, namespace, to_numpy
+from reid_ref.arrays.device import DeviceArray, namespace, take, to_numpy
 from reid_ref.devices.pieces import in_pieces
 
 #: Numbers in the products of a piece of pairs: 128 MiB of doubles, and twice that for features.
@@ -66,8 +66,7 @@ def pair_products(query: DeviceArray, gallery: DeviceArray, row: Any, image: Any
     xp = query.xp
 
     def of_piece(pairs: slice) -> Any:
-        return _sums_of_products(xp.take(query.array, row[pairs], axis=0),
-                                 xp.take(gallery.array, image[pairs], axis=0))
+        return _sums_of_products(take(query.array, row[pairs]), take(gallery.array, image[pairs]))
 
     step = max(1, AT_ONCE // query.shape[1])
     parts = [sums for _, sums in in_pieces(row.shape[0], step, of_piece)]
@@ -76,4 +75,6 @@ def pair_products(query: DeviceArray, gallery: DeviceArray, row: Any, image: Any
 
 def _sums_of_products(left: Any, right: Any) -> Any:
     xp = namespace(left)
-    return row_sums(xp.astype(left, xp.float64) * xp.astype(right, xp.float64))
+    if not xp.isdtype(right.dtype, "real floating"):
+        right = xp.astype(right, xp.float64)
+    return row_sums(xp.astype(left, xp.float64) * right)  # of a double and a float: a double

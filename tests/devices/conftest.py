@@ -1,7 +1,6 @@
 """Arrays in main memory that are taken for arrays on an accelerator."""
 import importlib
 
-import numpy as np
 import pytest
 
 from reid_ref.arrays import device

@@ -52,7 +52,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype.
+        One row an image; finite real numbers of any dtype. If both sides are tensors on one
+        accelerator, distances and neighbours are computed there (docs/accelerators.md).
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
         says whether the published code includes them.

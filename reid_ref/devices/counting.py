@@ -126,6 +126,8 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
                 done(share * (images.stop - images.start) / len(columns))
         if len(columns):
             before[:, table.chosen] = to_numpy(sums)[:, table.entry[0], table.entry[1]]
+    if done is not None and not n_matched:
+        done(1)
     _count_nan(part, goods, counting, before)
     return before
 

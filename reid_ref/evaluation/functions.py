@@ -131,7 +131,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     ----------
     distances : array_like, shape (n_query, n_gallery)
         Smaller is nearer; NaN is farthest. An array, a memory map, a dataset of an open HDF5
-        file, a tensor, which is evaluated on its accelerator as by `evaluate`; any real dtype. MATLAB's matrix is gallery x query: pass it transposed.
+        file, a tensor (evaluated on its accelerator, as by `evaluate`); any real dtype. MATLAB's
+        matrix is gallery x query: pass it transposed.
     query, gallery : Labels
     convention : str or Convention, or several of them
         As in `evaluate`.

@@ -5,10 +5,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[1] / "reid_ref"
 #: A room imports its own files and the rooms before it, never one behind it.
 ROOMS = (
-    "_version", "matlab", "arrays", "words", "labels", "statistics", "ranking", "metrics",
-    "conventions", "result", "distances", "evaluation", "reranking", "metric_learning", "files",
-    "datasets", "drivers", "analysis", "crosschecking", "protocols", "compat", "report",
-    "commands", "cli", "__main__")
+    "_version", "matlab", "arrays", "words", "labels", "statistics", "ranking", "devices",
+    "metrics", "conventions", "result", "distances", "evaluation", "reranking",
+    "metric_learning", "files", "datasets", "drivers", "analysis", "crosschecking", "protocols",
+    "compat", "report", "commands", "cli", "__main__")
 #: Only these look at the port: the rest shares no code with it.
 USES_THE_PORT = {"analysis"}
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays.convert import Integers, as_array, as_integers
+from reid_ref.arrays.device import DeviceArray, to_numpy
 from reid_ref.arrays.errors import InputError
 
 
@@ -52,6 +53,9 @@ def check_known_shape(value: Any, name: str) -> None:
 
 
 def stored_or_array(value: Any, name: str) -> Any:
+    """Return a stored dataset or an array on an accelerator as it is, anything else as numpy."""
+    if isinstance(value, DeviceArray):
+        return value
     if not is_stored(value):
         return as_array(value, name)
     check_known_shape(value, name)
@@ -74,10 +78,15 @@ def check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
         raise InputError(f"{name}: expected numbers, got dtype {array.dtype}")
 
 
-def check_finite_rows(array: npt.NDArray[Any], name: str, first_row: int = 0) -> None:
+def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
+                      first_row: int = 0) -> None:
     """Refuse NaN and Inf; the message names the first such row."""
     if array.dtype.kind != "f":
         return
+    if isinstance(array, DeviceArray):
+        finite = to_numpy(array.xp.all(array.xp.isfinite(array.array), axis=1))
+        odd = np.flatnonzero(~finite)[:1]
+        array, first_row = to_numpy(array[odd]), first_row + int(odd.sum())
     step = 4096
     for start in range(0, len(array), step):
         finite = np.isfinite(array[start:start + step]).all(axis=1)

@@ -37,7 +37,7 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = _read_array(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        kind, device = type(value).__name__, _accelerator(value)
+        kind, device = type(value).__name__, accelerator(value)
         if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
             message = ("an array, got rows of different length; every row needs the same number "
                        "of entries")
@@ -50,7 +50,7 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
             message = (f"an array, got a {kind} that numpy cannot read ({reason}); pass a dense "
                        "numpy array or a dense tensor in main memory")
         raise InputError(f"{name}: expected {message}") from None
-    return array.astype(np.float32) if _numpy_lacks(array.dtype) else array
+    return array.astype(np.float32) if numpy_lacks(array.dtype) else array
 
 
 #: DLPack's device types whose memory numpy can read: CPU, CUDA host, ROCm host, CUDA managed.
@@ -73,11 +73,11 @@ def _is_foreign(value: Any) -> bool:
         value, (np.ndarray, np.generic))
 
 
-def _numpy_lacks(dtype: Any) -> bool:
+def numpy_lacks(dtype: Any) -> bool:
     return str(dtype).rpartition(".")[2].startswith(("bfloat16", "float8"))
 
 
-def _accelerator(value: Any) -> str:
+def accelerator(value: Any) -> str:
     """Return the name of the device that holds `value`, or "" if that is main memory."""
     device = str(getattr(value, "device", ""))
     if not device and hasattr(value, "__dlpack_device__"):
@@ -88,7 +88,7 @@ def _accelerator(value: Any) -> str:
 
 def _in_main_memory(value: Any) -> Any:
     """Return the copy in main memory of a tensor on an accelerator; anything else unchanged."""
-    if not _accelerator(value):
+    if not accelerator(value):
         return value
     if hasattr(value, "cpu"):
         # Detached first, or the copy would become part of the graph.
@@ -100,14 +100,14 @@ def _read_array(value: Any) -> npt.NDArray[Any]:
     """Return `value` as numpy reads it; errors are those of numpy or of the tensor's library."""
     value = _in_main_memory(value)
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        if _accelerator(value):
+        if accelerator(value):
             raise BufferError("not in main memory")
         shared: npt.NDArray[Any] = np.from_dlpack(value)
         return shared
     if getattr(value, "requires_grad", False) is True:
         value = value.detach()
-    if (hasattr(value, "float") and _numpy_lacks(getattr(value, "dtype", ""))
-            and not _accelerator(value)):
+    if (hasattr(value, "float") and numpy_lacks(getattr(value, "dtype", ""))
+            and not accelerator(value)):
         value = value.float()
     return np.asarray(value)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, check_choice, check_same_length)
+from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import Progress
@@ -33,7 +34,7 @@ SIDES = ("query", "gallery")
 class _Batch:
     """Checked images of one side; its arrays are never written to."""
 
-    features: npt.NDArray[Any]
+    features: npt.NDArray[Any] | DeviceArray
     labels: Labels
     index: Integers | None
 
@@ -111,8 +112,9 @@ class Evaluator:
         Parameters
         ----------
         features : array_like, shape (n, d)
-            One row an image: an array, a tensor, a nested list. Kept in its
-            dtype; `compute` joins the batches of a side as ``numpy.concatenate`` does.
+            One row an image: an array, a tensor, a nested list. Kept in its dtype, and a tensor
+            on its accelerator; `compute` joins the batches of a side as ``numpy.concatenate``
+            does, in main memory if they are on different devices.
         identity, camera : array_like, shape (n,)
         is_query : bool, or array_like of bool, shape (n,)
             Whether the images are queries (True) or gallery (False).
@@ -201,7 +203,7 @@ class Evaluator:
             "convention": _records(self.convention)}, default=int))}
         for side, batches in self._batches.items():
             whole = _joined(batches)
-            state[f"{side}_features"] = whole.features
+            state[f"{side}_features"] = in_main_memory(whole.features)
             # Copies, because torch warns of read-only arrays.
             state[f"{side}_identity"] = whole.labels.identity.copy()
             state[f"{side}_camera"] = whole.labels.camera.copy()
@@ -296,7 +298,7 @@ class Evaluator:
         for side in SIDES:
             self._batches[side] += added[side]
 
-    def _side(self, side: str) -> tuple[npt.NDArray[Any], Labels]:
+    def _side(self, side: str) -> tuple[npt.NDArray[Any] | DeviceArray, Labels]:
         """Return the joined features and labels of a side, in the order of index if any."""
         if not self._batches[side]:
             other, = set(SIDES) - {side}
@@ -334,7 +336,8 @@ def _names(convention: Convention | tuple[Convention, ...]) -> str:
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
     """Return the batch, checked; its features may share memory with the argument."""
-    array = as_array(features, "features")
+    found, = where_they_are(features)
+    array = found if isinstance(found, DeviceArray) else as_array(found, "features")
     identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
     check_same_length(len(identity), len(camera), n_images=array.shape[:1])
     labels = Labels(identity, camera)
@@ -359,10 +362,16 @@ def _joined(batches: list[_Batch]) -> _Batch:
         return _Batch(np.zeros((0, 0)), Labels(none, none), None)
     index = [batch.index for batch in batches if batch.index is not None]
     return _Batch(
-        np.concatenate([batch.features for batch in batches]),
+        _joined_features([batch.features for batch in batches]),
         Labels(np.concatenate([batch.labels.identity for batch in batches]),
                np.concatenate([batch.labels.camera for batch in batches])),
         np.concatenate(index) if index else None)
+
+
+def _joined_features(features: list[Any]) -> npt.NDArray[Any] | DeviceArray:
+    """Join features on their accelerator if all are on one, else in main memory."""
+    found = where_they_are(*features)
+    return joined(found) if isinstance(found[0], DeviceArray) else np.concatenate(found)
 
 
 def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:

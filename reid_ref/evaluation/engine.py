@@ -15,9 +15,12 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_real_distances, warn
 from reid_ref.arrays.contiguous import in_rows
+from reid_ref.arrays.device import DeviceArray, in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import TIES, Convention, find_conventions, loaded_images
+from reid_ref.devices.sources import (
+    count_nan, feature_sources, matrix_source, or_in_main_memory)
 from reid_ref.distances import BLOCK_BYTES, METRICS
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.summary import summarize
@@ -27,7 +30,7 @@ from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
 from reid_ref.ranking.exact_distances import feature_parts
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.ranking.rank import Ignored, argsort_ranks, in_parts, rank
+from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles
 from reid_ref.ranking.tiles import matrix_part
 from reid_ref.result import Result
@@ -45,8 +48,14 @@ def features_provenance(query_features: Any, gallery_features: Any,
             "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
 
 
-def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[npt.NDArray[Any]]:
-    """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes."""
+def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
+    """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes.
+
+    A matrix on an accelerator is one block, of which only tiles are copied.
+    """
+    if isinstance(distances, DeviceArray):
+        yield distances
+        return
     step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
     for start in range(0, distances.shape[0], step):
         yield in_rows(read_rows(distances, start, start + step, "distances"))
@@ -74,11 +83,13 @@ def evaluate_each_of_features(query_features: Any, gallery_features: Any, query:
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     memory = bytes_of(max_memory)
+    query_features, gallery_features = where_they_are(query_features, gallery_features)
     query_features, gallery_features = check_feature_shapes(
         query_features, gallery_features, query, gallery)
     check_needed_lists(conventions, lists, query, gallery)
     if any(convention.needs_rows for convention in conventions):
-        rows = feature_rows(query_features, gallery_features, metric, normalize, memory)
+        rows = feature_rows(in_main_memory(query_features), in_main_memory(gallery_features),
+                            metric, normalize, memory)
         ranked, curves = rank_blocks(rows, query, gallery, conventions, lists, progress,
                                      of_features=True)
     else:
@@ -101,8 +112,10 @@ def results_of_distances(distances: Any, query: Labels, gallery: Labels,
     """Evaluate a distance matrix under several conventions; a dict by their names."""
     check_labels(query, gallery)
     memory = bytes_of(max_memory)
-    distances = check_distances(distances, query, gallery)
+    distances = check_distances(where_they_are(distances)[0], query, gallery)
     check_real_distances(distances)
+    if any(convention.needs_rows for convention in conventions):
+        distances = in_main_memory(distances)
     provenance = {"distances": str(distances.dtype)}
     return evaluate_blocks(row_blocks(distances, memory), query, gallery, conventions, provenance,
                            lists, progress)
@@ -132,7 +145,7 @@ def evaluate_each(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: La
                      curves, lists)
 
 
-def rank_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
+def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
                 conventions: list[Convention], lists: IndexLists | None = None,
                 progress: Progress | None = None, *,
                 of_features: bool = False) -> tuple[dict[RankKey, GoodRanks], Curves]:
@@ -189,21 +202,32 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                   lists: IndexLists | None = None, max_memory: int | str | None = None,
                   progress: Progress | None = None) -> dict[Ignored, GoodRanks]:
     """Rank checked features by exact distances under each rule of `ignored`, as `rank` does."""
-    parts = feature_parts(query_features, gallery_features, metric, normalize,
-                          bytes_of(max_memory))
-    rules = list(ignored)
-    try:
-        source = in_parts(parts, len(query), in_queries(progress, len(query)))
-        return rank(source, query, gallery, rules, lists)
-    except TooFarOff:  # repeat in double precision
+    rules, tell = list(ignored), in_queries(progress, len(query))
+
+    def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
+        sources = _sources_of_features(of_query, of_gallery, metric, normalize,
+                                       bytes_of(max_memory))
         try:
-            source = in_parts([partial(part, np.float64) for part in parts], len(query))
-            return rank(source, query, gallery, rules, lists)
-        except TooFarOff:
-            raise InputError(WRONG_PRODUCTS) from None
+            return rank(sources(np.float32, tell), query, gallery, rules, lists)
+        except TooFarOff:  # repeat in double precision
+            try:
+                return rank(sources(np.float64, None), query, gallery, rules, lists)
+            except TooFarOff:
+                raise InputError(WRONG_PRODUCTS) from None
+    return or_in_main_memory(ranked, query_features, gallery_features)
 
 
-def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: set[RankKey],
+def _sources_of_features(query_features: Any, gallery_features: Any, metric: str,
+                         normalize: bool, max_memory: int) -> Callable[[Any, Any], Source]:
+    """Return a function of the precision of products, and of progress, to a source."""
+    if isinstance(query_features, DeviceArray):
+        return feature_sources(query_features, gallery_features, metric, normalize)
+    parts = feature_parts(query_features, gallery_features, metric, normalize, max_memory)
+    return lambda precision, tell: in_parts([partial(part, precision) for part in parts],
+                                            query_features.shape[0], tell)
+
+
+def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
                 lists: IndexLists | None,
                 tell: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
     """Rank one block of a matrix; keys of one precision share their counts."""
@@ -213,9 +237,10 @@ def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: s
         if not subset:
             continue
         distances = block.astype(np.float32) if subset is in_float32 else block
-        part = matrix_part(distances)
-        source = in_parts([lambda: part], len(query), tell)
-        shared = rank(source, query, gallery, {key[0] for key in subset}, lists)
+        rules = {key[0] for key in subset}
+        shared = or_in_main_memory(
+            lambda matrix: rank(_source_of_matrix(matrix, tell), query, gallery, rules, lists),
+            distances)
         tell = None
         for key in subset:
             ranks[key] = shared[key[0]]
@@ -224,6 +249,13 @@ def _rank_block(block: npt.NDArray[Any], query: Labels, gallery: Labels, keys: s
                 there = loaded_images(gallery.identity, key[3])
                 ranks[key] = argsort_ranks(ranks[key], distances, roles, key[1], there)
     return ranks
+
+
+def _source_of_matrix(distances: Any, tell: Callable[[float], object] | None) -> Source:
+    if isinstance(distances, DeviceArray):
+        return matrix_source(distances, tell)
+    part = matrix_part(distances)
+    return in_parts([lambda: part], len(distances), tell)
 
 
 def check_needed_lists(conventions: list[Convention], lists: IndexLists | None, query: Labels,
@@ -261,14 +293,16 @@ def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], obj
     def tell(more: float) -> None:
         nonlocal share, told
         share += more
-        queries = int(share * n_query + 1e-6)
+        queries = min(int(share * n_query + 1e-6), n_query)  # work may be begun anew
         if queries > told:
             progress(queries - told)
             told = queries
     return tell
 
 
-def _count_nan(block: npt.NDArray[Any]) -> int:
+def _count_nan(block: Any) -> int:
+    if isinstance(block, DeviceArray):
+        return count_nan(block)
     # min() is NaN if any value is, and is faster than isnan().
     return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0
 

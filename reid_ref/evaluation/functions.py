@@ -44,7 +44,9 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ----------
     query_features : array_like, shape (n_query, d)
         One row an image; finite real numbers of any dtype. An array, a memory map, a dataset of
-        an open HDF5 file (read in blocks), a tensor.
+        an open HDF5 file (read in blocks), a tensor. Tensors of both sides on one accelerator are
+        evaluated there (docs/accelerators.md); if one side is elsewhere, or the convention needs
+        whole rows of distances, in main memory. The result is the same.
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
         Identity and camera of each row.
@@ -60,7 +62,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     max_memory : int or str, optional
         Working memory in bytes, besides the features and the result: a number, or text such as
         "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
-        not depend on it.
+        not depend on it. The memory of an accelerator is not meant.
     progress : callable, optional
         Called with the number of queries done since the last call.
 
@@ -129,7 +131,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     ----------
     distances : array_like, shape (n_query, n_gallery)
         Smaller is nearer; NaN is farthest. An array, a memory map, a dataset of an open HDF5
-        file; any real dtype. MATLAB's matrix is gallery x query: pass it transposed.
+        file, a tensor (evaluated on its accelerator, as by `evaluate`); any real dtype. MATLAB's
+        matrix is gallery x query: pass it transposed.
     query, gallery : Labels
     convention : str or Convention, or several of them
         As in `evaluate`.

@@ -182,8 +182,8 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
 def _band(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
           columns: Mask | None, scaling: str, max_memory: int, precision: Any) -> Band:
     """Return the tiles of the images under the mask `columns`, and their bounds."""
-    scale, gallery_scale, divisor, off = _scales(
-        query_norm, np.sqrt(gallery_square), columns, query.shape[1], scaling)
+    scale, gallery_scale, divisor, off = scales(
+        query_norm, np.sqrt(gallery_square), query.shape[1], scaling, columns)
 
     def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -249,9 +249,12 @@ def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
     return gallery_square - 2 * product if scaling == "euclidean" else -product
 
 
-def _scales(query_norm: Doubles, gallery_norm: Doubles, columns: Mask | None, dimension: int,
-            scaling: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return what tiles divide queries, images and distances by, and the error of their values."""
+def scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
+           columns: Mask | None = None) -> tuple[Doubles, Doubles, Doubles, Doubles]:
+    """Return what tiles divide queries, images and distances by, and the error of their values.
+
+    `columns` is the mask of the images that are in the tiles; None is all.
+    """
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":
         return query_norm, gallery_norm, query_norm, off

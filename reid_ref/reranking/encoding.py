@@ -14,23 +14,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.reranking.neighbours import Pairs, distances_of_pairs
+from reid_ref.reranking.neighbours import Pairs
+from reid_ref.reranking.on_device import DevicePairs
 from reid_ref.reranking.variants import Variant
 
 Array = npt.NDArray[Any]
 
 
-def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int, variant: Variant) -> Any:
+def encode(pairs: Pairs | DevicePairs, index: Array, scale: Array, k1: int, k2: int,
+           variant: Variant) -> Any:
     """Return V, csr_array of float32, shape (n, n): the weights of neighbours, 1 in each row.
 
-    `index` is that of `nearest`, for max(k1 + 1, k2) images or more; the distances of each image
-    are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
+    `index` is that of `Pairs.nearest`, for max(k1 + 1, k2) images or more; the distances of each
+    image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
     """
     from scipy.sparse import csr_array
 
     V = expansion(index, k1 + variant.own, variant.window(k1))
     size = np.diff(V.indptr)
-    distances = distances_of_pairs(pairs, V.indptr, V.indices)
+    distances = pairs.entries(V.indptr, V.indices)
     distances /= np.repeat(scale, size)
     if not variant.scaled:  # the softmax would be 0 / 0 for large distances
         distances -= np.repeat(_by_row(np.minimum, distances, size, np.inf), size)

@@ -20,15 +20,19 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, as_array, check_choice
+from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
+from reid_ref.devices.pieces import is_out_of_memory
+from reid_ref.devices.sources import or_in_main_memory
 from reid_ref.distances import row_norms, working_precision
 from reid_ref.evaluation.engine import (
     Progress, evaluate_blocks, features_provenance, one_or_all)
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
 from reid_ref.reranking.encoding import encode, invert, jaccard
-from reid_ref.reranking.neighbours import Pairs, nearest, pairs_of, tile_of
+from reid_ref.reranking.neighbours import Pairs, pairs_of
+from reid_ref.reranking.on_device import DevicePairs, joined_features, pairs_on_device
 from reid_ref.reranking.variants import VARIANTS, Variant
 from reid_ref.result import Result
 
@@ -48,7 +52,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype.
+        One row an image; finite real numbers of any dtype. If both sides are tensors on one
+        accelerator, distances and neighbours are computed there (docs/accelerators.md).
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
         says whether the published code includes them.
@@ -90,8 +95,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     >>> rerank(features[:1], features[1:], k1=2, k2=1, normalize=False).round(3)
     array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
     """
-    query_features = as_rows(query_features, "query_features")
-    gallery_features = as_rows(gallery_features, "gallery_features")
+    query_features, gallery_features = _there_or_read(query_features, gallery_features)
     blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
                            normalize=normalize, mahalanobis=mahalanobis)
     distances, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
@@ -165,9 +169,9 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         if record.needs_lists:
             raise InputError(f"convention: expected one without index lists, got {record.name!r}; "
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
+    query_features, gallery_features = where_they_are(query_features, gallery_features)
     check_feature_shapes(query_features, gallery_features, query, gallery)
-    query_features = as_rows(query_features, "query_features")
-    gallery_features = as_rows(gallery_features, "gallery_features")
+    query_features, gallery_features = _there_or_read(query_features, gallery_features)
     kept = gallery.identity != JUNK
     if VARIANTS[variant].junk == "out" and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
@@ -215,8 +219,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     """
     check_choice(variant, "variant", VARIANTS)
     record = VARIANTS[variant]
-    query = as_rows(query_features, "query_features")
-    gallery = as_rows(gallery_features, "gallery_features")
+    query, gallery = _there_or_read(query_features, gallery_features)
     check_features(query, gallery, _no_labels(query), _no_labels(gallery))
     size = len(query) + len(gallery)
     _check_count("k1", k1, size - 1, "the number of images less one")
@@ -227,25 +230,27 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
         raise InputError(f"lambda_: expected a number from 0 to 1, got {lambda_!r}; it is the "
                          "weight of the original distance")
-    features = _joined(query, gallery, record, normalize)
-    pairs = pairs_of(features, _checked_matrix(mahalanobis, features), record.distance)
+    matrix = _checked_matrix(mahalanobis, query.shape[1])
+    pairs = or_in_main_memory(
+        lambda *both: _pairs(both[0], both[1], matrix, record, normalize), query, gallery)
     return _blocks(pairs, len(query), k1, k2, float(lambda_), record, normalize, block_size)
 
 
-def _blocks(pairs: Pairs, n_query: int, k1: int, k2: int, lambda_: float, variant: Variant,
-            normalize: bool, block_size: int) -> Iterator[npt.NDArray[np.float32]]:
+def _blocks(pairs: Pairs | DevicePairs, n_query: int, k1: int, k2: int, lambda_: float,
+            variant: Variant, normalize: bool,
+            block_size: int) -> Iterator[npt.NDArray[np.float32]]:
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        index, farthest = nearest(pairs, max(k1 + variant.own, k2))
+        pairs, index, farthest = _nearest(pairs, max(k1 + variant.own, k2))
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
     V = encode(pairs, index, scale, k1, k2, variant)
     inverted = invert(V, n_query, variant.stored)
     if not variant.scaled and normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
-    gallery = slice(n_query, len(pairs.features))
+    gallery = slice(n_query, len(pairs))
     for start in range(0, n_query, block_size):
         rows = slice(start, min(start + block_size, n_query))
-        original = tile_of(pairs, rows, gallery)
+        original = pairs.tile(rows, gallery)
         original /= scale[rows, np.newaxis]
         original *= lambda_
         block = original.astype(np.float32, copy=False)
@@ -259,23 +264,54 @@ def _blocks(pairs: Pairs, n_query: int, k1: int, k2: int, lambda_: float, varian
         del block  # to free the memory before the next block
 
 
-def _joined(query: Array, gallery: Array, variant: Variant, normalize: bool) -> Array:
-    """Return the features of all images, the queries first, in one new array."""
+def _nearest(pairs: Pairs | DevicePairs,
+             count: int) -> tuple[Pairs | DevicePairs, Array, Array]:
+    """Return the nearest images and largest distances; pairs in main memory if theirs is full."""
+    try:
+        return pairs, *pairs.nearest(count)
+    except Exception as error:
+        if isinstance(pairs, Pairs) or not is_out_of_memory(error):
+            raise
+    here = pairs.in_main_memory()
+    return here, *here.nearest(count)
+
+
+def _there_or_read(query_features: Any, gallery_features: Any) -> tuple[Any, Any]:
+    """Return both features on their accelerator, or in main memory."""
+    query, gallery = where_they_are(query_features, gallery_features)
+    if isinstance(query, DeviceArray):
+        return query, gallery
+    return as_rows(query, "query_features"), as_rows(gallery, "gallery_features")
+
+
+def _pairs(query: Any, gallery: Any, metric: Array | None, variant: Variant,
+           normalize: bool) -> Pairs | DevicePairs:
+    """Return the pairs of all images, the queries first, in a new array."""
     dtype = np.dtype(np.float32)
     if variant.precision == "features":
-        dtype = np.result_type(working_precision(query[:0]), working_precision(gallery[:0]))
-    features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
-    features[:len(query)], features[len(query):] = query, gallery
+        none = (working_precision(np.empty(0, side.dtype)) for side in (query, gallery))
+        dtype = np.result_type(*none)
+    metric = None if metric is None else metric.astype(dtype)
+    if isinstance(query, DeviceArray):
+        features, norms = joined_features(query, gallery, dtype, normalize)
+        _check_norms(norms, len(query), normalize)
+        return pairs_on_device(features, metric, variant.distance)
+    joined = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
+    joined[:len(query)], joined[len(query):] = query, gallery
     if normalize:
-        norms = row_norms(features)
-        if not norms.all():
-            row = int(np.argmin(norms))
-            side, row = ("query", row) if row < len(query) else ("gallery", row - len(query))
-            raise InputError(
-                f"{side}_features: expected features that can be normalised, got norm 0 in row "
-                f"{row}; look at how that image was read, or pass normalize=False")
-        features /= norms[:, np.newaxis]
-    return features
+        norms = row_norms(joined)
+        _check_norms(norms, len(query), normalize)
+        joined /= norms[:, np.newaxis]
+    return pairs_of(joined, metric, variant.distance)
+
+
+def _check_norms(norms: Array, n_query: int, normalize: bool) -> None:
+    if normalize and not norms.all():
+        row = int(np.argmin(norms))
+        side, row = ("query", row) if row < n_query else ("gallery", row - n_query)
+        raise InputError(
+            f"{side}_features: expected features that can be normalised, got norm 0 in row "
+            f"{row}; look at how that image was read, or pass normalize=False")
 
 
 def _no_labels(features: Array) -> Labels:
@@ -290,10 +326,10 @@ def _check_count(name: str, value: int, most: int, what: str) -> None:
         raise InputError(f"{name}: expected a whole number from 1 to {most}, {what}, got {got}")
 
 
-def _checked_matrix(matrix: Any, features: Array) -> Array | None:
+def _checked_matrix(matrix: Any, dims: int) -> Array | None:
     if matrix is None:
         return None
-    array, dims = as_array(matrix, "mahalanobis"), features.shape[1]
+    array = as_array(matrix, "mahalanobis")
     if array.shape != (dims, dims) or array.dtype.kind not in "fiub":
         raise InputError(
             f"mahalanobis: expected real numbers of shape {(dims, dims)}, for features of {dims} "
@@ -301,7 +337,7 @@ def _checked_matrix(matrix: Any, features: Array) -> Array | None:
     if not np.isfinite(array).all() or np.abs(array - array.T).max() > 1e-5 * np.abs(array).max():
         raise InputError("mahalanobis: expected a symmetric matrix of finite numbers; "
                          "a distance is the same in both directions")
-    return array.astype(features.dtype)
+    return array
 
 
 def _check_farthest(farthest: Array, variant: Variant) -> None:

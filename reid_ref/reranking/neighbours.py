@@ -4,7 +4,7 @@ The full matrix is never in memory. Distances are symmetric, so each tile is com
 used for its rows and its columns. Of each tile the nearest images are kept, ties by index as in a
 stable sort, and the largest distance.
 
-Contents: `Pairs`, `pairs_of`, `tile_of`, `distances_of_pairs`, `nearest`.
+`on_device.py` does the same on an accelerator. Contents: `Pairs`, `pairs_of`.
 """
 from __future__ import annotations
 
@@ -47,6 +47,64 @@ class Pairs:
     squares: Array
     squared_again: bool
 
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def tile(self, rows: slice, columns: slice, room: Array | None = None) -> Array:
+        """Return the distances of the images `rows` to the images `columns`.
+
+        `room`, a vector of at least the size of the tile, is overwritten, to save allocations.
+        """
+        own, others = self.squares[rows, np.newaxis], self.squares[columns]
+        if room is None:
+            room = np.empty(len(own) * len(others), self.features.dtype)
+        tile = room[:len(own) * len(others)].reshape(len(own), len(others))
+        np.matmul(self._left(rows), self.features[columns].T, out=tile)
+        for start in range(0, len(tile), STRIP):
+            strip = tile[start:start + STRIP]
+            self._finish(strip, own[start:start + STRIP] + others)
+        return tile
+
+    def entries(self, indptr: Array, indices: Array) -> Array:
+        """Return the distances of the pairs of a sparse matrix in CSR form."""
+        products = np.empty(len(indices), self.features.dtype)
+        for rows in _blocks(len(indptr) - 1):
+            left = self._left(rows)
+            for i, row in enumerate(left, rows.start):
+                entries = slice(indptr[i], indptr[i + 1])
+                np.matmul(self.features[indices[entries]], row, out=products[entries])
+        own = np.repeat(self.squares, np.diff(indptr))
+        return self._finish(products, own + self.squares[indices])
+
+    def nearest(self, count: int) -> tuple[Array, Array]:
+        """Return the `count` nearest images of every image, itself included, and its largest
+        distance: shapes (n, count) and (n,). Equal distances are in the order of the images.
+        """
+        size, dtype = len(self), self.features.dtype
+        values = np.full((size, count), np.inf, dtype)
+        index = np.zeros((size, count), np.int32)
+        farthest = np.full(size, -np.inf, dtype)
+        blocks = _blocks(size)
+        room = np.empty(min(size, TILE)**2, dtype)
+        # In this order, blocks are merged by ascending index for every image, as `_merge` needs.
+        for k, rows in enumerate(blocks):
+            for columns in blocks[k:]:
+                tile = self.tile(rows, columns, room)
+                _merge(tile, columns.start, values[rows], index[rows], farthest[rows])
+                if columns != rows:
+                    _merge(tile.T, rows.start, values[columns], index[columns], farthest[columns])
+        return index, farthest
+
+    def _left(self, rows: slice) -> Array:
+        left: Array = self.features[rows]
+        return left if self.metric is None else left @ self.metric
+
+    def _finish(self, products: Array, sums: Array) -> Array:
+        """Return sums - 2 products, rounded in the order of MahDist.m, in place of products."""
+        np.multiply(products, 2, out=products)
+        np.subtract(sums, products, out=products)
+        return np.square(products, out=products) if self.squared_again else products
+
 
 def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
     """Return the pairs of these features under a `Variant.distance`."""
@@ -59,55 +117,6 @@ def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
             left = part if metric is None else part @ metric
             squares[rows] = np.einsum("ij,ij->i", left, part)
     return Pairs(features, metric, squares, distance != "squared")
-
-
-def tile_of(pairs: Pairs, rows: slice, columns: slice, room: Array | None = None) -> Array:
-    """Return the distances of the images `rows` to the images `columns`.
-
-    `room`, a vector of at least the size of the tile, is overwritten, to save allocations.
-    """
-    own, others = pairs.squares[rows, np.newaxis], pairs.squares[columns]
-    if room is None:
-        room = np.empty(len(own) * len(others), pairs.features.dtype)
-    tile = room[:len(own) * len(others)].reshape(len(own), len(others))
-    np.matmul(_left(pairs, rows), pairs.features[columns].T, out=tile)
-    for start in range(0, len(tile), STRIP):
-        strip = tile[start:start + STRIP]
-        _finish(pairs, strip, own[start:start + STRIP] + others, out=strip)
-    return tile
-
-
-def distances_of_pairs(pairs: Pairs, indptr: Array, indices: Array) -> Array:
-    """Return the distances of the pairs of a sparse matrix in CSR form."""
-    products = np.empty(len(indices), pairs.features.dtype)
-    for rows in _blocks(len(indptr) - 1):
-        left = _left(pairs, rows)
-        for i, row in enumerate(left, rows.start):
-            entries = slice(indptr[i], indptr[i + 1])
-            np.matmul(pairs.features[indices[entries]], row, out=products[entries])
-    own = np.repeat(pairs.squares, np.diff(indptr))
-    return _finish(pairs, products, own + pairs.squares[indices], out=products)
-
-
-def nearest(pairs: Pairs, count: int) -> tuple[Array, Array]:
-    """Return the `count` nearest images of every image, itself included, and its largest distance.
-
-    Equal distances are in the order of the images; shapes are (n, count) and (n,).
-    """
-    size, dtype = len(pairs.features), pairs.features.dtype
-    values = np.full((size, count), np.inf, dtype)
-    index = np.zeros((size, count), np.int32)
-    farthest = np.full(size, -np.inf, dtype)
-    blocks = _blocks(size)
-    room = np.empty(min(size, TILE)**2, dtype)
-    # In this order, blocks are merged by ascending index for every image, as `_merge` needs.
-    for k, rows in enumerate(blocks):
-        for columns in blocks[k:]:
-            tile = tile_of(pairs, rows, columns, room)
-            _merge(tile, columns.start, values[rows], index[rows], farthest[rows])
-            if columns != rows:
-                _merge(tile.T, rows.start, values[columns], index[columns], farthest[columns])
-    return index, farthest
 
 
 def _merge(tile: Array, first: int, values: Array, index: Array, farthest: Array) -> None:
@@ -137,18 +146,6 @@ def _nonzero(mask: Array) -> tuple[Array, Array]:
     column, row = np.divmod(np.flatnonzero(mask.T), mask.shape[0])
     order = np.argsort(row.astype(np.int16), kind="stable")  # int16: radix sort; TILE fits
     return row[order], column[order]
-
-
-def _left(pairs: Pairs, rows: slice) -> Array:
-    left: Array = pairs.features[rows]
-    return left if pairs.metric is None else left @ pairs.metric
-
-
-def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
-    """Return sums - 2 products, rounded in the order of MahDist.m."""
-    np.multiply(products, 2, out=out)
-    np.subtract(sums, out, out=out)
-    return np.square(out, out=out) if pairs.squared_again else out
 
 
 def _blocks(size: int) -> list[slice]:

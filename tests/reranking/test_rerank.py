@@ -117,7 +117,7 @@ def test_a_tie_at_the_last_neighbour_goes_by_index(monkeypatch):
     features = np.array([[0.0, 0], [1, 0], [-1, 0], [0, 1], [0, -1], [9, 9]])
     for tile in (1, 2, 3, 6):
         monkeypatch.setattr(neighbours, "TILE", tile)
-        index, farthest = neighbours.nearest(neighbours.pairs_of(features, None, "squared"), 3)
+        index, farthest = neighbours.pairs_of(features, None, "squared").nearest(3)
         assert index[0].tolist() == [0, 1, 2]
         assert index[5].tolist() == [5, 1, 3]
         assert farthest.tolist() == [162, 145, 181, 145, 181, 181]

@@ -1,0 +1,150 @@
+"""Arrays in the memory of an accelerator: which they are, what numpy would call them, copies.
+
+Contents: `DeviceArray`, `where_they_are`, `is_elsewhere`, `joined`, `in_main_memory`, `to_numpy`,
+`to_device`, `namespace`, `take`.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays.convert import accelerator, as_array, numpy_lacks
+
+#: What is taken where it is, by the name that its library and numpy share. Whole numbers that an
+#: accelerator's library can only store (torch's uint16 and wider) are copied to main memory.
+_DTYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+
+
+@dataclass(frozen=True)
+class DeviceArray:
+    """An array that stays where it is, described as a numpy array is.
+
+    Parameters
+    ----------
+    array : array, any shape
+        Of a library that keeps the array API standard, without a graph of gradients.
+    dtype : numpy dtype
+        That of its copy in main memory: float32 for bfloat16, which numpy lacks.
+    """
+
+    array: Any
+    dtype: np.dtype[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def xp(self) -> Any:
+        """The functions of its library, by the names of the array API standard."""
+        return namespace(self.array)
+
+    @property
+    def device(self) -> Any:
+        return self.array.device
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: npt.NDArray[Any]) -> DeviceArray:
+        """Return a copy of the rows under a mask, or at an array of indices."""
+        place = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return DeviceArray(take(self.array, to_device(self.xp, place, self.device)), self.dtype)
+
+    def astype(self, dtype: npt.DTypeLike) -> DeviceArray:
+        named = np.dtype(dtype)
+        return DeviceArray(self.xp.astype(self.array, getattr(self.xp, named.name)), named)
+
+
+def namespace(array: Any) -> Any:
+    """Return the functions of an array's library, by the names of the array API standard."""
+    from array_api_compat import array_namespace
+
+    return array_namespace(array)
+
+
+def take(array: Any, index: Any, axis: int = 0) -> Any:
+    """Return the entries at indices of one axis; none of them is negative."""
+    xp = namespace(array)
+    if hasattr(xp, "index_select"):  # torch: its `take` of the standard first looks for negative
+        return xp.index_select(array, axis, index)
+    return xp.take(array, index, axis=axis)
+
+
+def is_elsewhere(value: Any) -> bool:
+    """Return whether a value lies in the memory of an accelerator."""
+    return not isinstance(value, np.ndarray) and bool(accelerator(value))
+
+
+def where_they_are(*values: Any) -> tuple[Any, ...]:
+    """Return the values as `DeviceArray` if all lie on one accelerator; else unchanged.
+
+    Unchanged, and so copied to main memory later, are also arrays of a library without the array
+    API standard, of an accelerator without doubles (Apple's), and of a dtype that it cannot count.
+    """
+    found = [value if isinstance(value, DeviceArray) else _described(value) for value in values]
+    if any(one is None for one in found):
+        return tuple(map(in_main_memory, values))
+    arrays = [one for one in found if one is not None]
+    first = arrays[0]
+    if any(one.xp is not first.xp or one.device != first.device for one in arrays):
+        return tuple(map(to_numpy, arrays))
+    return tuple(arrays)
+
+
+def to_numpy(value: Any) -> npt.NDArray[Any]:
+    """Return the copy of an array in main memory."""
+    return as_array(value.array if isinstance(value, DeviceArray) else value, "array")
+
+
+def joined(arrays: Sequence[DeviceArray]) -> DeviceArray:
+    """Join arrays of one device as ``numpy.concatenate`` does: their dtype is numpy's choice."""
+    xp, dtype = arrays[0].xp, np.result_type(*(one.dtype for one in arrays))
+    if any(one.array.dtype != arrays[0].array.dtype for one in arrays):
+        arrays = [one.astype(dtype) for one in arrays]
+    return DeviceArray(xp.concat([one.array for one in arrays]), dtype)
+
+
+def in_main_memory(value: Any) -> Any:
+    """Return the copy in main memory of a `DeviceArray`; anything else unchanged."""
+    return to_numpy(value) if isinstance(value, DeviceArray) else value
+
+
+def to_device(xp: Any, array: npt.NDArray[Any], device: Any) -> Any:
+    """Return the copy of a numpy array on a device."""
+    return xp.asarray(np.array(array), device=device)
+
+
+def _described(value: Any) -> DeviceArray | None:
+    if not is_elsewhere(value):
+        return None
+    from array_api_compat import is_array_api_obj
+
+    dense = str(getattr(value, "layout", "torch.strided")) == "torch.strided"
+    if not is_array_api_obj(value) or not dense:
+        return None
+    name = str(value.dtype).rpartition(".")[2]
+    lacks = numpy_lacks(value.dtype) and not name.startswith("float8")
+    if not (name in _DTYPES or lacks) or not _has_doubles(namespace(value), value.device):
+        return None
+    plain = value.detach() if hasattr(value, "detach") else value
+    return DeviceArray(plain, np.dtype(np.float32 if lacks else name))
+
+
+@lru_cache(maxsize=None)
+def _has_doubles(xp: Any, device: Any) -> bool:
+    """Return whether a device of a library keeps the digits of a double."""
+    try:
+        third = xp.asarray([1.0], dtype=xp.float64, device=device) / 3
+        return bool(float(third[0]) == 1 / 3)
+    except Exception:  # each library has errors of its own for what a device cannot do
+        return False

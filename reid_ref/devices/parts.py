@@ -1,0 +1,176 @@
+"""Distances on a device, of features or of a matrix: the input of `counting.py`.
+
+Contents: `Part`, `matrix_part`, `squared_norms`, `feature_part`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles, Integers, check_finite_rows
+from reid_ref.arrays.device import DeviceArray, take, to_device, to_numpy
+from reid_ref.devices.sums import pair_products, squares
+from reid_ref.ranking.exact_distances import SQUARES, checked_squares, scales, warn_of_zeros
+from reid_ref.ranking.roles import Mask
+
+Array = npt.NDArray[Any]
+
+#: Dimensions of a product; the products of long features are added. The bound of the error grows
+#: with the dimensions of one product and with their number, so a quarter of it decides of 2048
+#: dimensions: fewer pairs are left undecided, whose exact distances cost more than the additions.
+DEPTH = 512
+
+
+@dataclass(frozen=True)
+class Part:
+    """Distances from all queries to the gallery, on one device.
+
+    Parameters
+    ----------
+    like : DeviceArray
+        An array of the device.
+    n_gallery : int
+    exact : callable
+        Indices of query and image, int64 of shape (pairs,) on the device, to the exact distances
+        of these pairs, which are ranked. Smaller is nearer; NaN is farthest.
+    bounds : callable
+        Query and exact distance of pairs, in main memory, to the lowest and the highest value
+        that each pair can have in a tile. The two are equal where tiles are exact.
+    tiles : callable
+        Indices of queries on the device to a function of indices of images on the device, which
+        returns their distances, shape (queries, images).
+    is_nan : callable
+        A query to the mask of the images at distance NaN, in main memory.
+    is_exact : bool
+        Whether the values in tiles are the exact distances.
+    """
+
+    like: DeviceArray
+    n_gallery: int
+    exact: Callable[[Any, Any], Any]
+    bounds: Callable[[Integers, Array], tuple[Array, Array]]
+    tiles: Callable[[Any], Callable[[Any], Any]]
+    is_nan: Callable[[int], Mask]
+    is_exact: bool
+
+
+def matrix_part(distances: DeviceArray) -> Part:
+    """Return a distance matrix of any real dtype as a part."""
+    xp, matrix = distances.xp, distances.array
+    wider = {"float16": "float32", "bool": "uint8"}.get(distances.dtype.name, distances.dtype.name)
+    dtype = getattr(xp, wider)
+
+    def exact(query: Any, image: Any) -> Any:
+        return xp.astype(matrix[query, image], dtype)
+
+    def tiles(query: Any) -> Callable[[Any], Any]:
+        return lambda image: xp.astype(matrix[query[:, None], image[None, :]], dtype)
+
+    def is_nan(query: int) -> Mask:
+        row = to_numpy(matrix[query, :])
+        mask: Mask = row != row
+        return mask
+
+    return Part(distances, distances.shape[1], exact, lambda query, value: (value, value), tiles,
+                is_nan, is_exact=True)
+
+
+def squared_norms(query: DeviceArray, gallery: DeviceArray,
+                  normalized: bool) -> tuple[Doubles, Doubles]:
+    """Return the squared norms of both sides in main memory, checked; warn of zeros."""
+    squared = (_checked_squares(query, "query_features"),
+               _checked_squares(gallery, "gallery_features"))
+    if normalized:
+        for name, square in zip(("query_features", "gallery_features"), squared):
+            warn_of_zeros(name, np.flatnonzero(square == 0), len(square))
+    return squared
+
+
+def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles,
+                 gallery_square: Doubles, scaling: str, precision: Any = np.float32) -> Part:
+    """Return features, of known squared norms, as a part; tiles are products in `precision`.
+
+    Ranked is what `ranking/exact_distances.py` says, for a `scaling` of its `scales`.
+    """
+    # Roots are numpy's: those of torch's CPU differ from them in a last bit now and then.
+    norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
+    depth, times = min(DEPTH, query.shape[1]), -(-query.shape[1] // DEPTH)
+    scale, gallery_scale, divisor, off = scales(norm, gallery_norm, depth + times, scaling)
+    xp, there = query.xp, partial(to_device, query.xp, device=query.device)
+    of_query = there(norm)
+    of_gallery = there(gallery_norm if scaling == "normalized" else gallery_square)
+    scales_there = [there(_divisor(features, scale_, precision)) for features, scale_ in (
+        (query, -scale), (gallery, gallery_scale))]
+    # The squares of the gallery's norms as shares of the largest, so that they fit a float32.
+    largest = gallery_scale.max()**2
+    terms = [] if scaling != "euclidean" else [
+        there(one.astype(precision)) for one in (largest / divisor, gallery_square / largest)]
+
+    def exact(row: Any, image: Any) -> Any:
+        product = pair_products(query, gallery, row, image)
+        if scaling == "dot":
+            return -product
+        size = take(of_gallery, image)
+        if scaling == "euclidean":
+            return size - 2 * product
+        return xp.where(take(of_query, row) == 0, xp.full_like(size, xp.nan), -product / size)
+
+    def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            middle = value / divisor[row]
+        return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
+
+    def tiles(row: Any) -> Callable[[Any], Any]:
+        left = _scaled(query, row, scales_there[0], precision)
+
+        def values(image: Any) -> Any:
+            right = _scaled(gallery, image, scales_there[1], precision).T
+            product = left[:, :depth] @ right[:depth, :]
+            for first in range(depth, query.shape[1], depth):
+                some = slice(first, min(first + depth, query.shape[1]))
+                product = product + left[:, some] @ right[some, :]
+            if scaling != "euclidean":
+                return product
+            return product + take(terms[0], row)[:, None] * take(terms[1], image)[None, :]
+        return values
+
+    def is_nan(row: int) -> Mask:
+        if scaling != "normalized":
+            return np.zeros(len(gallery), dtype=bool)
+        mask: Mask = (gallery_square == 0) | (norm[row] == 0)
+        return mask
+
+    return Part(query, len(gallery), exact, bounds, tiles, is_nan, is_exact=False)
+
+
+def _checked_squares(features: DeviceArray, name: str) -> Doubles:
+    """Return the squared norms of all rows; refuse what `checked_squares` refuses."""
+    square = squares(features)
+    odd = np.flatnonzero(~((square >= SQUARES[0]) & (square <= SQUARES[1])))
+    if len(odd):
+        rows = to_numpy(features[odd])
+        for k in np.flatnonzero(~np.isfinite(square[odd])):
+            check_finite_rows(rows[k:k + 1], name, int(odd[k]))
+        for k in np.flatnonzero(rows.any(axis=1)):
+            checked_squares(rows[k:k + 1], name, int(odd[k]))
+    return square
+
+
+def _divisor(features: DeviceArray, scale: Doubles, precision: Any) -> Array:
+    """Return the scales in the precision in which features are divided by them."""
+    size, limits = abs(scale), np.finfo(np.float32)
+    fits = size.max() < limits.max / 2 and size.min() > limits.tiny
+    plain = features.dtype.kind == "f" and features.dtype.itemsize <= 4
+    return scale.astype(np.float32 if precision == np.float32 and plain and fits else np.float64)
+
+
+def _scaled(features: DeviceArray, index: Any, scale: Any, precision: Any) -> Any:
+    """Return the rows at an index, each divided by its scale; NaN where the scale is 0."""
+    xp = features.xp
+    rows = xp.astype(take(features.array, index), scale.dtype)
+    return xp.astype(rows / take(scale, index)[:, None], getattr(xp, np.dtype(precision).name))

@@ -1,0 +1,191 @@
+"""Features on a device: every number is that of features in main memory."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate
+from reid_ref.devices import counting, parts, sums
+from tests.devices.common import (
+    BY_LABELS, BY_LISTS, BY_ROWS, assert_same, features, labels, lists, quietly)
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+METRICS = ("euclidean", "cosine", "dot")
+
+
+def assert_both(torch, there, query, gallery, *sides, on_device=True, **options):
+    expected = quietly(evaluate, query, gallery, *sides, **options)
+    found = quietly(evaluate, torch.tensor(query), torch.tensor(gallery), *sides, **options)
+    assert there.ran() == on_device
+    assert found[1] == expected[1]
+    assert_same(found[0], expected[0])
+    return expected[0]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_problems(torch, there, seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng)
+    assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                metric=METRICS[seed % 3], normalize=bool(seed // 3 % 2),
+                convention=["matlab", "torchreid", "simpleir", "torchreid-cython"])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("seed", range(12))
+def test_every_dtype(torch, there, dtype, seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng, dtype)
+    assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                metric=METRICS[seed % 3], normalize=bool(seed // 3 % 2))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_half_precision(torch, there, dtype, normalize):
+    rng = np.random.default_rng(3)
+    query, gallery = (torch.tensor(one).to(getattr(torch, dtype)) for one in features(rng))
+    both = labels(rng, len(query), len(gallery))
+    wide = [one.float().numpy() if dtype == "bfloat16" else one.numpy()
+            for one in (query, gallery)]
+    expected = evaluate(*wide, *both, normalize=normalize)
+    assert_same(evaluate(query, gallery, *both, normalize=normalize), expected)
+    assert there.ran()
+
+
+def test_bool_features(torch, there):
+    rng = np.random.default_rng(0)
+    query, gallery = (rng.random((n, 12)) < .5 for n in (8, 40))
+    assert_both(torch, there, query, gallery, *labels(rng, 8, 40))
+
+
+def test_two_dtypes(torch, there):
+    rng = np.random.default_rng(1)
+    query, gallery = features(rng)
+    assert_both(torch, there, query.astype(np.float16), gallery.astype(np.float64),
+                *labels(rng, len(query), len(gallery)))
+
+
+@pytest.mark.parametrize("convention", BY_LABELS)
+def test_every_convention_by_labels(torch, there, convention):
+    rng = np.random.default_rng(8)
+    query, gallery = (one.round() for one in features(rng))
+    result = assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                         convention=convention)
+    assert result.counts.tied
+
+
+def test_all_conventions_at_once(torch, there):
+    rng = np.random.default_rng(8)
+    query, gallery = features(rng)
+    assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                convention=BY_LABELS + BY_LISTS, lists=lists(rng, len(query), len(gallery)))
+
+
+@pytest.mark.parametrize("ignored", [("same camera",), ("same location",),
+                                     ("label -1", "same camera")])
+@pytest.mark.parametrize("seed", range(10))
+def test_images_of_the_query_s_place_are_ignored(torch, there, ignored, seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng)
+    record = replace(CONVENTIONS["simpleir"], name="places", ignored=ignored)
+    both = labels(rng, len(query), len(gallery))
+    assert_both(torch, there, query, gallery, *both, convention=[record, "matlab"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lists(torch, there, seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng)
+    assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                convention=BY_LISTS, lists=lists(rng, len(query), len(gallery)))
+
+
+@pytest.mark.parametrize("convention", BY_ROWS)
+def test_whole_rows_are_made_in_main_memory(torch, there, convention):
+    rng = np.random.default_rng(4)
+    query, gallery = features(rng)
+    assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                convention=[convention, "matlab"], on_device=False)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tiles_of_every_size(torch, there, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng)
+    for constant, most in (("TILE", 60), ("ROWS", 5), ("TABLE", 30)):
+        monkeypatch.setattr(counting, constant, int(rng.integers(1, most)))
+    monkeypatch.setattr(sums, "AT_ONCE", int(rng.integers(1, 500)))
+    told = []
+    assert_both(torch, there, query, gallery, *labels(rng, len(query), len(gallery)),
+                convention=["matlab", "simpleir"], metric=METRICS[seed % 3], normalize=False,
+                progress=told.append)
+    assert sum(told) in (len(query), 2 * len(query))
+
+
+def test_features_that_are_refused(torch, there):
+    sides = Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2])
+    good = [torch.ones(2, 3), torch.ones(3, 3)]
+    for bad, row in ((torch.nan, 1), (torch.inf, 2), (1e200, 2)):
+        gallery = torch.ones(3, 3, dtype=torch.float64)
+        gallery[row, 1] = bad
+        gallery[0] = 0
+        with pytest.raises(InputError) as of_tensors:
+            evaluate(good[0], gallery, *sides)
+        with pytest.raises(InputError) as of_arrays:
+            evaluate(good[0].numpy(), gallery.numpy(), *sides)
+        assert str(of_tensors.value) == str(of_arrays.value)
+        assert f"row {row}" in str(of_tensors.value)
+    for query, gallery, message in (
+            (good[0][:1], good[1], "query_features: expected 2 rows"),
+            (good[0], good[1][:, :2], "expected the same dimension, got 3 and 2"),
+            (good[0][0], good[1], "query_features: expected features .*, got 1-D shape"),
+            (good[0][:, :0], good[1][:, :0], "expected at least one dimension"),
+            (good[0] + 1j, good[1], "query_features: expected real features, got dtype complex")):
+        with pytest.raises(InputError, match=message):
+            evaluate(query, gallery, *sides)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_product_that_is_far_off_is_repeated_in_double(torch, there, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng)
+    scaled, precisions = parts._scaled, set()
+
+    def wrong(features, index, scale, precision):
+        precisions.add(np.dtype(precision).name)
+        rows = scaled(features, index, scale, precision)
+        return rows if precision == np.float64 else rows * (1 + 1e-3)
+
+    monkeypatch.setattr(parts, "_scaled", wrong)
+    both = Labels(np.ones(len(query)), np.ones(len(query))), Labels(
+        np.ones(len(gallery)), 2 * np.ones(len(gallery)))
+    assert_both(torch, there, query + 1, gallery + 1, *both)
+    assert precisions == {"float32", "float64"}
+
+
+def test_products_that_are_wrong_in_double_too(torch, there, monkeypatch):
+    scaled = parts._scaled
+    monkeypatch.setattr(parts, "_scaled", lambda *arguments: 1.1 * scaled(*arguments))
+    with pytest.raises(InputError, match="matrix products are wrong even in double"):
+        evaluate(torch.ones(1, 4), torch.ones(2, 4), Labels([1], [1]), Labels([1, 1], [2, 2]))
+
+
+def test_tensors_that_require_grad(torch, there):
+    rng = np.random.default_rng(0)
+    query, gallery = features(rng)
+    both = labels(rng, len(query), len(gallery))
+    tensors = [torch.tensor(one, requires_grad=True) for one in (query, gallery)]
+    assert_same(evaluate(*tensors, *both), evaluate(query, gallery, *both))
+    assert there.ran() and tensors[0].grad is None
+
+
+def test_a_side_in_main_memory(torch, there):
+    rng = np.random.default_rng(0)
+    query, gallery = features(rng)
+    both = labels(rng, len(query), len(gallery))
+    expected = evaluate(query, gallery, *both)
+    for mixed in ((torch.tensor(query), gallery), (query, torch.tensor(gallery))):
+        assert_same(evaluate(*mixed, *both), expected)
+        assert not there.ran()

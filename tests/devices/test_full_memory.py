@@ -1,0 +1,116 @@
+"""A device whose memory is full: smaller pieces, and in the end main memory."""
+import numpy as np
+import pytest
+
+from reid_ref import evaluate, evaluate_distances
+from reid_ref.devices import counting, parts, sums
+from reid_ref.devices.pieces import SMALLEST, in_pieces, is_out_of_memory
+from tests.cases import special
+from tests.devices.common import assert_same, labels
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def full(torch):
+    return torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+
+@pytest.fixture
+def problem(torch):
+    rng = np.random.default_rng(1)
+    query, gallery = (rng.standard_normal((n, 40)).astype(np.float32) for n in (30, 500))
+    gallery[100:200] = gallery[:100]
+    both = labels(rng, 30, 500)
+    return [torch.tensor(one) for one in (query, gallery)], both, evaluate(query, gallery, *both)
+
+
+def test_pieces_become_smaller(torch):
+    tried = []
+
+    def work(piece):
+        tried.append(piece.stop - piece.start)
+        if tried[-1] > 70:
+            raise full(torch)
+        return piece.start
+
+    done = list(in_pieces(1000, 800, work))
+    assert tried[:3] == [800, 200, 50] and set(tried[2:]) == {50}
+    assert [piece.start for piece, _ in done] == list(range(0, 1000, 50))
+    assert [answer for _, answer in done] == list(range(0, 1000, 50))
+
+
+def test_the_smallest_piece_and_other_errors_are_raised(torch):
+    tried = []
+
+    def work(piece):
+        tried.append(piece.stop - piece.start)
+        raise full(torch)
+
+    with pytest.raises(torch.OutOfMemoryError):
+        list(in_pieces(1000, 500, work))
+    assert tried == [500, 125, 31, SMALLEST]
+    with pytest.raises(ZeroDivisionError):
+        list(in_pieces(1000, 500, lambda piece: 1 // piece.start))
+
+
+def test_which_errors_speak_of_memory(torch):
+    assert is_out_of_memory(full(torch))
+    assert is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"))
+    assert not is_out_of_memory(RuntimeError("CUDA error: an illegal memory access"))
+    assert not is_out_of_memory(ValueError("CUBLAS_STATUS_ALLOC_FAILED"))
+
+
+def test_smaller_tiles_give_the_same_numbers(torch, there, problem, monkeypatch):
+    tensors, both, expected = problem
+    count, widths, told = counting._count, [], []
+
+    def narrow(block, images):
+        widths.append(images.stop - images.start)
+        if widths[-1] > 100 or len(widths) == 9:
+            raise full(torch)
+        return count(block, images)
+
+    monkeypatch.setattr(counting, "_count", narrow)
+    assert_same(evaluate(*tensors, *both, progress=told.append), expected)
+    assert there.ran() and max(widths[2:]) < 100 and sum(told) == 30
+
+
+def test_fewer_pairs_give_the_same_numbers(torch, there, problem, monkeypatch):
+    tensors, both, expected = problem
+    products, sizes = sums._sums_of_products, []
+
+    def few(left, right):
+        sizes.append(left.shape[0])
+        if sizes[-1] > 64:
+            raise full(torch)
+        return products(left, right)
+
+    monkeypatch.setattr(sums, "_sums_of_products", few)
+    assert_same(evaluate(*tensors, *both), expected)
+    assert there.ran() and max(sizes) > 64
+
+
+def test_in_the_end_main_memory(torch, there, problem, monkeypatch):
+    tensors, both, expected = problem
+
+    def never(*arguments):
+        raise full(torch)
+
+    told = []
+    monkeypatch.setattr(parts, "_scaled", never)
+    assert_same(evaluate(*tensors, *both, progress=told.append), expected)
+    assert there.ran() and sum(told) == 30
+    monkeypatch.setattr(counting, "_count", never)
+    distances, *sides = special(1)
+    assert_same(evaluate_distances(torch.tensor(distances), *sides),
+                evaluate_distances(distances, *sides))
+    assert there.ran()
+
+
+def test_other_errors_of_a_device_are_not_hidden(torch, there, problem, monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("CUDA error: device-side assert triggered")
+
+    monkeypatch.setattr(counting, "_count", broken)
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        evaluate(*problem[0], *problem[1])

@@ -1,0 +1,337 @@
+"""Small faults, put into the device path one at a time, must be caught by a quick set of checks.
+
+As in tests/proof/test_fast_mutants.py; the checks compare with the path in main memory, and with
+numpy's sums.
+"""
+import functools
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances, rerank
+from reid_ref.arrays.device import where_they_are
+from reid_ref.reranking.neighbours import pairs_of
+from tests.cases import market_like, special
+from tests.devices.common import assert_same, features, labels, quietly
+from tests.proof.test_fast_mutants import afresh, source_of, world
+
+ROOMS = ("devices", "evaluation", "reranking")
+METRICS = ("euclidean", "cosine", "dot")
+SEVERAL = ["matlab", "torchreid-function", "simpleir",
+           replace(CONVENTIONS["simpleir"], name="places", ignored=("label -1", "same camera"))]
+
+
+def full(torch):
+    return torch.OutOfMemoryError("CUDA out of memory")
+
+
+def small(seed):
+    """Set small tiles in the rooms as they are loaded now."""
+    rng = np.random.default_rng(seed)
+    counting, sums = afresh("devices.counting"), afresh("devices.sums")
+    counting.TILE, counting.ROWS, counting.TABLE = (int(rng.integers(2, most))
+                                                    for most in (70, 5, 30))
+    sums.AT_ONCE = int(rng.integers(1, 500))
+
+
+@functools.lru_cache
+def of_features(seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng, "int16" if seed % 7 == 0 else "float32")
+    both = labels(rng, len(query), len(gallery))
+    options = {"metric": METRICS[seed % 3], "normalize": bool(seed // 3 % 2)}
+    return query, gallery, both, options, quietly(evaluate, query, gallery, *both, **options,
+                                                  convention=SEVERAL)
+
+
+def check_features(torch):
+    for seed in range(30):
+        if seed == 15:
+            small(seed)
+        query, gallery, both, options, expected = of_features(seed)
+        told = []
+        found = quietly(afresh("evaluation.functions").evaluate, torch.tensor(query),
+                        torch.tensor(gallery), *both, **options, convention=SEVERAL,
+                        progress=told.append)
+        assert_same(found[0], expected[0])
+        assert found[1] == expected[1] and sum(told) == len(query)
+    told = []
+    quietly(afresh("evaluation.functions").evaluate, torch.ones(2, 3), torch.ones(4, 3),
+            Labels([1, 2], [1, 1]), Labels([3, 3, 4, 4], [2] * 4), progress=told.append)
+    assert sum(told) == 2
+
+
+@functools.lru_cache
+def of_matrix(seed):
+    make = special if seed % 2 else market_like
+    distances, *both = make(seed, **({} if seed % 2 else {"levels": 12}))
+    if seed % 4 == 2:
+        distances = (distances - 128).astype(np.int8)
+    if seed % 8 == 4:
+        distances = 1 + 1e-12 * distances  # one number in float32
+    return distances, both, quietly(evaluate_distances, distances, *both, convention=SEVERAL)
+
+
+def check_matrices(torch):
+    for seed in range(12):
+        if seed == 6:
+            small(seed)
+        distances, both, expected = of_matrix(seed)
+        found = quietly(afresh("evaluation.functions").evaluate_distances,
+                        torch.tensor(distances), *both, convention=SEVERAL)
+        assert_same(found[0], expected[0])
+        assert found[1] == expected[1]
+
+
+def check_sums(torch):
+    rng = np.random.default_rng(0)
+    for length in [*range(1, 290), 384, 512, 768, 1000, 2048, 3001]:
+        products = rng.standard_normal((4, length)) * np.exp(4 * rng.standard_normal(length))
+        found = afresh("devices.sums").row_sums(torch.from_numpy(products)).numpy()
+        np.testing.assert_array_equal(found, products.sum(axis=1))
+
+
+def check_the_bound(torch):
+    """What exact distances decide is few; what is far off is refused; the range is the bound's."""
+    rng = np.random.default_rng(5)
+    query, gallery = (rng.standard_normal((n, 1100)).astype(np.float32) for n in (6, 90))
+    both = where_they_are(torch.tensor(query), torch.tensor(gallery))
+    parts, row = afresh("devices.parts"), np.arange(6)
+    norms = parts.squared_norms(*both, True)
+    part = parts.feature_part(*both, *norms, "normalized")
+    low, high = part.bounds(row, np.zeros(6))
+    np.testing.assert_allclose(high - low, 2 * (512 + 3 + 32) * 2.0**-24, rtol=1e-3)
+    exact = part.exact(torch.arange(6), torch.arange(6)).numpy() / np.sqrt(norms[0])
+    tile = part.tiles(torch.arange(6))(torch.arange(90)).numpy()
+    assert tile.dtype == np.float32
+    assert (abs(tile[row, row] - exact) < (high - low) / 8).all()
+    scaled = parts._scaled
+    labelled = labels(rng, 6, 90)
+    expected = quietly(evaluate, query, gallery, *labelled)[0]
+    used = []
+
+    def wrong(*arguments):
+        used.append(arguments[-1])
+        rows = scaled(*arguments)
+        return rows * (1 + 1e-4) if arguments[-1] == np.float32 else rows
+
+    parts._scaled = wrong
+    again = quietly(afresh("evaluation.functions").evaluate, torch.tensor(query),
+                    torch.tensor(gallery), *labelled)[0]
+    assert_same(again, expected)
+    assert np.float64 in used
+
+
+def check_full_memory(torch):
+    pieces, tried = afresh("devices.pieces"), []
+
+    def work(piece):
+        tried.append(piece.stop - piece.start)
+        if tried[-1] > 70:
+            raise full(torch)
+        return piece.start
+
+    assert [answer for _, answer in pieces.in_pieces(1000, 800, work)] == [*range(0, 1000, 50)]
+    assert tried[:3] == [800, 200, 50]
+
+    def never(piece):
+        raise full(torch)
+
+    with pytest.raises(torch.OutOfMemoryError):
+        list(pieces.in_pieces(40, 40, never))
+
+    def broken(*arguments):
+        if len(arguments) == 1:
+            return arguments
+        raise full(torch)
+
+    sources = afresh("devices.sources")
+    there = where_they_are(torch.ones(2))[0]
+    assert sources.or_in_main_memory(lambda one: type(one), np.ones(2)) is np.ndarray
+    seen = []
+
+    def once(one):
+        seen.append(type(one))
+        if len(seen) == 1:
+            raise full(torch)
+        return one.tolist()
+
+    assert sources.or_in_main_memory(once, there) == [1, 1] and seen[1] is np.ndarray
+    with pytest.raises(KeyError):
+        sources.or_in_main_memory(lambda one: {}[0], there)
+
+
+def check_settings(torch):
+    matmul, there = torch.backends.cuda.matmul, where_they_are(torch.ones(2, 2))[0]
+    product = torch.backends.mkldnn.matmul
+    before = matmul.fp32_precision, product.fp32_precision
+    full_precision = afresh("devices.settings").full_precision
+    try:
+        torch.set_float32_matmul_precision("medium")
+        with pytest.raises(ZeroDivisionError), torch.autocast("cpu", dtype=torch.bfloat16):
+            with full_precision(there):
+                assert torch.get_float32_matmul_precision() == "highest"
+                assert product.fp32_precision == "ieee" and not torch.is_grad_enabled()
+                assert not torch.is_autocast_enabled("cpu")
+                raise ZeroDivisionError
+        assert torch.get_float32_matmul_precision() == "medium"
+        assert product.fp32_precision == "bf16"
+        torch.set_float32_matmul_precision("highest")
+        product.fp32_precision = "bf16"
+        with full_precision(there):
+            assert product.fp32_precision == "ieee"
+        assert product.fp32_precision == "bf16"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+        matmul.fp32_precision, product.fp32_precision = before
+
+
+@functools.lru_cache
+def reranked(variant):
+    rng = np.random.default_rng(2)
+    query, gallery = (rng.integers(-3, 4, (n, 5)).astype(np.float32) for n in (9, 50))
+    options = {"k1": 5, "k2": 3, "variant": variant, "normalize": False}
+    return query, gallery, options, rerank(query, gallery, **options)
+
+
+def check_neighbours(torch, module, images):
+    there, = where_they_are(torch.tensor(images))
+    for distance in ("squared", "fourth", "cosine-fourth"):
+        found = module.pairs_on_device(there, None, distance).nearest(8)
+        for one, other in zip(found, pairs_of(images, None, distance).nearest(8)):
+            np.testing.assert_array_equal(one, other)
+
+
+def check_rerank(torch):
+    for first_look, tile in ((4096, 2**20), (1, 130)):
+        module = afresh("reranking.on_device")
+        module.FIRST_LOOK, module.TILE = first_look, tile
+        for variant in ("matlab", "torchreid", "layumi"):
+            query, gallery, options, expected = reranked(variant)
+            # First, because a wrong index ends the process in scipy.
+            check_neighbours(torch, module, np.concatenate([query, gallery]))
+            found = afresh("reranking.k_reciprocal").rerank(
+                torch.tensor(query), torch.tensor(gallery), **options)
+            np.testing.assert_array_equal(found, expected)
+    rng = np.random.default_rng(6)
+    query, gallery = (rng.standard_normal((n, 16)) for n in (5, 30))
+    np.testing.assert_allclose(
+        afresh("reranking.k_reciprocal").rerank(torch.tensor(query), torch.tensor(gallery), 4, 2),
+        rerank(query, gallery, 4, 2), rtol=0, atol=1e-6)
+
+
+#: File to its checks and its mutants: a snippet that is there once, and what replaces it.
+MUTANTS = {
+    "devices.counting": ([check_features, check_matrices, check_the_bound], [
+        ("values <= block.table.farthest[:, None]", "values < block.table.farthest[:, None]"),
+        ("own[:, None] != place[None, :]", "own[:, None] == place[None, :]"),
+        ("key[~_among(", "key[_among("),
+        ("place[here] - images.start)", "place[here])"),
+        ("value[None, :] < take(table.low", "value[None, :] <= take(table.low"),
+        ("value[None, :] <= take(table.high", "value[None, :] < take(table.high"),
+        ("undecided & (own != image[None, :])", "undecided"),
+        ("tied & (image[None, :] < own)", "tied & (image[None, :] > own)"),
+        ("undecided & (exact[None, :] < good)", "undecided & (exact[None, :] <= good)"),
+        ("exact[None, :] == good", "exact[None, :] <= good"),
+        ("xp.where(edge > 0, edge - 1, edge)", "edge - 1"),
+        ("* xp.astype(edge > 0, xp.int32)", ""),
+        ('stop, side="left"))', 'stop, side="right"))'),
+        ("np.argsort(-n_good,", "np.argsort(n_good,"),
+        ("sums = sums + of_tile", "sums = of_tile"),
+        ("start += len(queries)", "start += len(queries) + 1"),
+        ("np.fmax.reduce", "np.maximum.reduce"),
+        ("(high - low) / 8", "(high - low)"),
+        ("raise TooFarOff", "return"),
+        ("np.count_nonzero(counts) - len(images)", "np.count_nonzero(counts)"),
+        ("len(images) - counts[goods.image[pairs]]", "len(images)"),
+        ("goods.image[pairs])\n", "goods.image[pairs]) + 1\n"),
+        ("counting.left_out_query == query]] = False",
+         "counting.left_out_query == query]] = True"),
+        ("counts &= counting.place != ", "counts &= counting.place == "),
+        ("done(1)", "done(0)"),
+    ]),
+    "devices.parts": ([check_features, check_matrices, check_the_bound], [
+        ("size - 2 * product", "size - product"),
+        ("(query, -scale)", "(query, scale)"),
+        ("take(of_query, row) == 0", "take(of_query, row) < 0"),
+        ("gallery_norm if scaling", "gallery_square if scaling"),
+        ("product + left[:, some]", "product - left[:, some]"),
+        ("depth + times", "query.shape[1]"),
+        ("largest / divisor", "largest / scale"),
+        ('{"float16": "float32", "bool": "uint8"}', '{"bool": "uint8", "float64": "float32"}'),
+        ("(gallery_square == 0) | (norm[row] == 0)", "gallery_square == 0"),
+        ("(middle - off[row])", "(middle - off[row] / 8)"),
+        ("np.flatnonzero(square == 0)", "np.flatnonzero(square > 0)"),
+    ]),
+    "devices.sums": ([check_sums, check_features], [
+        ("_BLOCK, _LANES = 128, 8", "_BLOCK, _LANES = 64, 8"),
+        ("_BLOCK, _LANES = 128, 8", "_BLOCK, _LANES = 128, 4"),
+        ("width // 2 // _LANES * _LANES", "width // 2"),
+        ("(pairs[:, 0] + pairs[:, 1]) + (pairs[:, 2] + pairs[:, 3])",
+         "pairs[:, 0] + pairs[:, 1] + pairs[:, 2] + pairs[:, 3]"),
+        ("total, whole = products[:, 0], 1", "total, whole = products[:, 0], 0"),
+        ("xp.astype(left, xp.float64) * right", "xp.astype(left * right, xp.float64)"),
+        ("found[rows] = sums", "found[:len(sums)] = sums"),
+    ]),
+    "devices.pieces": ([check_full_memory], [
+        ("size <= SMALLEST", "size <= 4 * SMALLEST"),
+        ("size // 4", "size // 2"),
+        ("min(start + step, count)", "start + step"),
+        ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
+    ]),
+    "devices.sources": ([check_features, check_matrices, check_full_memory], [
+        ("is_out_of_memory(error)", "error"),
+        ('if distances.dtype.kind != "f"', 'if distances.dtype.kind == "f"'),
+        ('scaling == "normalized")', "True)"),
+        ("1 / max(1, len(groups))", "1"),
+    ]),
+    "devices.settings": ([check_settings], [
+        ('fp32_precision = "ieee"', 'fp32_precision = "tf32"'),
+        ('torch.set_float32_matmul_precision("highest")', "pass"),
+        ("torch.set_float32_matmul_precision(older)", "pass"),
+        ("one.fp32_precision = precision", "pass"),
+        ("enabled=False", "enabled=True"),
+        ("stack.enter_context(torch.no_grad())", "pass"),
+    ]),
+    "reranking.on_device": ([check_rerank], [
+        ("tile <= first", "tile < first"),
+        ("count - 1]", "count - 2]"),
+        ("take(xp.reshape(tile, (-1,)), key), stable=True", "-key, stable=True"),
+        ("(own * size)[:, None]", "own[:, None]"),
+        ("sums - 2 * products", "sums - products"),
+        ("distances * distances if", "distances if"),
+        ("divisor[:, None]", "1"),
+        ("take(self.squares, left) + take", "take"),
+        ("rows.start + piece.start, rows", "piece.start, rows"),
+        ("xp.ones(len", "xp.zeros(len"),
+    ]),
+}
+
+
+def caught_by(torch, name, source):
+    """Return the name of the first check that notices, or None."""
+    with world(name, source, ROOMS), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for check in MUTANTS[name][0]:
+            try:
+                check(torch)
+            except (AssertionError, LookupError, ValueError, ArithmeticError, RuntimeError,
+                    InputError, pytest.fail.Exception):
+                return check.__name__
+    return None
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_device_path_itself_passes(torch, there, name):
+    assert caught_by(torch, name, source_of(name)) is None
+
+
+@pytest.mark.parametrize("name, number", [
+    (name, number) for name, (_, mutants) in MUTANTS.items() for number in range(len(mutants))])
+def test_mutant_is_caught(torch, there, name, number):
+    source = source_of(name)
+    snippet, replacement = MUTANTS[name][1][number]
+    assert source.count(snippet) == 1
+    assert caught_by(torch, name, source.replace(snippet, replacement)) is not None

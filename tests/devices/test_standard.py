@@ -1,0 +1,65 @@
+"""Nothing beyond the array API standard is used: its strict implementation does all."""
+import importlib
+
+import numpy as np
+import pytest
+
+from reid_ref import Evaluator, evaluate, evaluate_distances, rerank
+from tests.cases import special
+from tests.devices.common import assert_same, features, labels, quietly
+from tests.installed import version_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture
+def strict():
+    version_of("array_api_strict")
+    return importlib.import_module("array_api_strict")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_features(strict, there, seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng, ("float32", "float64", "int32")[seed % 3])
+    both = labels(rng, len(query), len(gallery))
+    options = {"metric": ("euclidean", "cosine", "dot")[seed // 3 % 3],
+               "normalize": bool(seed // 9 % 2), "convention": ["matlab", "simpleir"]}
+    expected, said = quietly(evaluate, query, gallery, *both, **options)
+    found, also = quietly(evaluate, strict.asarray(query), strict.asarray(gallery), *both,
+                          **options)
+    assert there.ran() and also == said
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_matrix(strict, there, seed):
+    distances, *both = special(seed)
+    assert_same(evaluate_distances(strict.asarray(distances), *both),
+                evaluate_distances(distances, *both))
+    assert there.ran()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batches(strict, there, seed):
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng)
+    both = labels(rng, len(query), len(gallery))
+    evaluator = Evaluator()
+    for rows, side, is_query in ((query, both[0], True), (gallery, both[1], False)):
+        for start in range(0, len(rows), 9):
+            some = slice(start, start + 9)
+            evaluator.update(strict.asarray(rows[some]), side.identity[some], side.camera[some],
+                             is_query=is_query)
+    assert_same(evaluator.compute(), evaluate(query, gallery, *both))
+    assert there.ran()
+
+
+@pytest.mark.parametrize("variant", ["matlab", "fast-reid"])
+def test_rerank(strict, there, variant):
+    rng = np.random.default_rng(2)
+    query, gallery = (rng.integers(-3, 4, (n, 5)).astype(np.float32) for n in (7, 40))
+    options = {"k1": 5, "k2": 3, "variant": variant, "normalize": False}
+    np.testing.assert_array_equal(
+        rerank(strict.asarray(query), strict.asarray(gallery), **options),
+        rerank(query, gallery, **options))

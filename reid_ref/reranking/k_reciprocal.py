@@ -14,6 +14,7 @@ import numbers
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -38,6 +39,9 @@ Array = npt.NDArray[Any]
 
 #: Bytes of a block of rows by default.
 BLOCK_BYTES = 64 * 2**20
+
+#: Bytes of original distances that are kept; more than these are computed a second time.
+KEPT_BYTES = 256 * 2**20
 
 
 def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
@@ -81,7 +85,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     -----
     "matlab" computes in the precision of the features, the others in float32. Equal distances
     are ranked in the order of the images, as by MATLAB's sort; the sort of the other codes is not
-    stable. Memory: a copy of the features, the result, and about 300 MiB.
+    stable. Memory: a copy of the features, the result, and about 300 MiB. Nearly all the time is
+    that of the matrix products of all pairs of images.
 
     Examples
     --------
@@ -92,11 +97,14 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     """
     query_features = as_rows(query_features, "query_features")
     gallery_features = as_rows(gallery_features, "gallery_features")
-    blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
-                           normalize=normalize, mahalanobis=mahalanobis)
-    distances, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
-    for block in blocks:
-        distances[done:done + len(block)] = block
+    job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
+                   mahalanobis)
+    distances = np.empty(job.shape, np.float32)
+    in_place = job.pairs.features.dtype == distances.dtype
+    done = 0
+    for block in _blocks(job, job.block_size, distances if in_place else None):
+        if not in_place:
+            distances[done:done + len(block)] = block
         done += len(block)
     return distances
 
@@ -213,6 +221,37 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     >>> [block.shape for block in rerank_blocks(features[:5], features[5:], block_size=2)]
     [(2, 25), (2, 25), (1, 25)]
     """
+    job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
+                   mahalanobis)
+    if block_size is None:
+        block_size = job.block_size
+    _check_count("block_size", block_size, sys.maxsize, "queries")
+    return _blocks(job, block_size)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Checked features of all images, the queries first, and options."""
+
+    pairs: Pairs
+    n_query: int
+    k1: int
+    k2: int
+    lambda_: float
+    variant: Variant
+    normalize: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_query, len(self.pairs.features) - self.n_query
+
+    @property
+    def block_size(self) -> int:
+        return max(1, BLOCK_BYTES // (self.shape[1] * 4))
+
+
+def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambda_: float,
+             variant: str, normalize: bool, mahalanobis: Any) -> _Job:
     check_choice(variant, "variant", VARIANTS)
     record = VARIANTS[variant]
     query = as_rows(query_features, "query_features")
@@ -221,39 +260,40 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     size = len(query) + len(gallery)
     _check_count("k1", k1, size - 1, "the number of images less one")
     _check_count("k2", k2, size, "the number of images")
-    if block_size is None:
-        block_size = max(1, BLOCK_BYTES // (len(gallery) * 4))
-    _check_count("block_size", block_size, sys.maxsize, "queries")
     if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
         raise InputError(f"lambda_: expected a number from 0 to 1, got {lambda_!r}; it is the "
                          "weight of the original distance")
     features = _joined(query, gallery, record, normalize)
     pairs = pairs_of(features, _checked_matrix(mahalanobis, features), record.distance)
-    return _blocks(pairs, len(query), k1, k2, float(lambda_), record, normalize, block_size)
+    return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)
 
 
-def _blocks(pairs: Pairs, n_query: int, k1: int, k2: int, lambda_: float, variant: Variant,
-            normalize: bool, block_size: int) -> Iterator[npt.NDArray[np.float32]]:
+def _blocks(job: _Job, block_size: int,
+            kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
+    """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
+    pairs, variant, n_query = job.pairs, job.variant, job.n_query
+    if kept is None and job.shape[0] * job.shape[1] * pairs.features.itemsize <= KEPT_BYTES:
+        kept = np.empty(job.shape, pairs.features.dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        index, farthest = nearest(pairs, max(k1 + variant.own, k2))
+        index, farthest = nearest(pairs, max(job.k1 + variant.own, job.k2), n_query, kept)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
-    V = encode(pairs, index, scale, k1, k2, variant)
+    V = encode(pairs, index, scale, job.k1, job.k2, variant)
     inverted = invert(V, n_query, variant.stored)
-    if not variant.scaled and normalize:
+    if not variant.scaled and job.normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
     gallery = slice(n_query, len(pairs.features))
     for start in range(0, n_query, block_size):
         rows = slice(start, min(start + block_size, n_query))
-        original = tile_of(pairs, rows, gallery)
+        original = tile_of(pairs, rows, gallery) if kept is None else kept[rows]
         original /= scale[rows, np.newaxis]
-        original *= lambda_
+        original *= job.lambda_
         block = original.astype(np.float32, copy=False)
         for k, row in enumerate(block, start):
             distances = jaccard(V, k, inverted)
             if not variant.scaled:
                 np.maximum(distances, 0, out=distances)
-            row += distances * (1 - lambda_)
+            row += distances * (1 - job.lambda_)
         del original
         yield block
         del block  # to free the memory before the next block

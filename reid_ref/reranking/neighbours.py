@@ -217,7 +217,8 @@ def _bounds(tile: Array, found: _Nearest) -> Array:
     if width:
         tile = tile[:, :width * groups].reshape(len(tile), width, groups).min(axis=1)
     largest = np.partition(tile, count - 1, axis=1)[:, count - 1]
-    return np.minimum(bound, np.nextafter(largest, np.inf), out=bound)
+    np.minimum(bound, np.nextafter(largest, np.inf), out=bound)
+    return bound
 
 
 def _merge(found: _Nearest, row: Array, image: Array, value: Array) -> None:

@@ -14,6 +14,7 @@ import numbers
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
@@ -42,6 +43,9 @@ Array = npt.NDArray[Any]
 
 #: Bytes of a block of rows by default.
 BLOCK_BYTES = 64 * 2**20
+
+#: Bytes of original distances that are kept; more than these are computed a second time.
+KEPT_BYTES = 256 * 2**20
 
 
 def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
@@ -86,7 +90,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     -----
     "matlab" computes in the precision of the features, the others in float32. Equal distances
     are ranked in the order of the images, as by MATLAB's sort; the sort of the other codes is not
-    stable. Memory: a copy of the features, the result, and about 300 MiB.
+    stable. Memory: a copy of the features, the result, and about 300 MiB. Nearly all the time is
+    that of the matrix products of all pairs of images.
 
     Examples
     --------
@@ -96,11 +101,14 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
     """
     query_features, gallery_features = _there_or_read(query_features, gallery_features)
-    blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
-                           normalize=normalize, mahalanobis=mahalanobis)
-    distances, done = np.empty((len(query_features), len(gallery_features)), np.float32), 0
-    for block in blocks:
-        distances[done:done + len(block)] = block
+    job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
+                   mahalanobis)
+    distances = np.empty(job.shape, np.float32)
+    kept = distances if job.dtype == distances.dtype else None
+    done = 0
+    for block in _blocks(job, job.block_size, kept):
+        if kept is None:
+            distances[done:done + len(block)] = block
         done += len(block)
     return distances
 
@@ -217,6 +225,41 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     >>> [block.shape for block in rerank_blocks(features[:5], features[5:], block_size=2)]
     [(2, 25), (2, 25), (1, 25)]
     """
+    job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
+                   mahalanobis)
+    if block_size is None:
+        block_size = job.block_size
+    _check_count("block_size", block_size, sys.maxsize, "queries")
+    return _blocks(job, block_size)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Checked features of all images, the queries first, and options."""
+
+    pairs: Pairs | DevicePairs
+    n_query: int
+    k1: int
+    k2: int
+    lambda_: float
+    variant: Variant
+    normalize: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_query, len(self.pairs) - self.n_query
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.pairs.features.dtype
+
+    @property
+    def block_size(self) -> int:
+        return max(1, BLOCK_BYTES // (self.shape[1] * 4))
+
+
+def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambda_: float,
+             variant: str, normalize: bool, mahalanobis: Any) -> _Job:
     check_choice(variant, "variant", VARIANTS)
     record = VARIANTS[variant]
     query, gallery = _there_or_read(query_features, gallery_features)
@@ -224,56 +267,56 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     size = len(query) + len(gallery)
     _check_count("k1", k1, size - 1, "the number of images less one")
     _check_count("k2", k2, size, "the number of images")
-    if block_size is None:
-        block_size = max(1, BLOCK_BYTES // (len(gallery) * 4))
-    _check_count("block_size", block_size, sys.maxsize, "queries")
     if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
         raise InputError(f"lambda_: expected a number from 0 to 1, got {lambda_!r}; it is the "
                          "weight of the original distance")
     matrix = _checked_matrix(mahalanobis, query.shape[1])
     pairs = or_in_main_memory(
         lambda *both: _pairs(both[0], both[1], matrix, record, normalize), query, gallery)
-    return _blocks(pairs, len(query), k1, k2, float(lambda_), record, normalize, block_size)
+    return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)
 
 
-def _blocks(pairs: Pairs | DevicePairs, n_query: int, k1: int, k2: int, lambda_: float,
-            variant: Variant, normalize: bool,
-            block_size: int) -> Iterator[npt.NDArray[np.float32]]:
+def _blocks(job: _Job, block_size: int,
+            kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
+    """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
+    variant, n_query = job.variant, job.n_query
+    if kept is None and job.shape[0] * job.shape[1] * job.dtype.itemsize <= KEPT_BYTES:
+        kept = np.empty(job.shape, job.dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        pairs, index, farthest = _nearest(pairs, max(k1 + variant.own, k2))
+        pairs, index, farthest = _nearest(job.pairs, max(job.k1 + variant.own, job.k2), kept)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
-    V = encode(pairs, index, scale, k1, k2, variant)
+    V = encode(pairs, index, scale, job.k1, job.k2, variant)
     inverted = invert(V, n_query, variant.stored)
-    if not variant.scaled and normalize:
+    if not variant.scaled and job.normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
     gallery = slice(n_query, len(pairs))
     for start in range(0, n_query, block_size):
         rows = slice(start, min(start + block_size, n_query))
-        original = pairs.tile(rows, gallery)
+        original = kept[rows] if kept is not None else pairs.tile(rows, gallery)
         original /= scale[rows, np.newaxis]
-        original *= lambda_
+        original *= job.lambda_
         block = original.astype(np.float32, copy=False)
         for k, row in enumerate(block, start):
             distances = jaccard(V, k, inverted)
             if not variant.scaled:
                 np.maximum(distances, 0, out=distances)
-            row += distances * (1 - lambda_)
+            row += distances * (1 - job.lambda_)
         del original
         yield block
         del block  # to free the memory before the next block
 
 
-def _nearest(pairs: Pairs | DevicePairs,
-             count: int) -> tuple[Pairs | DevicePairs, Array, Array]:
+def _nearest(pairs: Pairs | DevicePairs, count: int,
+             kept: Array | None) -> tuple[Pairs | DevicePairs, Array, Array]:
     """Return the nearest images and largest distances; pairs in main memory if theirs is full."""
     try:
-        return pairs, *pairs.nearest(count)
+        return pairs, *pairs.nearest(count, kept)
     except Exception as error:
         if isinstance(pairs, Pairs) or not is_out_of_memory(error):
             raise
     here = pairs.in_main_memory()
-    return here, *here.nearest(count)
+    return here, *here.nearest(count, kept)
 
 
 def _there_or_read(query_features: Any, gallery_features: Any) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ stable sort, and the largest distance.
 """
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +17,14 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-#: Images on each side of a tile. Larger tiles: fewer merges, more distances computed twice.
+#: Images on each side of a tile. Larger tiles: fewer merges, more memory.
 TILE = 4096
+
+#: Images on each side of a tile on the diagonal, where half of the distances come twice.
+DIAGONAL = 1024
 
 #: Rows of a tile that are computed at a time, so that they stay in the processor's cache.
 STRIP = 32
-
-#: Images that give a first bound of the nearest. More images: fewer candidates.
-FIRST_LOOK = 1024
 
 
 @dataclass(frozen=True)
@@ -50,60 +51,40 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.features)
 
-    def tile(self, rows: slice, columns: slice, room: Array | None = None) -> Array:
-        """Return the distances of the images `rows` to the images `columns`.
-
-        `room`, a vector of at least the size of the tile, is overwritten, to save allocations.
-        """
-        own, others = self.squares[rows, np.newaxis], self.squares[columns]
-        if room is None:
-            room = np.empty(len(own) * len(others), self.features.dtype)
-        tile = room[:len(own) * len(others)].reshape(len(own), len(others))
-        np.matmul(self._left(rows), self.features[columns].T, out=tile)
-        for start in range(0, len(tile), STRIP):
-            strip = tile[start:start + STRIP]
-            self._finish(strip, own[start:start + STRIP] + others)
-        return tile
+    def tile(self, rows: slice, columns: slice) -> Array:
+        """Return the distances of the images `rows` to the images `columns`."""
+        tile: Array = _left(self, rows) @ self.features[columns].T
+        return _finish_tile(self, tile, rows, columns)
 
     def entries(self, indptr: Array, indices: Array) -> Array:
         """Return the distances of the pairs of a sparse matrix in CSR form."""
         products = np.empty(len(indices), self.features.dtype)
-        for rows in _blocks(len(indptr) - 1):
-            left = self._left(rows)
+        for rows in _blocks(len(indptr) - 1, TILE):
+            left = _left(self, rows)
             for i, row in enumerate(left, rows.start):
                 entries = slice(indptr[i], indptr[i + 1])
                 np.matmul(self.features[indices[entries]], row, out=products[entries])
         own = np.repeat(self.squares, np.diff(indptr))
-        return self._finish(products, own + self.squares[indices])
+        return _finish(self, products, own + self.squares[indices], out=products)
 
-    def nearest(self, count: int) -> tuple[Array, Array]:
+    def nearest(self, count: int, original: Array | None = None) -> tuple[Array, Array]:
         """Return the `count` nearest images of every image, itself included, and its largest
         distance: shapes (n, count) and (n,). Equal distances are in the order of the images.
+
+        `original`, if given, gets the distances of the queries to the gallery: shape
+        (n_query, n_gallery).
         """
         size, dtype = len(self), self.features.dtype
-        values = np.full((size, count), np.inf, dtype)
-        index = np.zeros((size, count), np.int32)
-        farthest = np.full(size, -np.inf, dtype)
-        blocks = _blocks(size)
+        found = _Nearest(np.full((size, count), np.inf, dtype), np.zeros((size, count), np.int32),
+                         np.full(size, -np.inf, dtype))
         room = np.empty(min(size, TILE)**2, dtype)
-        # In this order, blocks are merged by ascending index for every image, as `_merge` needs.
-        for k, rows in enumerate(blocks):
-            for columns in blocks[k:]:
-                tile = self.tile(rows, columns, room)
-                _merge(tile, columns.start, values[rows], index[rows], farthest[rows])
-                if columns != rows:
-                    _merge(tile.T, rows.start, values[columns], index[columns], farthest[columns])
-        return index, farthest
-
-    def _left(self, rows: slice) -> Array:
-        left: Array = self.features[rows]
-        return left if self.metric is None else left @ self.metric
-
-    def _finish(self, products: Array, sums: Array) -> Array:
-        """Return sums - 2 products, rounded in the order of MahDist.m, in place of products."""
-        np.multiply(products, 2, out=products)
-        np.subtract(sums, products, out=products)
-        return np.square(products, out=products) if self.squared_again else products
+        for left, rows, columns in _tiles(self):
+            tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
+            np.matmul(left, self.features[columns].T, out=tile)
+            _merge_tile(self, tile, rows, columns, found)
+            if original is not None:
+                _keep(tile, rows, columns, original)
+        return found.index, found.farthest
 
 
 def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
@@ -112,41 +93,173 @@ def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
         squares = np.ones(len(features), features.dtype)
     else:
         squares = np.empty(len(features), features.dtype)
-        for rows in _blocks(len(features)):
+        for rows in _blocks(len(features), TILE):
             part = features[rows]
             left = part if metric is None else part @ metric
             squares[rows] = np.einsum("ij,ij->i", left, part)
     return Pairs(features, metric, squares, distance != "squared")
 
 
-def _merge(tile: Array, first: int, values: Array, index: Array, farthest: Array) -> None:
-    """Merge the distances of images `first`, `first` + 1, ... into the nearest of the rows."""
-    np.maximum(farthest, tile.max(axis=1), out=farthest)
-    count, bound = values.shape[1], values[:, -1]
-    if np.isinf(bound).any() and tile.shape[1] >= count:  # the first tile of these rows
-        partitioned = np.partition(tile[:, :max(count, FIRST_LOOK)], count - 1, axis=1)
-        bound = np.nextafter(partitioned[:, count - 1], np.inf)
-    row, column = _nonzero(tile < bound[:, np.newaxis])
-    size = np.bincount(row, minlength=len(tile))
-    place = count + np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
-    known = np.full((len(tile), count + size.max()), np.inf, tile.dtype)
+def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
+    """Yield the tiles on and above the diagonal: the left factor of the rows, rows, columns.
+
+    For every image, the others come in ascending order, as `_merge` needs.
+    """
+    blocks = _blocks(len(pairs.features), TILE)
+    for k, rows in enumerate(blocks):
+        left = _left(pairs, rows)
+        small = _blocks(len(left), DIAGONAL)
+        for i, part in enumerate(small):
+            for other in small[i:]:
+                yield left[part], _within(rows, part), _within(rows, other)
+        for columns in blocks[k + 1:]:
+            yield left, rows, columns
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The nearest of some images so far, nearest first, and the largest distance."""
+
+    values: Array
+    index: Array
+    farthest: Array
+
+    def of(self, images: slice) -> _Nearest:
+        return _Nearest(self.values[images], self.index[images], self.farthest[images])
+
+
+def _merge_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice, found: _Nearest) -> None:
+    """Turn a tile of products into distances; merge them into the nearest of rows and columns."""
+    of_rows, of_columns = found.of(rows), found.of(columns)
+    strips = _strips(pairs, tile, rows, columns)
+    if not (_are_full(of_rows) and _are_full(of_columns)):  # distances are needed for the bounds
+        _finish_tile(pairs, tile, rows, columns)
+        strips = ((part, tile[part]) for part in _blocks(len(tile), STRIP))
+    row_bound, column_bound = _bounds(tile, of_rows), _bounds(tile.T, of_columns)
+    row, column, value = _near(strips, row_bound, column_bound, of_rows, of_columns)
+    nearer = value < row_bound[row]
+    _merge(of_rows, row[nearer], columns.start + column[nearer], value[nearer])
+    if columns != rows:
+        place = np.flatnonzero(value < column_bound[column])
+        # Of int16, which the columns of a tile fit, a stable sort is fast.
+        place = place[np.argsort(column[place].astype(np.int16), kind="stable")]
+        _merge(of_columns, column[place], rows.start + row[place], value[place])
+
+
+def _near(strips: Iterable[tuple[slice, Array]], row_bound: Array, column_bound: Array,
+          of_rows: _Nearest, of_columns: _Nearest) -> tuple[Array, Array, Array]:
+    """Return rows, columns and values of the distances below a bound of their row or column.
+
+    The largest distances are noted. Arrays are made once: new ones for each strip take longer
+    than the work.
+    """
+    width = len(column_bound)
+    below, bounds = np.empty((STRIP, width), bool), np.empty((STRIP, width), column_bound.dtype)
+    largest = np.full((STRIP, width), -np.inf, column_bound.dtype)
+    places, values = [], []
+    for part, strip in strips:
+        all_of = slice(0, len(strip))
+        np.maximum(row_bound[part, np.newaxis], column_bound, out=bounds[all_of])
+        place = np.flatnonzero(np.less(strip, bounds[all_of], out=below[all_of]))
+        values.append(strip.reshape(-1).take(place))
+        places.append(place + part.start * width)
+        np.maximum(of_rows.farthest[part], strip.max(axis=1), out=of_rows.farthest[part])
+        np.maximum(largest[all_of], strip, out=largest[all_of])
+    np.maximum(of_columns.farthest, largest.max(axis=0), out=of_columns.farthest)
+    row, column = np.divmod(np.concatenate(places), width)
+    return row, column, np.concatenate(values)
+
+
+def _finish_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice) -> Array:
+    """Turn a tile of products into distances."""
+    for _ in _strips(pairs, tile, rows, columns):
+        pass
+    return tile
+
+
+def _strips(pairs: Pairs, tile: Array, rows: slice,
+            columns: slice) -> Iterator[tuple[slice, Array]]:
+    """Turn a tile of products into distances, and yield each strip of it while it is in cache."""
+    own, others = pairs.squares[rows, np.newaxis], pairs.squares[columns]
+    sums = np.empty((STRIP, tile.shape[1]), tile.dtype)
+    for part in _blocks(len(tile), STRIP):
+        strip = tile[part]
+        np.add(own[part], others, out=sums[:len(strip)])
+        yield part, _finish(pairs, strip, sums[:len(strip)], out=strip)
+
+
+def _keep(tile: Array, rows: slice, columns: slice, original: Array) -> None:
+    """Copy what the tile has of the distances of the queries to the gallery."""
+    n_query = len(original)
+    first = max(columns.start, n_query)
+    if rows.start < n_query and first < columns.stop:
+        last = min(rows.stop, n_query)
+        original[rows.start:last, first - n_query:columns.stop - n_query] = tile[
+            :last - rows.start, first - columns.start:]
+
+
+def _are_full(found: _Nearest) -> bool:
+    """Return whether all have as many images as are wanted."""
+    return not bool(np.isinf(found.values[:, -1]).any())
+
+
+def _bounds(tile: Array, found: _Nearest) -> Array:
+    """Return a bound for each row: distances below it may be among the nearest.
+
+    While these are too few, the bound is from the tile: each row is cut into groups, and the
+    `count`-th of their smallest distances is not below `count` distances of the row.
+    """
+    count = found.values.shape[1]
+    bound: Array = found.values[:, -1].copy()
+    if tile.shape[1] < count or _are_full(found):
+        return bound
+    groups = 2 * count
+    width = tile.shape[1] // groups
+    if width:
+        tile = tile[:, :width * groups].reshape(len(tile), width, groups).min(axis=1)
+    largest = np.partition(tile, count - 1, axis=1)[:, count - 1]
+    np.minimum(bound, np.nextafter(largest, np.inf), out=bound)
+    return bound
+
+
+def _merge(found: _Nearest, row: Array, image: Array, value: Array) -> None:
+    """Merge distances of images into the nearest of the rows.
+
+    `row` ascends, and within it `image`, which is above all images merged before.
+    """
+    count = found.values.shape[1]
+    size = np.bincount(row, minlength=len(found.values))
+    new = np.flatnonzero(size)
+    if not len(new):
+        return
+    size = size[new]
+    start = np.cumsum(size) - size
+    known = np.full((len(new), count + size.max()), np.inf, value.dtype)
     images = np.zeros(known.shape, np.int32)
-    known[:, :count], images[:, :count] = values, index
-    known[row, place], images[row, place] = tile[row, column], first + column
+    known[:, :count], images[:, :count] = found.values[new], found.index[new]
+    place = np.arange(len(row)) + np.repeat(
+        np.arange(len(new)) * known.shape[1] + count - start, size)
+    known.reshape(-1)[place], images.reshape(-1)[place] = value, image
     order = np.argsort(known, axis=1, kind="stable")[:, :count]  # earlier images come first
-    values[:] = np.take_along_axis(known, order, axis=1)
-    index[:] = np.take_along_axis(images, order, axis=1)
+    found.values[new] = np.take_along_axis(known, order, axis=1)
+    found.index[new] = np.take_along_axis(images, order, axis=1)
 
 
-def _nonzero(mask: Array) -> tuple[Array, Array]:
-    """Return the rows and columns where a mask is set, row by row; it may be a transposed view."""
-    if mask.flags.c_contiguous:
-        row, column = np.divmod(np.flatnonzero(mask), mask.shape[1])
-        return row, column
-    column, row = np.divmod(np.flatnonzero(mask.T), mask.shape[0])
-    order = np.argsort(row.astype(np.int16), kind="stable")  # int16: radix sort; TILE fits
-    return row[order], column[order]
+def _left(pairs: Pairs, rows: slice) -> Array:
+    left: Array = pairs.features[rows]
+    return left if pairs.metric is None else left @ pairs.metric
 
 
-def _blocks(size: int) -> list[slice]:
-    return [slice(start, min(start + TILE, size)) for start in range(0, size, TILE)]
+def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
+    """Return sums - 2 products, rounded in the order of MahDist.m."""
+    np.multiply(products, 2, out=out)
+    np.subtract(sums, out, out=out)
+    return np.square(out, out=out) if pairs.squared_again else out
+
+
+def _within(outer: slice, part: slice) -> slice:
+    return slice(outer.start + part.start, outer.start + part.stop)
+
+
+def _blocks(size: int, step: int) -> list[slice]:
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]

@@ -77,9 +77,11 @@ class DevicePairs:
                 distances[piece] = values
         return distances
 
-    def nearest(self, count: int) -> tuple[Array, Array]:
+    def nearest(self, count: int, original: Array | None = None) -> tuple[Array, Array]:
         """Return the `count` nearest images of every image, itself included, and its largest
         distance: shapes (n, count) and (n,). Equal distances are in the order of the images.
+
+        `original`, if given, gets the distances of the queries to the gallery, in main memory.
         """
         size = len(self)
         index = np.zeros((size, count), np.int32)
@@ -88,6 +90,8 @@ class DevicePairs:
             for rows, found in in_pieces(size, max(1, TILE // size),
                                          lambda rows: self._nearest(rows, count)):
                 index[rows], farthest[rows] = found
+        if original is not None:
+            original[:] = self.tile(slice(0, len(original)), slice(len(original), size))
         return index, farthest
 
     def _nearest(self, rows: slice, count: int) -> tuple[Any, Array]:

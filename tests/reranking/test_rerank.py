@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
-from reid_ref.reranking import neighbours
+from reid_ref.reranking import k_reciprocal, neighbours
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from tests import cases
 
@@ -43,7 +43,7 @@ def tiles(request, monkeypatch):
     if request.param:
         monkeypatch.setattr(neighbours, "TILE", request.param)
         monkeypatch.setattr(neighbours, "STRIP", 3)
-        monkeypatch.setattr(neighbours, "FIRST_LOOK", 1)
+        monkeypatch.setattr(neighbours, "DIAGONAL", 2)
 
 
 def port(features, n_query, k1, k2, lambda_, M=1):
@@ -333,6 +333,15 @@ def test_blocks_are_the_rows(variant, block_size):
         assert [len(block) for block in blocks] == [
             min(block_size, 13 - start) for start in range(0, 13, block_size)]
     np.testing.assert_array_equal(np.concatenate(blocks), whole)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_original_distances_that_do_not_fit_are_computed_again(variant, monkeypatch, tiles):
+    features = np.random.default_rng(16).integers(-30, 31, (60, 6)).astype(np.float32)
+    whole = fast(features, 13, 9, 3, 0.3, variant)
+    monkeypatch.setattr(k_reciprocal, "KEPT_BYTES", 0)
+    blocks = rerank_blocks(features[:13], features[13:], 9, 3, 0.3, variant, normalize=False)
+    np.testing.assert_array_equal(np.concatenate(list(blocks)), whole)
 
 
 def test_no_matrix_of_all_images_is_held(monkeypatch):

@@ -99,17 +99,12 @@ def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles
     """
     # Roots are numpy's: those of torch's CPU differ from them in a last bit now and then.
     norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-    depth, times = min(DEPTH, query.shape[1]), -(-query.shape[1] // DEPTH)
-    scale, gallery_scale, divisor, off = scales(norm, gallery_norm, depth + times, scaling)
+    times = -(-query.shape[1] // DEPTH)
+    scale, gallery_scale, divisor, off = scales(
+        norm, gallery_norm, min(DEPTH, query.shape[1]) + times, scaling)
     xp, there = query.xp, partial(to_device, query.xp, device=query.device)
     of_query = there(norm)
     of_gallery = there(gallery_norm if scaling == "normalized" else gallery_square)
-    scales_there = [there(_divisor(features, scale_, precision)) for features, scale_ in (
-        (query, -scale), (gallery, gallery_scale))]
-    # The squares of the gallery's norms as shares of the largest, so that they fit a float32.
-    largest = gallery_scale.max()**2
-    terms = [] if scaling != "euclidean" else [
-        there(one.astype(precision)) for one in (largest / divisor, gallery_square / largest)]
 
     def exact(row: Any, image: Any) -> Any:
         product = pair_products(query, gallery, row, image)
@@ -125,27 +120,54 @@ def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles
             middle = value / divisor[row]
         return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
 
-    def tiles(row: Any) -> Callable[[Any], Any]:
-        left = _scaled(query, row, scales_there[0], precision)
-
-        def values(image: Any) -> Any:
-            right = _scaled(gallery, image, scales_there[1], precision).T
-            product = left[:, :depth] @ right[:depth, :]
-            for first in range(depth, query.shape[1], depth):
-                some = slice(first, min(first + depth, query.shape[1]))
-                product = product + left[:, some] @ right[some, :]
-            if scaling != "euclidean":
-                return product
-            return product + take(terms[0], row)[:, None] * take(terms[1], image)[None, :]
-        return values
-
     def is_nan(row: int) -> Mask:
         if scaling != "normalized":
             return np.zeros(len(gallery), dtype=bool)
         mask: Mask = (gallery_square == 0) | (norm[row] == 0)
         return mask
 
+    tiles = _products(query, gallery, -scale, gallery_scale, precision)
+    if scaling == "euclidean":
+        tiles = _with_squares(tiles, there, gallery_scale.max()**2, divisor, gallery_square,
+                              precision)
     return Part(query, len(gallery), exact, bounds, tiles, is_nan, is_exact=False)
+
+
+def _products(query: DeviceArray, gallery: DeviceArray, scale: Doubles, gallery_scale: Doubles,
+              precision: Any) -> Callable[[Any], Callable[[Any], Any]]:
+    """Return the `tiles` of the products of features, each divided by its scale."""
+    divisors = [to_device(features.xp, _divisor(features, one, precision), features.device)
+                for features, one in ((query, scale), (gallery, gallery_scale))]
+    dimension, depth = query.shape[1], min(DEPTH, query.shape[1])
+
+    def tiles(row: Any) -> Callable[[Any], Any]:
+        left = _scaled(query, row, divisors[0], precision)
+
+        def values(image: Any) -> Any:
+            right = _scaled(gallery, image, divisors[1], precision).T
+            product = left[:, :depth] @ right[:depth, :]
+            for first in range(depth, dimension, depth):
+                some = slice(first, min(first + depth, dimension))
+                product = product + left[:, some] @ right[some, :]
+            return product
+        return values
+    return tiles
+
+
+def _with_squares(tiles: Callable[[Any], Callable[[Any], Any]], there: Callable[[Any], Any],
+                  largest: float, divisor: Doubles, gallery_square: Doubles,
+                  precision: Any) -> Callable[[Any], Callable[[Any], Any]]:
+    """Return tiles to which |g|^2 is added, divided as the products are.
+
+    As a share of the largest, so that neither factor leaves the range of a float32.
+    """
+    weight, share = (there(one.astype(precision)) for one in (
+        largest / divisor, gallery_square / largest))
+
+    def added(row: Any) -> Callable[[Any], Any]:
+        values, of_row = tiles(row), take(weight, row)[:, None]
+        return lambda image: values(image) + of_row * take(share, image)[None, :]
+    return added
 
 
 def _checked_squares(features: DeviceArray, name: str) -> Doubles:

@@ -7,6 +7,7 @@ Contents: `full_precision`.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -18,16 +19,20 @@ from reid_ref.arrays.device import DeviceArray
 #: What torch calls a precision that leaves float32 as it is; "none": nothing is set anywhere.
 _FULL = ("ieee", "none")
 
+#: Of two threads, the first to finish would restore what the other still needs.
+_ALONE = threading.RLock()
+
 
 @contextmanager
 def full_precision(array: DeviceArray) -> Iterator[None]:
     """Multiply float32 in float32 within this context; restore the settings behind it.
 
     torch's settings are those of the whole process: float32 products of other threads are in full
-    precision meanwhile, too. Numbers that divide by zero or overflow give no warning, as on an
-    accelerator.
+    precision meanwhile, too, and one thread at a time is in this context. Numbers that divide by
+    zero or overflow give no warning, as on an accelerator.
     """
     with ExitStack() as stack:
+        stack.enter_context(_ALONE)
         stack.enter_context(np.errstate(all="ignore"))
         if type(array.array).__module__.split(".")[0] == "torch":
             import torch

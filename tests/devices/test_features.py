@@ -1,16 +1,18 @@
 """Features on a device: every number is that of features in main memory."""
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate
-from reid_ref.devices import counting, parts, sums
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate, read
+from reid_ref.devices import counting, parts, sources, sums
 from tests.devices.common import (
     BY_LABELS, BY_LISTS, BY_ROWS, assert_same, features, labels, lists, quietly)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
+ROOT = Path(__file__).resolve().parents[2]
 METRICS = ("euclidean", "cosine", "dot")
 
 
@@ -124,6 +126,15 @@ def test_tiles_of_every_size(torch, there, seed, monkeypatch):
     assert sum(told) in (len(query), 2 * len(query))
 
 
+def test_the_layout_of_a_benchmark(torch, there):
+    data = read(ROOT / "fixtures/market_like.mat")
+    for metric in METRICS:
+        assert_both(torch, there, data.query_features, data.gallery_features, data.query,
+                    data.gallery, metric=metric, normalize=False, convention=BY_LABELS)
+        assert_both(torch, there, data.query_features, data.gallery_features, data.query,
+                    data.gallery, metric=metric, convention=BY_LABELS)
+
+
 def test_features_that_are_refused(torch, there):
     sides = Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2])
     good = [torch.ones(2, 3), torch.ones(3, 3)]
@@ -145,6 +156,23 @@ def test_features_that_are_refused(torch, there):
             (good[0] + 1j, good[1], "query_features: expected real features, got dtype complex")):
         with pytest.raises(InputError, match=message):
             evaluate(query, gallery, *sides)
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e-12, 1, 1e12, 1e25])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_single_precision_does_for_norms_of_every_size(torch, there, size, normalize, monkeypatch):
+    precisions, part = [], sources.feature_part
+
+    def opened(*arguments):
+        precisions.append(np.dtype(arguments[-1]).name)
+        return part(*arguments)
+
+    monkeypatch.setattr(sources, "feature_part", opened)
+    rng = np.random.default_rng(9)
+    query, gallery = ((size * rng.standard_normal((n, 600))).astype(np.float32) for n in (9, 80))
+    assert_both(torch, there, query, gallery, *labels(rng, 9, 80), normalize=normalize)
+    assert_both(torch, there, 1e3 * query, gallery, *labels(rng, 9, 80), normalize=normalize)
+    assert precisions == ["float32"] * 2
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,13 +1,20 @@
 """A distance matrix on a device: every number is that of the matrix in main memory."""
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 from reid_ref import InputError, Labels, evaluate_distances
 from reid_ref.devices import counting
 from tests.cases import market_like, special
 from tests.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists, quietly
+
+ROOT = Path(__file__).resolve().parents[2] / "fixtures/goldens"
+#: All recorded answers but those of complex distances, which only the port orders.
+GOLDENS = sorted(path.stem for path in ROOT.glob("*.mat")
+                 if not path.stem.startswith(("rerank_", "complex")))
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -105,6 +112,18 @@ def test_tiles_of_every_size(torch, there, seed, monkeypatch):
     told = []
     assert_both(torch, there, *special(seed), progress=told.append, max_memory=1000)
     assert sum(told) == 24
+
+
+@pytest.mark.parametrize("name", GOLDENS)
+def test_recorded_answers_of_the_scripts(torch, there, name):
+    """fixtures/goldens, MATLAB's matrices: gallery x query."""
+    golden = loadmat(ROOT / f"{name}.mat")
+    query, gallery = (Labels(golden[f"label_{side}"], golden[f"cam_{side}"])
+                      for side in ("query", "gallery"))
+    result = evaluate_distances(torch.tensor(golden["dist"]).T, query, gallery)
+    assert there.ran()
+    assert result.mAP == golden["map"].item()
+    np.testing.assert_array_equal(result.cmc, golden["CMC"][0])
 
 
 def test_a_transposed_tensor(torch, there):

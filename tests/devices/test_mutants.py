@@ -61,6 +61,11 @@ def check_features(torch):
     quietly(afresh("evaluation.functions").evaluate, torch.ones(2, 3), torch.ones(4, 3),
             Labels([1, 2], [1, 1]), Labels([3, 3, 4, 4], [2] * 4), progress=told.append)
     assert sum(told) == 2
+    zeros, both = torch.zeros(2, 3), (Labels([1, 2], [1, 1]), Labels([1, 2], [2, 2]))
+    for normalize in (False, True):
+        said = quietly(afresh("evaluation.functions").evaluate, zeros, zeros, *both,
+                       normalize=normalize)[1]
+        assert len(said) == 2 * normalize and all("cannot be normalised" in one for one in said)
 
 
 @functools.lru_cache
@@ -133,20 +138,18 @@ def check_full_memory(torch):
             raise full(torch)
         return piece.start
 
-    assert [answer for _, answer in pieces.in_pieces(1000, 800, work)] == [*range(0, 1000, 50)]
+    done = list(pieces.in_pieces(990, 800, work))
+    assert [answer for _, answer in done] == [*range(0, 990, 50)] and done[-1][0].stop == 990
     assert tried[:3] == [800, 200, 50]
+    tried.clear()
 
     def never(piece):
+        tried.append(piece.stop - piece.start)
         raise full(torch)
 
     with pytest.raises(torch.OutOfMemoryError):
         list(pieces.in_pieces(40, 40, never))
-
-    def broken(*arguments):
-        if len(arguments) == 1:
-            return arguments
-        raise full(torch)
-
+    assert tried == [40, 16]
     sources = afresh("devices.sources")
     there = where_they_are(torch.ones(2))[0]
     assert sources.or_in_main_memory(lambda one: type(one), np.ones(2)) is np.ndarray
@@ -160,7 +163,7 @@ def check_full_memory(torch):
 
     assert sources.or_in_main_memory(once, there) == [1, 1] and seen[1] is np.ndarray
     with pytest.raises(KeyError):
-        sources.or_in_main_memory(lambda one: {}[0], there)
+        sources.or_in_main_memory(lambda one: {np.ndarray: 0}[type(one)], there)
 
 
 def check_settings(torch):
@@ -212,9 +215,9 @@ def check_rerank(torch):
             query, gallery, options, expected = reranked(variant)
             # First, because a wrong index ends the process in scipy.
             check_neighbours(torch, module, np.concatenate([query, gallery]))
-            found = afresh("reranking.k_reciprocal").rerank(
-                torch.tensor(query), torch.tensor(gallery), **options)
-            np.testing.assert_array_equal(found, expected)
+            blocks = list(afresh("reranking.k_reciprocal").rerank_blocks(
+                torch.tensor(query), torch.tensor(gallery), block_size=4, **options))
+            np.testing.assert_array_equal(np.concatenate(blocks), expected)
     rng = np.random.default_rng(6)
     query, gallery = (rng.standard_normal((n, 16)) for n in (5, 30))
     np.testing.assert_allclose(
@@ -254,12 +257,12 @@ MUTANTS = {
     ]),
     "devices.parts": ([check_features, check_matrices, check_the_bound], [
         ("size - 2 * product", "size - product"),
-        ("(query, -scale)", "(query, scale)"),
+        ("gallery, -scale, gallery_scale", "gallery, scale, gallery_scale"),
         ("take(of_query, row) == 0", "take(of_query, row) < 0"),
         ("gallery_norm if scaling", "gallery_square if scaling"),
         ("product + left[:, some]", "product - left[:, some]"),
-        ("depth + times", "query.shape[1]"),
-        ("largest / divisor", "largest / scale"),
+        ("min(DEPTH, query.shape[1]) + times", "query.shape[1]"),
+        ("largest / divisor, ", "largest / divisor / 2, "),
         ('{"float16": "float32", "bool": "uint8"}', '{"bool": "uint8", "float64": "float32"}'),
         ("(gallery_square == 0) | (norm[row] == 0)", "gallery_square == 0"),
         ("(middle - off[row])", "(middle - off[row] / 8)"),
@@ -285,7 +288,6 @@ MUTANTS = {
         ("is_out_of_memory(error)", "error"),
         ('if distances.dtype.kind != "f"', 'if distances.dtype.kind == "f"'),
         ('scaling == "normalized")', "True)"),
-        ("1 / max(1, len(groups))", "1"),
     ]),
     "devices.settings": ([check_settings], [
         ('fp32_precision = "ieee"', 'fp32_precision = "tf32"'),

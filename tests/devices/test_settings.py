@@ -1,4 +1,5 @@
 """Products in full precision, whatever torch was told before; its settings are restored."""
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
 import numpy as np
@@ -120,6 +121,17 @@ def test_inference_mode_and_default_dtypes(torch, there, problem):
         assert there.ran()
     finally:
         torch.set_default_dtype(before)
+
+
+def test_two_threads(torch, there, problem, restored):
+    """The settings are restored when both have ended, whichever ends first."""
+    tensors, both, expected = problem
+    torch.set_float32_matmul_precision("medium")
+    before = settings(torch, restored)
+    with ThreadPoolExecutor(4) as pool:
+        for result in pool.map(lambda _: evaluate(*tensors, *both), range(12)):
+            assert_same(result, expected)
+    assert settings(torch, restored) == before
 
 
 def test_reduced_products_would_be_noticed(torch, there, problem, monkeypatch):

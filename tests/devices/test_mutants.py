@@ -202,9 +202,10 @@ def reranked(variant):
 def check_neighbours(torch, module, images):
     there, = where_they_are(torch.tensor(images))
     for distance in ("squared", "fourth", "cosine-fourth"):
-        found = module.pairs_on_device(there, None, distance).nearest(8)
-        for one, other in zip(found, pairs_of(images, None, distance).nearest(8)):
+        pairs = module.pairs_on_device(there, None, distance), pairs_of(images, None, distance)
+        for one, other in zip(*(side.nearest(8) for side in pairs)):
             np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(*(side.tile(slice(3, 7), slice(2, 9)) for side in pairs))
 
 
 def check_rerank(torch):

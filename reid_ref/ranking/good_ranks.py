@@ -21,7 +21,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GoodRanks:
     """Ranks of the good images among the kept ones, for n queries.
 
@@ -222,7 +222,8 @@ def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
     >>> forget_junk_matches(from_index([4, 9], good=[9], junk=[9])).first_match
     array([0])
     """
-    return replace(ranks, first_match=np.where(ranks.found > 0, ranks.first_match, 0))
+    first = np.where(ranks.found > 0, ranks.first_match, 0)
+    return ranks if np.array_equal(first, ranks.first_match) else replace(ranks, first_match=first)
 
 
 def reverse_ties(ranks: GoodRanks) -> GoodRanks:

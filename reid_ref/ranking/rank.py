@@ -19,7 +19,7 @@ from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 from reid_ref.ranking.counting import Counting, Goods, count_before
 from reid_ref.ranking.few import count_few
-from reid_ref.ranking.good_ranks import GoodRanks, in_order
+from reid_ref.ranking.good_ranks import GoodRanks, in_order, stable_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.ranking.tiles import Array, Part, matrix_part
 
@@ -177,14 +177,15 @@ def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
     That order depends on the processor, and on all that is sorted: the gallery images `there`.
     """
     n_query, n_gallery = distances.shape
-    sorted_images = np.flatnonzero(there)
+    sorted_images = None if there.all() else np.flatnonzero(there)
     everything = np.empty(len(roles.good), dtype=np.int64)
     kept_pairs = []
     place = np.zeros(n_gallery, dtype=np.int64)
     for k in range(n_query):
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
         kept = roles.kept(k, n_gallery)
-        order = sorted_images[in_order(distances[k, sorted_images], ties)]
+        order = (in_order(distances[k], ties) if sorted_images is None
+                 else sorted_images[in_order(distances[k, sorted_images], ties)])
         place[order] = np.arange(len(order))
         up_to = np.cumsum(kept[order])
         good = roles.good[pairs]
@@ -295,16 +296,14 @@ def _before_among(good: Integers, among: Integers, pairs: Integers, values: Arra
     """Count as `count_before` does, but only the pairs of `among` before each good pair."""
     key = _union([good, among])
     row, value = key // n_gallery, values[_find(key, pairs)]
-    order = np.argsort(value)  # faster than the stable one
-    row_order = row[order].astype(np.min_scalar_type(row[-1]))  # and so is a sort of short numbers
-    order = order[np.argsort(row_order, kind="stable")]
+    order = stable_order(value)
+    short = row[order].astype(np.min_scalar_type(row[-1]))  # sorted in less time
+    order = order[np.argsort(short, kind="stable")]
     row, value = row[order], value[order]
     new_row = np.concatenate([[True], row[1:] != row[:-1]])
     same = (value[1:] == value[:-1]) | ((value[1:] != value[1:]) & (value[:-1] != value[:-1]))
     new_value = new_row | np.concatenate([[True], ~same])
     group = np.cumsum(new_value) - 1
-    tied = np.flatnonzero(~new_value | ~np.append(new_value[1:], True))
-    order[tied] = order[tied][np.lexsort((order[tied], group[tied]))]  # in gallery order
     counted = _member(key, among)[order]
     so_far = np.concatenate([[0], np.cumsum(counted)])
     first = np.flatnonzero(new_value)

@@ -23,7 +23,7 @@ JUNK = -1
 DISTRACTOR = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """Identity and camera of each image. Both arrays are copied, and read-only.
 

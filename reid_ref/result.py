@@ -442,11 +442,8 @@ class Result:
         >>> round(found.low, 3), round(found.high, 3)
         (0.456, 0.824)
         """
-        mean, values, counted = query_values(self, metric)
-        name, groups = unit_of_queries(self, unit)
-        found = statistics.interval(values, groups, counted, level=level, method=method,
-                                    resamples=resamples, seed=seed)
-        return replace(found, value=mean, unit=name)
+        return intervals_of([sums_of_units(self, metric, unit)], level=level, method=method,
+                            resamples=resamples, seed=seed)[0]
 
     def to_dict(self, cmc: int | None = 50, ranks: Iterable[int] = RANKS) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
@@ -536,6 +533,34 @@ class QueryValues(NamedTuple):
     mean: float
     values: Doubles
     counted: npt.NDArray[np.bool_]
+
+
+class SumsOfUnits(NamedTuple):
+    """What an interval is made of: the number, the name of the unit, sums by unit and by query."""
+
+    mean: float
+    unit: str
+    by_unit: statistics.UnitSums
+    by_query: statistics.UnitSums
+
+
+def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOfUnits:
+    """Return what the interval of a metric is made of; refuses what has none."""
+    mean, values, counted = query_values(result, metric)
+    name, groups = unit_of_queries(result, unit)
+    return SumsOfUnits(mean, name, statistics.unit_sums(values, groups, counted),
+                       statistics.unit_sums(values, np.arange(len(values)), counted))
+
+
+def intervals_of(several: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
+    """Return the intervals of several numbers, for which random numbers are drawn once.
+
+    `options` are those of `Result.interval`, but for the unit.
+    """
+    several = list(several)
+    found = statistics.intervals_of([(one.by_unit, one.by_query) for one in several], **options)
+    return [replace(interval, value=one.mean, unit=one.unit)
+            for one, interval in zip(several, found)]
 
 
 def kind_of_metric(metric: str) -> tuple[str, int]:

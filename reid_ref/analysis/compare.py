@@ -12,7 +12,7 @@ from reid_ref import words
 from reid_ref.analysis.same_queries import check_same_queries, checked_metrics, results_by_name
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
-from reid_ref.statistics import difference, holm
+from reid_ref.statistics import Difference, differences, holm
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL
 
@@ -189,14 +189,21 @@ def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: In
                    resamples: int = RESAMPLES, seed: int = SEED) -> Comparisons:
     """Compare values by system, the baseline first, and metric; `groups`: the unit a query."""
     (baseline, ours), *others = scores.items()
-    found = []
+    pairs = [(metric, name, ours[metric], theirs[metric]) for metric in ours
+             for name, theirs in others]
+    for metric, name, before, after in pairs:
+        _check_counted(before, after, metric, baseline, name)
     with each_warning_once():
-        for metric in ours:
-            of_metric = [_comparison((baseline, ours[metric]), (name, theirs[metric]), metric,
-                                     identity, groups, level, resamples, seed)
-                         for name, theirs in others]
-            adjusted = holm([one.p for one in of_metric])
-            found += [replace(one, p_adjusted=p) for one, p in zip(of_metric, adjusted)]
+        tests = differences([(before.values, after.values, before.counted)
+                             for *_, before, after in pairs], groups, level=level,
+                            resamples=resamples, seed=seed)
+    compared = [_comparison(baseline, name, metric, test, before, after, identity)
+                for (metric, name, before, after), test in zip(pairs, tests)]
+    found = []
+    for metric in ours:
+        of_metric = [one for one in compared if one.metric == metric]
+        adjusted = holm([one.p for one in of_metric])
+        found += [replace(one, p_adjusted=p) for one, p in zip(of_metric, adjusted)]
     values = {name: {metric: one.mean for metric, one in by_metric.items()}
               for name, by_metric in scores.items()}
     return Comparisons(baseline, values, tuple(found), unit, level, resamples, seed)
@@ -213,19 +220,19 @@ def _systems(baseline: Any, others: tuple[Any, ...],
     return results_by_name([baseline, *others], defaults if names is None else names)
 
 
-def _comparison(baseline: tuple[str, QueryValues], system: tuple[str, QueryValues], metric: str,
-                identity: Integers, groups: npt.NDArray[Any], level: float, resamples: int,
-                seed: int) -> Comparison:
-    (first, before), (name, after) = baseline, system
+def _check_counted(before: QueryValues, after: QueryValues, metric: str, baseline: str,
+                   system: str) -> None:
     bad = np.flatnonzero(before.counted != after.counted)
     if bad.size:
-        raise InputError(f"{name}: query {bad[0]} is in the mean of {metric} in only one of "
-                         f"{first} and {name}; both must be of the same labels")
-    found = difference(before.values, after.values, groups, before.counted, level=level,
-                       resamples=resamples, seed=seed)
+        raise InputError(f"{system}: query {bad[0]} is in the mean of {metric} in only one of "
+                         f"{baseline} and {system}; both must be of the same labels")
+
+
+def _comparison(baseline: str, system: str, metric: str, found: Difference, before: QueryValues,
+                after: QueryValues, identity: Integers) -> Comparison:
     gains, losses = (_extremes(before.values, after.values, identity, sign) for sign in (1, -1))
     return Comparison(
-        first, name, metric, found.difference, found.low, found.high, found.p, found.p,
+        baseline, system, metric, found.difference, found.low, found.high, found.p, found.p,
         found.better, found.worse, found.same, found.detectable, found.se, found.trials,
         gains, losses)
 

@@ -8,7 +8,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.conventions import AP
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import Result
+from reid_ref.result import Result, intervals_of, sums_of_units
 
 #: Recall in percent at which mean precision is computed.
 LEVELS = 101
@@ -119,17 +119,13 @@ def rank_band(result: Result, last: int) -> RankBand | None:
     >>> rank_band(result, 20) is None
     True
     """
-    ends: list[tuple[float, float]] = []
+    # The curve never falls: of equal means the values are the same, query by query.
+    means, place = np.unique(result.cmc[:last], return_inverse=True)
+    ranks = 1 + np.searchsorted(result.cmc[:last], means)
     try:
         with each_warning_once():
-            for k in range(1, min(last, len(result.cmc)) + 1):
-                # The curve never falls: of equal means the values are the same, query by query.
-                if k > 1 and result.cmc[k - 1] == result.cmc[k - 2]:
-                    ends.append(ends[-1])
-                    continue
-                found = result.interval(f"Rank-{k}")
-                ends.append((found.low, found.high))
+            found = intervals_of(sums_of_units(result, f"Rank-{k}") for k in ranks.tolist())
     except InputError:
         return None
-    low, high = np.array(ends).T
-    return RankBand(np.arange(1, len(ends) + 1), low, high, found.level, found.unit)
+    low, high = np.array([(one.low, one.high) for one in found])[place].T
+    return RankBand(np.arange(1, len(place) + 1), low, high, found[0].level, found[0].unit)

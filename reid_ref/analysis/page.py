@@ -23,7 +23,7 @@ from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
 from reid_ref.evaluation.engine import results_of_distances, results_of_features
 from reid_ref.files import ResultFile
-from reid_ref.result import Result
+from reid_ref.result import Result, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 
 #: Numbers of the headline.
@@ -193,8 +193,7 @@ def _system(name: str, files: tuple[str, ...], data: ResultFile, result: Result,
             options: Options) -> System:
     how: dict[str, Any] = {"metric": options.metric, "normalize": options.normalize,
                            "max_memory": options.max_memory}
-    intervals = {metric: _interval(result, metric) for metric in METRICS
-                 if _reaches(result, metric)}
+    intervals = _intervals(result, [metric for metric in METRICS if _reaches(result, metric)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
         lists = rank_lists(data, options.convention, queries, options.top, **how)
@@ -210,11 +209,15 @@ def _reaches(result: Result, metric: str) -> bool:
     return not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)
 
 
-def _interval(result: Result, metric: str) -> Interval | None:
-    try:
-        return result.interval(metric)
-    except InputError:
-        return None     # one identity alone, a mean that is NaN, a curve of identities
+def _intervals(result: Result, metrics: Sequence[str]) -> dict[str, Interval | None]:
+    sums = {}
+    for metric in metrics:
+        try:
+            sums[metric] = sums_of_units(result, metric)
+        except InputError:
+            pass     # one identity alone, a mean that is NaN, a curve of identities
+    found = dict(zip(sums, intervals_of(sums.values())))
+    return {metric: found.get(metric) for metric in metrics}
 
 
 def _pairs(data: ResultFile, options: Options) -> CameraPairs | None:

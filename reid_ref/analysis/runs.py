@@ -17,7 +17,7 @@ from reid_ref.analysis.compare import METRICS
 from reid_ref.analysis.same_queries import check_same_queries, checked_metrics, results_by_name
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
-from reid_ref.statistics import Interval, interval
+from reid_ref.statistics import Interval, intervals_of, unit_sums
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL
 
@@ -98,28 +98,27 @@ def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str
                    method: str = "bootstrap-t", resamples: int = RESAMPLES,
                    seed: int = SEED) -> dict[str, Runs]:
     """Sum up runs by values a query, by metric and run; `groups`: the unit of each query."""
-    found = {}
+    sums = []
+    for metric, scores in by_metric.items():
+        counted = next(iter(scores.values())).counted
+        for key, one in scores.items():
+            if not np.array_equal(one.counted, counted):
+                raise InputError(f"{key}: other queries are in the mean of {metric} than in "
+                                 f"{next(iter(scores))}; both must be of the same labels")
+        # One run after another, as everywhere; `mean` would add pairwise.
+        mean = np.cumsum([one.values for one in scores.values()], axis=0)[-1] / len(scores)
+        sums.append((unit_sums(mean, groups, counted),
+                     unit_sums(mean, np.arange(len(mean)), counted)))
     with each_warning_once():
-        for metric, scores in by_metric.items():
-            counted = next(iter(scores.values())).counted
-            for key, one in scores.items():
-                if not np.array_equal(one.counted, counted):
-                    raise InputError(f"{key}: other queries are in the mean of {metric} than in "
-                                     f"{next(iter(scores))}; both must be of the same labels")
-            # One run after another, as everywhere; `mean` would add pairwise.
-            total = np.cumsum([one.values for one in scores.values()], axis=0)[-1]
-            bounds = interval(total / len(scores), groups, counted, level=level, method=method,
-                              resamples=resamples, seed=seed)
-            found[metric] = over_results(
-                metric, {key: one.mean for key, one in scores.items()},
-                {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()},
-                replace(bounds, unit=unit))
-    return found
+        bounds = intervals_of(sums, level=level, method=method, resamples=resamples, seed=seed)
+    return {metric: over_results(metric, scores, replace(found, unit=unit))
+            for (metric, scores), found in zip(by_metric.items(), bounds)}
 
 
-def over_results(metric: str, values: dict[str, float], queries: dict[str, int],
-                 bounds: Interval) -> Runs:
+def over_results(metric: str, scores: Mapping[str, QueryValues], bounds: Interval) -> Runs:
     """Put the mean and the standard deviation of some numbers beside their interval."""
+    values = {key: one.mean for key, one in scores.items()}
+    queries = {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()}
     mean = math.fsum(values.values()) / len(values)
     sd = math.sqrt(math.fsum((one - mean)**2 for one in values.values()) / (len(values) - 1))
     return Runs(metric, values, queries, mean, sd, replace(bounds, value=mean))

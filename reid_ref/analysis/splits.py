@@ -12,7 +12,7 @@ from reid_ref.analysis.runs import Runs, over_results
 from reid_ref.analysis.same_queries import check_same_convention, checked_metrics, results_by_name
 from reid_ref.arrays import Doubles, Integers, check_choice, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values
-from reid_ref.statistics import interval_of, unit_sums
+from reid_ref.statistics import intervals_of, unit_sums
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL
 
@@ -74,21 +74,17 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
                      identity: Integers, *, level: float = LEVEL, method: str = "bootstrap-t",
                      resamples: int = RESAMPLES, seed: int = SEED) -> dict[str, Runs]:
     """Sum up splits by values a query, by metric and split; `identity`: of all their queries."""
-    found = {}
+    sums = []
+    for scores in by_metric.values():
+        values, weight, counted = _pooled(list(scores.values()))
+        by_query = np.arange(len(values))
+        groups = by_query if unit == "query" else identity
+        sums.append((unit_sums(values, groups, counted, weight),
+                     unit_sums(values, by_query, counted, weight)))
     with each_warning_once():
-        for metric, scores in by_metric.items():
-            values, weight, counted = _pooled(list(scores.values()))
-            by_query = np.arange(len(values))
-            groups = by_query if unit == "query" else identity
-            bounds = interval_of(
-                unit_sums(values, groups, counted, weight),
-                unit_sums(values, by_query, counted, weight),
-                level=level, method=method, resamples=resamples, seed=seed)
-            found[metric] = over_results(
-                metric, {key: one.mean for key, one in scores.items()},
-                {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()},
-                replace(bounds, unit=unit))
-    return found
+        bounds = intervals_of(sums, level=level, method=method, resamples=resamples, seed=seed)
+    return {metric: over_results(metric, scores, replace(found, unit=unit))
+            for (metric, scores), found in zip(by_metric.items(), bounds)}
 
 
 def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:

@@ -78,13 +78,10 @@ def find(args: argparse.Namespace, results: dict[str, Result],
     Without --confidence, the results as they are, and None.
     """
     from reid_ref.analysis.confidence import intervals, with_signature
-    from reid_ref.arrays import each_warning_once
 
     if not args.confidence:
         return results, None
     options: dict[str, Any] = {
         **args.intervals, "method": args.confidence_method or METHODS[0]}
-    with each_warning_once():  # conventions and variants share their units
-        found = {name: intervals(result, common.ranks(args), **options)
-                 for name, result in results.items()}
+    found = intervals(results, common.ranks(args), **options)
     return {name: with_signature(result, **options) for name, result in results.items()}, found

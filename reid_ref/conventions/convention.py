@@ -145,11 +145,9 @@ class Convention:
 
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks up to `top_k`, with the good images that recall divides by."""
-        n_good = ranks.n_good
-        if self.top_k is not None:
-            ranks = truncate(ranks, self.top_k)
-        return replace(ranks, n_good=RECALL[self.recall].n_good(
-            ranks.found, n_good, self.top_k))
+        cut = ranks if self.top_k is None else truncate(ranks, self.top_k)
+        n_good = RECALL[self.recall].n_good(cut.found, ranks.n_good, self.top_k)
+        return cut if n_good is ranks.n_good else replace(cut, n_good=n_good)
 
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
         """Return the values of AP or INP in the mean, given each query's number of good images."""

@@ -23,7 +23,7 @@ from reid_ref.devices.sources import (
     count_nan, feature_sources, matrix_source, or_in_main_memory)
 from reid_ref.distances import BLOCK_BYTES, METRICS
 from reid_ref.evaluation.curves import Curves
-from reid_ref.evaluation.summary import summarize
+from reid_ref.evaluation.summary import call_once, summarize
 from reid_ref.labels import (
     IndexLists, Labels, check_distances, check_feature_shapes, check_labels, check_lists)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
@@ -277,8 +277,10 @@ def summaries(conventions: list[Convention], ranks_of: Callable[[Convention], Go
               lists: IndexLists | None) -> list[Result]:
     """Return the result of each convention; warn of queries without a match."""
     listed = {} if lists is None else {"lists": lists.fingerprint()}
+    call = call_once()
     results = [summarize(ranks_of(convention), query, gallery, convention,
-                         {**provenance, **(listed if convention.needs_lists else {})}, curves)
+                         {**provenance, **(listed if convention.needs_lists else {})}, curves,
+                         call)
                for convention in conventions]
     warn_unmatched(results[0], query, gallery)
     return results

@@ -1,43 +1,80 @@
 """Ranks to a `Result`, under one convention."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Integers
-from reid_ref.conventions import CONVENTIONS, Convention, as_text
+from reid_ref.conventions import CONVENTIONS, Convention, as_text, loaded_images
 from reid_ref.evaluation.curves import Curves
 from reid_ref.labels import JUNK, Labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import STATUSES, Counts, PerQuery, Result, signature, spread
 
+#: Calls a function with arguments.
+Call = Callable[..., Any]
+
+
+def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+def call_once() -> Call:
+    """Return a `call` that keeps what it returned, for conventions that share it.
+
+    `GoodRanks` and `Labels` are told apart as objects, so conventions share what their ranks are
+    the same object for.
+    """
+    return functools.cache(call)
+
 
 def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-              provenance: dict[str, str], curves: Curves) -> Result:
+              provenance: dict[str, str], curves: Curves, call: Call = call) -> Result:
     """Return the `Result` of the ranks of all queries."""
-    there = convention.loaded(query.identity)
-    n_absent = len(gallery) - int(np.count_nonzero(convention.loaded(gallery.identity)))
-    ranks = replace(ranks, n_junk=ranks.n_junk - n_absent)
-    loaded = convention.in_order(of_queries(ranks, there))
+    there, own, others, loaded = call(_loaded, ranks, query, gallery, convention.loads)
+    n_absent = len(gallery) - len(others)
+    loaded = convention.in_order(loaded)
     ranks = convention.cut_off(loaded)
-    ap, inp = convention.average_precision(ranks), metrics.inverse_negative_penalty(ranks)
-    n_good = loaded.n_good
+    ap = call(convention.average_precision, ranks)
+    inp = call(metrics.inverse_negative_penalty, ranks)
+    n_good, n_junk = loaded.n_good, loaded.n_junk - n_absent
+    status, n_status = call(_statuses, loaded, query, gallery, convention.loads,
+                            convention.ignored)
     per_query = PerQuery(
         ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
         first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
-        n_junk=spread(ranks.n_junk, there, 0),
-        status=spread(_statuses(loaded, query.identity[there], gallery, convention), there,
-                      "not loaded"), identity=query.identity)
+        n_junk=spread(n_junk, there, 0), status=status, identity=query.identity)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, _tied_queries(loaded), query, gallery, n_absent, convention),
-        counted=len(ap), signature=_signature(convention, provenance, query, gallery),
-        ranks=spread_queries(loaded, there), convention=convention)
+        counts=_counts(per_query, call(_tied_queries, loaded), dict(n_status), query, gallery,
+                       n_absent, convention),
+        counted=len(ap), signature=_signature(convention, provenance, own, others),
+        ranks=spread_queries(replace(loaded, n_junk=n_junk), there), convention=convention)
+
+
+class _Loaded(NamedTuple):
+    """What a loader passes on: which queries, the labels, and the ranks of these queries.
+
+    Images that are not loaded are still in the `n_junk` of the ranks.
+    """
+
+    there: npt.NDArray[np.bool_]
+    query: Labels
+    gallery: Labels
+    ranks: GoodRanks
+
+
+def _loaded(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> _Loaded:
+    there, in_gallery = (loaded_images(labels.identity, loads) for labels in (query, gallery))
+    return _Loaded(there, query if there.all() else query[there],
+                   gallery if in_gallery.all() else gallery[in_gallery], of_queries(ranks, there))
 
 
 def _tied_queries(ranks: GoodRanks) -> int:
@@ -46,22 +83,25 @@ def _tied_queries(ranks: GoodRanks) -> int:
     return len(np.unique(groups.query[groups.tied > hits]))
 
 
-def _statuses(ranks: GoodRanks, identity: Integers, gallery: Labels,
-              convention: Convention) -> npt.NDArray[np.str_]:
+def _statuses(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str,
+              ignored: tuple[str, ...]) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
+    """Return the status of every query, and how many queries have each."""
+    there = loaded_images(query.identity, loads)
+    identity = query.identity[there]
     status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, STATUSES))}")
     absent = ranks.n_good == 0
-    status[absent] = ("only same location" if "same location" in convention.ignored
-                      else "only same camera")
+    status[absent] = "only same location" if "same location" in ignored else "only same camera"
     status[absent & ~np.isin(identity, gallery.identity)] = "identity absent"
-    if convention.needs_lists:
+    if "listed as junk" in ignored:
         status[absent] = "none listed"
     status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
     status[ranks.n_kept == 0] = "nothing kept"
-    return status
+    every = spread(status, there, "not loaded")
+    return every, {name: int(np.count_nonzero(every == name)) for name in STATUSES}
 
 
-def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels, n_absent: int,
-            convention: Convention) -> Counts:
+def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Labels,
+            gallery: Labels, n_absent: int, convention: Convention) -> Counts:
     n_junk = int(np.count_nonzero(gallery.identity == JUNK))
     ignored_junk = n_junk - n_absent if "label -1" in convention.ignored else 0
     other_junk = per_query.n_junk - ignored_junk
@@ -72,7 +112,7 @@ def _counts(per_query: PerQuery, tied: int, query: Labels, gallery: Labels, n_ab
         gallery_kept=len(gallery) - ignored_junk - n_absent,
         good=int(per_query.n_good.sum()),
         junk_same_camera=int(other_junk[per_query.status != "not loaded"].sum()), tied=tied,
-        status={name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
+        status=status)
 
 
 def _signature(convention: Convention, provenance: dict[str, str], query: Labels,
@@ -85,5 +125,4 @@ def _signature(convention: Convention, provenance: dict[str, str], query: Labels
               "unmatched": convention.unmatched, "ties": convention.ties,
               **{name: as_text(value) for name, value in others.items()},
               **provenance}
-    return signature(fields, *(labels[convention.loaded(labels.identity)]
-                               for labels in (query, gallery)))
+    return signature(fields, query, gallery)

@@ -132,13 +132,15 @@ def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
         kept, good_places = _walk(distances[k], *roles_of(k), ties)
         if not len(good_places):
             continue
-        names, first = np.unique(gallery.identity[kept], return_index=True)
-        names = names[np.argsort(first)]
-        places = [np.flatnonzero(gallery.identity[kept] == name) for name in names]
-        own = int(np.flatnonzero(names == query.identity[k])[0])
+        # The places of each identity, in order of its first one.
+        names, first, code, n_images = np.unique(
+            gallery.identity[kept], return_index=True, return_inverse=True, return_counts=True)
+        places = np.argsort(code.reshape(-1), kind="stable")
+        start, order = np.cumsum(n_images) - n_images, np.argsort(first)
+        own = int(np.flatnonzero(names[order] == query.identity[k])[0])
         ranks = np.zeros(DRAWS, dtype=np.int64)
         for draw in range(DRAWS):
-            drawn = np.array([place[random.randint(0, len(place))] for place in places])
+            drawn = places[start[order] + random.randint(0, n_images[order])]
             ranks[draw] = np.count_nonzero(drawn <= drawn[own])
         curves[k] = (ranks[:, np.newaxis] <= np.arange(1, length + 1)).sum(axis=0) / DRAWS
     return curves

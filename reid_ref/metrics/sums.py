@@ -65,6 +65,8 @@ def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
     """
     query, nth = ranks.query, ranks.nth
     first = (nth == 1) | (ranks.nearer != np.roll(ranks.nearer, 1))
+    if first.all():  # the common case, and the quick one
+        return ranks, nth - 1, np.ones_like(nth)
     index = np.flatnonzero(first)
     hits = np.diff(np.append(index, len(query)))
     groups = replace(ranks, rank=ranks.rank[index], nearer=ranks.nearer[index],
@@ -82,10 +84,11 @@ def sum_by_query(ranks: GoodRanks, terms: Doubles) -> Doubles:
 def sum_in_float32(ranks: GoodRanks, terms: Doubles) -> npt.NDArray[np.float32]:
     """Running sum of each query, rounded to float32 after each addition in double."""
     total = np.zeros(len(ranks.found), dtype=np.float32)
-    query, nth = ranks.query, ranks.nth
-    for k in range(1, int(ranks.found.max(initial=0)) + 1):
-        at_k = nth == k
-        total[query[at_k]] = (total[query[at_k]] + terms[at_k]).astype(np.float32)
+    start = np.cumsum(ranks.found) - ranks.found
+    more = np.arange(len(total))
+    for k in range(int(ranks.found.max(initial=0))):
+        more = more[ranks.found[more] > k]
+        total[more] = (total[more] + terms[start[more] + k]).astype(np.float32)
     return total
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GoodRanks:
     """Ranks of the good images among the kept ones, for n queries.
 
@@ -222,7 +222,8 @@ def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
     >>> forget_junk_matches(from_index([4, 9], good=[9], junk=[9])).first_match
     array([0])
     """
-    return replace(ranks, first_match=np.where(ranks.found > 0, ranks.first_match, 0))
+    first = np.where(ranks.found > 0, ranks.first_match, 0)
+    return ranks if np.array_equal(first, ranks.first_match) else replace(ranks, first_match=first)
 
 
 def reverse_ties(ranks: GoodRanks) -> GoodRanks:
@@ -254,10 +255,35 @@ def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
     (array([1, 0, 2]), array([1, 2, 0]))
     """
     if ties == "reversed":
-        return len(row) - 1 - np.argsort(row[::-1], kind="stable")
+        return len(row) - 1 - stable_order(row[::-1])
     if ties == "numpy":
         return np.argsort(row)
     if ties == "numpy-reversed":
         signed = row.astype(np.float64) if row.dtype.kind in "ub" else row
         return np.argsort(-signed)[::-1]
-    return np.argsort(row, kind="stable")
+    return stable_order(row)
+
+
+def stable_order(values: npt.NDArray[Any]) -> Integers:
+    """Return ``np.argsort(values, kind="stable")``, in less time where few values are equal.
+
+    numpy's default sort is several times faster, but leaves equal values in any order.
+
+    Examples
+    --------
+    >>> stable_order(np.array([2., np.nan, 1., 2., np.nan]))
+    array([2, 0, 3, 1, 4])
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    same = ordered[1:] == ordered[:-1]
+    if ordered.dtype.kind == "f" and len(ordered) and ordered[-1] != ordered[-1]:
+        same |= (ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1])
+    n_same = np.count_nonzero(same)
+    if 8 * n_same > len(values):
+        return np.argsort(values, kind="stable")
+    if n_same:
+        new = np.append(True, ~same)
+        tied = np.flatnonzero(~new | np.append(same, False))
+        order[tied] = order[tied][np.lexsort((order[tied], np.cumsum(new)[tied]))]
+    return order

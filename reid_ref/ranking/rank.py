@@ -18,7 +18,8 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 from reid_ref.ranking.counting import Counting, Goods, count_before
-from reid_ref.ranking.good_ranks import GoodRanks, in_order
+from reid_ref.ranking.few import count_few
+from reid_ref.ranking.good_ranks import GoodRanks, in_order, stable_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.ranking.tiles import Array, Part, matrix_part
 
@@ -79,8 +80,26 @@ def measure_part(part: Part, query: Integers, image: Integers) -> tuple[Mask, Ar
 def count_part(part: Part, goods: Goods, groups: dict[str, Counting], n_query: int,
                done: Callable[[float], object] | None = None) -> dict[str, Before]:
     """Return the counts of each group before each good image in one part of the gallery."""
-    return {name: count_before(part, goods, n_query, _within(counting, part.images), done)
-            for name, counting in groups.items()}
+    groups = {name: _within(counting, part.images) for name, counting in groups.items()}
+    few = _few(part, goods, groups)
+    before = {}
+    for name, counting in groups.items():
+        if name in few:
+            before[name] = count_few(part, goods, n_query, counting)
+            if done is not None:
+                done(1.0)
+        else:
+            before[name] = count_before(part, goods, n_query, counting, done)
+    return before
+
+
+def _few(part: Part, goods: Goods, groups: dict[str, Counting]) -> list[str]:
+    """Return the groups that `count_few` is for: some of the images, but less than half."""
+    if not part.is_exact or (goods.value != goods.value).any():
+        return []
+    return [name for name, counting in groups.items()
+            if counting.place is None and counting.columns is not None
+            and 0 < 2 * np.count_nonzero(counting.columns) < len(counting.columns)]
 
 
 def rank(source: Source, query: Labels, gallery: Labels, ignored: Iterable[Ignored],
@@ -97,7 +116,7 @@ def rank(source: Source, query: Labels, gallery: Labels, ignored: Iterable[Ignor
     pairs = _union([goods, *added.values()])
     values = source.measure(*np.divmod(pairs, n))
     groups = _groups(roles.values(), gallery, left_out)
-    wanted = Goods(*np.divmod(goods, n), values[np.searchsorted(pairs, goods)],
+    wanted = Goods(*np.divmod(goods, n), values[_find(goods, pairs)],
                    ~_member(goods, left_out))
     before = source.count(wanted, groups)
     ranks = {}
@@ -105,7 +124,7 @@ def rank(source: Source, query: Labels, gallery: Labels, ignored: Iterable[Ignor
         counts = np.zeros((3, len(goods)), dtype=np.int64)
         for name in _names(role, groups):
             counts += before.get(name, 0)
-        counts = counts[:, np.searchsorted(goods, good[rule])]
+        counts = counts.take(_find(good[rule], goods), axis=1)
         if len(added[rule]):
             counts += _before_among(good[rule], added[rule], pairs, values, n)
         ranks[rule] = _in_order(role, _member(good[rule], junk[rule]), counts, len(query), n)
@@ -158,14 +177,15 @@ def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
     That order depends on the processor, and on all that is sorted: the gallery images `there`.
     """
     n_query, n_gallery = distances.shape
-    sorted_images = np.flatnonzero(there)
+    sorted_images = None if there.all() else np.flatnonzero(there)
     everything = np.empty(len(roles.good), dtype=np.int64)
     kept_pairs = []
     place = np.zeros(n_gallery, dtype=np.int64)
     for k in range(n_query):
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
         kept = roles.kept(k, n_gallery)
-        order = sorted_images[in_order(distances[k, sorted_images], ties)]
+        order = (in_order(distances[k], ties) if sorted_images is None
+                 else sorted_images[in_order(distances[k, sorted_images], ties)])
         place[order] = np.arange(len(order))
         up_to = np.cumsum(kept[order])
         good = roles.good[pairs]
@@ -188,6 +208,13 @@ def _union(keys: Iterable[Integers]) -> Integers:
     # The stable sort is fast on a few ascending runs.
     union = np.sort(np.concatenate(list(keys)), kind="stable")
     return union[np.concatenate([[True], union[1:] != union[:-1]])] if len(union) else union
+
+
+def _find(keys: Integers, among: Integers) -> Integers:
+    """Return the place of each key in `among`, which ascends and has them all."""
+    if np.array_equal(keys, among):  # often, and quicker
+        return np.arange(len(keys))
+    return np.searchsorted(among, keys)
 
 
 def _member(keys: Integers, among: Integers) -> Mask:
@@ -254,7 +281,7 @@ def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
     kept = ~is_junk if roles.columns is None else ~is_junk & roles.columns[roles.good]
     rank_ = before[0] + before[2] + 1
     order = np.argsort(roles.good_query * (n_gallery + 1) + rank_, kind="stable")
-    before, kept, rank_ = before[:, order], kept[order], rank_[order]
+    before, kept, rank_ = before.take(order, axis=1), kept[order], rank_[order]
     n_kept = roles.n_kept(n_query, n_gallery)
     return GoodRanks(
         rank=rank_[kept], nearer=before[0, kept], tied=before[1, kept] + 1,
@@ -267,27 +294,26 @@ def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
 def _before_among(good: Integers, among: Integers, pairs: Integers, values: Array,
                   n_gallery: int) -> Before:
     """Count as `count_before` does, but only the pairs of `among` before each good pair."""
-    key = np.concatenate([good, among])
-    is_counted = np.arange(len(key)) >= len(good)
-    row, image = np.divmod(key, n_gallery)
-    value = values[np.searchsorted(pairs, key)]
-    # On equal keys the good pair sorts first, so that an image on both lists is not before itself.
-    order = np.lexsort((is_counted, image, value, row))
+    key = _union([good, among])
+    row, value = key // n_gallery, values[_find(key, pairs)]
+    order = stable_order(value)
+    short = row[order].astype(np.min_scalar_type(row[-1]))  # sorted in less time
+    order = order[np.argsort(short, kind="stable")]
     row, value = row[order], value[order]
     new_row = np.concatenate([[True], row[1:] != row[:-1]])
     same = (value[1:] == value[:-1]) | ((value[1:] != value[1:]) & (value[:-1] != value[:-1]))
     new_value = new_row | np.concatenate([[True], ~same])
-    so_far = np.concatenate([[0], np.cumsum(is_counted[order])])
-    first = np.flatnonzero(new_value)
     group = np.cumsum(new_value) - 1
+    counted = _member(key, among)[order]
+    so_far = np.concatenate([[0], np.cumsum(counted)])
+    first = np.flatnonzero(new_value)
     row_start = np.flatnonzero(new_row)[np.cumsum(new_row) - 1]
     counts = np.empty((3, len(key)), dtype=np.int64)
     counts[:, order] = (so_far[first[group]] - so_far[row_start],
-                        so_far[np.append(first[1:], len(key))[group]] - so_far[first[group]],
+                        so_far[np.append(first[1:], len(key))[group]] - so_far[first[group]]
+                        - counted,
                         so_far[:-1] - so_far[first[group]])
-    counts = counts[:, :len(good)]
-    counts[1] -= _member(good, among)
-    return counts
+    return counts.take(_find(good, key), axis=1)
 
 
 def _least(ranks: Integers, row: Integers, n_query: int) -> Integers:

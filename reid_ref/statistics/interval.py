@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,60 +116,91 @@ def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
                 method: str = "bootstrap-t", resamples: int = RESAMPLES,
                 seed: int = SEED) -> Interval:
     """As `interval`, of sums by unit and by query."""
+    return intervals_of([(by_unit, by_query)], level=level, method=method, resamples=resamples,
+                        seed=seed)[0]
+
+
+def intervals_of(several: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
+                 method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                 seed: int = SEED) -> list[Interval]:
+    """As `interval_of`, of several means, for which random numbers are drawn once."""
     check_choice(method, "method", METHODS)
     alpha = check_level(level)
     check_random(resamples, seed)
-    se, naive = standard_error(by_unit), standard_error(by_query)
-    warn_few(len(by_unit.weight))
-    if se == 0:
-        method, (low, high) = "exact", exact_bound(by_unit, alpha)
-    else:
-        low, high = METHODS[method](by_unit, alpha, resamples, seed)
-        if low < 0 or high > 1:  # the bootstrap has broken down
-            method, (low, high) = "analytic", logit_t(by_unit, alpha)
-    drawn = method == "bootstrap-t"
-    return Interval(
-        by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
-        "group", len(by_unit.weight), len(by_query.weight), method, level,
-        int(resamples) if drawn else 0, int(seed) if drawn else None)
+    uneven = [by_unit for by_unit, _ in several if standard_error(by_unit) != 0]
+    ends = iter(METHODS[method](uneven, alpha, resamples, seed) if uneven else ())
+    found = []
+    for by_unit, by_query in several:
+        warn_few(len(by_unit.weight))
+        se, naive, how = standard_error(by_unit), standard_error(by_query), method
+        if se == 0:
+            how, (low, high) = "exact", exact_bound(by_unit, alpha)
+        else:
+            low, high = next(ends)
+            if low < 0 or high > 1:  # the bootstrap has broken down
+                how, ((low, high),) = "analytic", logit_t([by_unit], alpha)
+        drawn = how == "bootstrap-t"
+        found.append(Interval(
+            by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
+            "group", len(by_unit.weight), len(by_query.weight), how, level,
+            int(resamples) if drawn else 0, int(seed) if drawn else None))
+    return found
 
 
-def bootstrap_t(sums: UnitSums, alpha: float, resamples: int, seed: int) -> tuple[float, float]:
-    """Return the ends of the bootstrap-t interval, which may lie outside of what a mean can be."""
+def bootstrap_t(several: Sequence[UnitSums], alpha: float, resamples: int,
+                seed: int) -> list[tuple[float, float]]:
+    """Return the ends of bootstrap-t intervals, which may lie outside of what a mean can be."""
     place = math.floor(alpha / 2 * (resamples + 1) + 1e-9)
     if place < 1:
         raise InputError(f"resamples: expected at least {math.ceil(2 / alpha - 1e-9) - 1} for "
                          f"this level, got {resamples}")
-    se, mean = standard_error(sums), sums.mean
-    if se == 0:
-        return mean, mean
-    t = np.sort(studentized(sums, resamples, seed))
-    return mean - float(t[-place]) * se, mean - float(t[place - 1]) * se
+    ends = []
+    for sums, t in zip(several, studentized(several, resamples, seed)):
+        se, mean = standard_error(sums), sums.mean
+        t.sort()
+        ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se)
+                    if se else (mean, mean))
+    return ends
 
 
-def studentized(sums: UnitSums, resamples: int, seed: int) -> Doubles:
-    """Return (mean - the mean of all) / standard error of each resample, in its order."""
-    error, weight = sums.errors, sums.weight
-    e, n, ee, en, nn = resampled_sums(
-        np.array([error, weight, error**2, error * weight, weight**2]), resamples, seed)
+def studentized(several: Sequence[UnitSums], resamples: int, seed: int) -> list[Doubles]:
+    """Return (mean - the mean of all) / standard error of each resample, in its order, of each."""
+    columns = [[error, weight, error**2, error * weight, weight**2]
+               for error, weight in ((sums.errors, sums.weight) for sums in several)]
+    drawn: dict[bytes, Doubles] = {}
+    for units in {len(sums.weight) for sums in several}:
+        # Often some are the same: the weights, or a number under several conventions.
+        different = {column.tobytes(): column for five in columns for column in five
+                     if len(column) == units}
+        drawn.update(zip(different, resampled_sums(np.array(list(different.values())), resamples,
+                                                   seed)))
+    return [_student_t(len(five[0]), *(drawn[column.tobytes()] for column in five))
+            for five in columns]
+
+
+def _student_t(units: int, e: Doubles, n: Doubles, ee: Doubles, en: Doubles,
+               nn: Doubles) -> Doubles:
+    """Return t of each resample, given its sums of errors and weights and of their products."""
     shift = e / n
     square = ee - 2 * shift * en + shift**2 * nn
     # Units that are all alike have no spread: what rounding leaves of it is no number to divide
     # by. Then the mean is that of all (t is 0), or infinitely many standard errors away.
     spread = square > ROUNDING * ee
-    units = len(weight)
-    t = np.where(ee > 0, np.copysign(np.inf, shift), 0.0)
+    t: Doubles = np.where(ee > 0, np.copysign(np.inf, shift), 0.0)
     np.divide(e, np.sqrt(units / (units - 1) * np.where(spread, square, 1.0)), out=t,
               where=spread)
     return t
 
 
-def logit_t(sums: UnitSums, alpha: float, *_: int) -> tuple[float, float]:
+def logit_t(several: Sequence[UnitSums], alpha: float, *_: int) -> list[tuple[float, float]]:
     """Return the ends by Student's t on the logit scale."""
-    mean, se = sums.mean, standard_error(sums)
-    middle = math.log(mean / (1 - mean))
-    half = student(sums, alpha) * se / (mean * (1 - mean))
-    return logistic(middle - half), logistic(middle + half)
+    ends = []
+    for sums in several:
+        mean, se = sums.mean, standard_error(sums)
+        middle = math.log(mean / (1 - mean))
+        half = student(sums, alpha) * se / (mean * (1 - mean))
+        ends.append((logistic(middle - half), logistic(middle + half)))
+    return ends
 
 
 def student(sums: UnitSums, alpha: float) -> float:
@@ -197,7 +228,8 @@ def exact_bound(sums: UnitSums, alpha: float) -> tuple[float, float]:
 
 
 #: The methods that a user may name.
-METHODS: dict[str, Callable[[UnitSums, float, int, int], tuple[float, float]]] = {
+METHODS: dict[
+    str, Callable[[Sequence[UnitSums], float, int, int], list[tuple[float, float]]]] = {
     "bootstrap-t": bootstrap_t, "analytic": logit_t}
 
 

@@ -1,7 +1,7 @@
 """Two systems on the same queries: the difference, its interval, and a paired test."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,17 +91,36 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     >>> round(found.p, 3)
     0.012
     """
+    return differences([(baseline, other, counted)], unit, level=level, resamples=resamples,
+                       seed=seed)[0]
+
+
+def differences(several: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: float = LEVEL,
+                resamples: int = RESAMPLES, seed: int = SEED) -> list[Difference]:
+    """As `difference`, of several (baseline, other, counted); resamples are drawn once."""
     alpha = check_level(level)
     check_random(resamples, seed)
+    sums = [_gains(*one, unit) for one in several]
+    ends = bootstrap_t(sums, alpha, resamples, seed)
+    return [_difference(one, *low_high, alpha, resamples, seed)
+            for one, low_high in zip(sums, ends)]
+
+
+def _gains(baseline: Any, other: Any, counted: Any, unit: Any) -> UnitSums:
+    """Return how much each unit gained, and its weight."""
     before, after = as_vector(baseline, "baseline"), as_vector(other, "other")
     if len(before) != len(after):
         raise InputError(f"other: expected {len(before)} values, one for each of baseline, got "
                          f"{len(after)}")
     sums = unit_sums(np.subtract(after, before, dtype=np.float64), unit, counted)
-    sums = UnitSums(without_rounding(sums.value, sums.weight), sums.weight)
     warn_few(len(sums.weight))
+    return UnitSums(without_rounding(sums.value, sums.weight), sums.weight)
+
+
+def _difference(sums: UnitSums, low: float, high: float, alpha: float, resamples: int,
+                seed: int) -> Difference:
+    """Return the difference, given the ends of its bootstrap-t interval."""
     se = standard_error(sums)
-    low, high = bootstrap_t(sums, alpha, resamples, seed)
     if low < -1 or high > 1:  # the bootstrap has broken down
         half = student(sums, alpha) * se
         low, high = sums.mean - half, sums.mean + half

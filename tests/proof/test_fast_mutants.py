@@ -184,6 +184,11 @@ def check_orders_of_ties():
     same(good_ranks.in_order(row, "reversed"), [5, 1, 3, 2, 0, 6, 4])
     many = np.array([1., 0] * 40)
     same(good_ranks.in_order(many, "gallery-order"), [*range(1, 80, 2), *range(0, 80, 2)])
+    for seed in range(9):  # few are equal, of which some are NaN
+        row = np.random.default_rng(seed).permutation(np.arange(900.0))
+        row[[5, 77, 301, 640]], row[[8, 9, 300, 888]] = row[[4, 40, 4, 40]], NAN
+        same(good_ranks.in_order(row, "gallery-order"),
+             sorted(range(900), key=lambda j: (row[j] != row[j], np.nan_to_num(row[j]), j)))
 
 
 def check_what_is_done_with_ranks():
@@ -493,6 +498,46 @@ def check_counting():
     counting._SORT_FROM, counting._AT_ONCE = 64, 2**17
 
 
+def check_few():
+    """Counts against plain comparisons: distances that are one in single precision, and others."""
+    module, counting, tiles = (afresh(f"ranking.{name}") for name in ("few", "counting", "tiles"))
+    rng = np.random.default_rng(1)
+    near_one = 1 + 2.0**-40 * rng.integers(-3, 4, (7, 30))
+    signs = rng.choice([-np.inf, -1e300, -2, -1, -0.0, 0.0, 1, 1e300, np.inf, NAN], (7, 30))
+    for (values, wanted, at_once), rows in itertools.product(
+            [(near_one, np.arange(30) % 3 == 1, 2**20), (near_one, np.arange(30) // 10 == 1, 2),
+             (signs, np.arange(30) % 2 == 0, 3), (signs[::-1], np.arange(30) // 10 == 2, 2**20),
+             (rng.integers(0, 3, (7, 30)).astype(np.uint8), np.arange(30) < 9, 4)],
+            (1, 2, 7)):
+        module._AT_ONCE, tiles.TILE = at_once, rows * 30
+        query, image = np.nonzero((rng.random((7, 30)) < .2) & (values == values))
+        out_query, out = np.nonzero(rng.random((7, 30)) < .1)
+        counts = wanted & ~np.isin(query[:, np.newaxis] * 30 + np.arange(30), out_query * 30 + out)
+        theirs, own = values[query], values[query, image][:, np.newaxis]
+        other = np.arange(30) != image[:, np.newaxis]
+        tied = (theirs == own) & counts & other
+        goods = counting.Goods(query, image + 5, own[:, 0], counts[np.arange(len(query)), image])
+        part = replace(tiles.matrix_part(values), images=slice(5, 35))
+        same(module.count_few(part, goods, 7, counting.Counting(out_query, out + 5, wanted)),
+             [np.sum((theirs < own) & counts, axis=1), np.sum(tied, axis=1),
+              np.sum(tied & (np.arange(30) < image[:, np.newaxis]), axis=1)])
+    module._AT_ONCE, tiles.TILE = 2**20, 2_000_000
+    one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)  # nothing is as near as the nearest
+    same(module.count_few(
+        tiles.matrix_part(np.array([[0., 1, 2]])), counting.Goods(one, one, np.zeros(1), one == 0),
+        1, counting.Counting(none, none, np.array([False, True, True]))), np.zeros((3, 1)))
+
+
+def check_a_gallery_of_junk():
+    """Where most images are labelled -1, the others are few."""
+    rank = afresh("ranking.rank")
+    distances, query, gallery, *_ = problem(0)
+    gallery = Labels(np.where(np.arange(40) % 4, -1, gallery.identity), gallery.camera)
+    for rule in IGNORED:
+        brute.assert_equal(rank.good_ranks(distances, query, gallery, rule),
+                           brute.ranks(distances.tolist(), query, gallery, rule))
+
+
 # Metrics.
 
 def ranks_by_hand(**changes):
@@ -592,6 +637,8 @@ def check_sums():
     same(groups.found, [3, 0, 2, 0, 1])
     same(before, [0, 1, 2, 0, 1, 0])
     same(hits, [1, 1, 1, 1, 1, 2])
+    groups, before, hits = metrics.tie_groups(afresh("ranking.good_ranks").from_lists([[1, 4]]))
+    same((groups.rank, before, hits), [[1, 4], [0, 1], [1, 1]])
     # The first of a query at the distance of the last of the query before is a group of its own.
     ranks = afresh("ranking.good_ranks").from_lists([[1], [1]])
     same(metrics.tie_groups(ranks)[2], [1, 1])
@@ -796,7 +843,7 @@ def check_against_the_port():
 
 
 RANKING = (check_roles, check_ranks, check_parts_of_the_gallery, check_orders_of_ties,
-           check_what_is_done_with_ranks, check_counting, check_features)
+           check_what_is_done_with_ranks, check_counting, check_a_gallery_of_junk, check_features)
 METRICS = (check_average_precision, check_other_metrics, check_sums, check_identities,
            check_against_the_port)
 SUMS = (check_pair_sums, check_closer)
@@ -945,19 +992,47 @@ MUTANTS = {
         ("(n_gallery + 1) + rank_", "n_gallery - rank_"),
         ("tied=before[1, kept] + 1", "tied=before[1, kept]"),
         ("n_junk=n_gallery - n_kept", "n_junk=n_gallery - n_kept + 1"),
-        ("np.lexsort((is_counted, image, value, row))",
-         "np.lexsort((~is_counted, image, value, row))"),
-        ("np.lexsort((is_counted, image, value, row))",
-         "np.lexsort((is_counted, -image, value, row))"),
+        ("order = stable_order(value)\n", "order = stable_order(-value)\n"),
+        ("order = order[np.argsort(short, kind=\"stable\")]", "order = np.argsort(row)"),
         ("so_far[first[group]] - so_far[row_start]", "so_far[first[group]]"),
-        # so_far[1:] for so_far[:-1] is the same: only good images are read, which add nothing.
         ("so_far[:-1] - so_far[first[group]]", "so_far[:-1] - so_far[row_start]"),
-        ("    counts[1] -= _member(good, among)\n", ""),
+        ("so_far[:-1] - so_far[first[group]]", "so_far[1:] - so_far[first[group]]"),
+        ("                        - counted,\n", ","),
+        ("np.array_equal(keys, among)", "len(keys) == len(among)"),
+        ("            before[name] = count_few(part, goods, n_query, counting)\n", ""),
+        ("                done(1.0)\n", "                done(2.0)\n"),
+        ("goods.value != goods.value).any()", "goods.value != goods.value).all()"),
+        ("counting.place is None and counting.columns", "counting.columns"),
         (" | ((value[1:] != value[1:]) & (value[:-1] != value[:-1]))", ""),
         ("np.minimum.reduceat(ranks, first)", "np.maximum.reduceat(ranks, first)"),
         ("everything[pairs] = up_to[place[good]] + ~kept[good]",
          "everything[pairs] = up_to[place[good]]"),
         ("order = np.lexsort((new_rank, ranks.query))", "order = np.argsort(ranks.query)"),
+    ]),
+    "ranking.few": ((check_few, *RANKING), [
+        ("together = columns[-1] - columns[0] + 1 == len(columns)", "together = True"),
+        ("if together or tile.columns is not None", "if True"),
+        ("columns[0] if together else 0,", "0,"),
+        ("part.images.start + columns", "columns"),
+        ("goods.query[pairs] - rows.start", "goods.query[pairs]"),
+        ("counting.left_out_query[out] - tile.rows.start", "counting.left_out_query[out]"),
+        ("                before[:, pairs] += count.result()\n", "                pass\n"),
+        ("            before[:, pairs] += count.result()\n    return",
+         "            pass\n    return"),
+        ("first - ends[goods.query]", "first"),
+        ("row * (values.shape[1] - width) + first_column", "0 * row + first_column"),
+        ("1 << width.bit_length()", "1 << width.bit_length() >> 1"),
+        ("// room == of_good // room", "// room > of_good // room"),
+        ("(image != goods.image[pair])", "(image >= 0)"),
+        ("tied & (image < goods.image[pair])", "tied & (image > goods.image[pair])"),
+        ("theirs < goods.value[pair], tied", "theirs <= goods.value[pair], tied"),
+        ("values <= farthest", "values < farthest"),
+        ("np.maximum.reduceat", "np.minimum.reduceat"),
+        ("    near[row[here], place[here]] = False\n", ""),
+        ("here = images[place] == image", "here = images[place] >= 0"),
+        ("    single += 0  # not -0, whose bits differ\n", ""),
+        ("    if (bits < 0).any():", "    if False:"),
+        ("        return np.zeros((3, len(goods.query)), dtype=np.int64)\n", "        pass\n"),
     ]),
     "ranking.counting": (RANKING, [
         ("is_near = tile.values <= farthest", "is_near = tile.values < farthest"),
@@ -1017,14 +1092,19 @@ MUTANTS = {
         ("n_good=ones * np.size(good)", "n_good=ones * len(rank)"),
         ("inside = ranks.rank <= top_k", "inside = ranks.rank < top_k"),
         ("ranks.first_match <= top_k, ranks", "ranks.first_match < top_k, ranks"),
-        ("np.where(ranks.found > 0, ranks.first_match, 0))",
-         "np.where(ranks.found > 1, ranks.first_match, 0))"),
+        ("np.where(ranks.found > 0, ranks.first_match, 0)\n    return ranks if",
+         "np.where(ranks.found > 1, ranks.first_match, 0)\n    return ranks if"),
         ("2 * ranks.nearer + ranks.tied + 1 - ranks.rank",
          "2 * ranks.nearer + ranks.tied - ranks.rank"),
         ("image=ranks.image[order], first_match", "image=ranks.image, first_match"),
-        ("len(row) - 1 - np.argsort(row[::-1]", "np.argsort(-row"),
-        ('    return np.argsort(row, kind="stable")',
-         '    return np.argsort(row, kind="heapsort")'),
+        ("len(row) - 1 - stable_order(row[::-1])", "stable_order(-row)"),
+        ('    return stable_order(row)\n', '    return np.argsort(row, kind="heapsort")\n'),
+        ('return np.argsort(values, kind="stable")\n', "return order\n"),
+        ("np.lexsort((order[tied], np.cumsum(new)[tied]))",
+         "np.lexsort((-order[tied], np.cumsum(new)[tied]))"),
+        ("    if n_same:\n", "    if False:\n"),
+        ("~new | np.append(same, False)", "~new"),
+        ("(ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1])", "False"),
         ("np.argsort(-signed)[::-1]", "np.argsort(signed)"),
     ]),
     "ranking.exact_distances": (FEATURES, [
@@ -1097,9 +1177,9 @@ MUTANTS = {
     "ranking.exact_rows": (FEATURES, [
         ("step = max(1, max_memory // 12 // (8 * n_gallery))",
          "step = max(1, max_memory // (8 * n_gallery))"),
-        ("<= 2 * off[k]", "< 0 * off[k]"),
-        ("        undecided[k, order[:-1][close]] = True\n", ""),
-        ("        undecided[k, order[1:][close]] = True\n", ""),
+        ("<= 2 * off[k]", "< 0 * off[k]"), ("if close.any():", "if close.all():"),
+        ("            undecided[k, order[:-1][close]] = True\n", ""),
+        ("            undecided[k, order[1:][close]] = True\n", ""),
         ("of_rows = square[start:start + step]", "of_rows = square[:step]"),
         ("    values[row, image] = exact\n", "    values[row, image] = exact + 1\n"),
     ]),
@@ -1176,11 +1256,14 @@ MUTANTS = {
         ("before = np.ones(len(rank))", "before = np.zeros(len(rank))"),
         ("np.divide(nth - 1, rank - 1,", "np.divide(nth - 1, rank,"),
         ("first = (nth == 1) | (", "first = ("),
+        ("return ranks, nth - 1, np.ones_like(nth)", "return ranks, nth, np.ones_like(nth)"),
+        ("return ranks, nth - 1, np.ones_like(nth)", "return ranks, nth - 1, nth"),
         ("return groups, nth[index] - 1, hits", "return groups, nth[index], hits"),
         ("total = np.bincount(ranks.query, weights=terms, minlength=len(ranks.found))",
          "total = np.array([terms[ranks.query == k].sum() for k in range(len(ranks.found))])"),
-        ("(total[query[at_k]] + terms[at_k]).astype(np.float32)",
-         "total[query[at_k]] + terms[at_k].astype(np.float32)"),
+        ("(total[more] + terms[start[more] + k]).astype(np.float32)",
+         "total[more] + terms[start[more] + k].astype(np.float32)"),
+        ("more = more[ranks.found[more] > k]", "more = more[ranks.found[more] > k + 1]"),
         ("(ranks.n_good == 0) & (ranks.n_kept > 0)", "ranks.n_good == 0"),
         ("(ranks.n_good == 0) & (ranks.n_kept > 0)", "ranks.found == 0"),
     ]),
@@ -1222,15 +1305,17 @@ MUTANTS = {
         ("beaten = ahead[:, :-1] / ahead[:, -1:]", "beaten = ahead[:, 1:] / ahead[:, -1:]"),
         ("number *= 1 - chance[:, np.newaxis]", "number *= chance[:, np.newaxis]"),
         (".mean(axis=0), 1.0)", ".max(axis=0), 1.0)"),
-        ("names = names[np.argsort(first)]", "names = names[::-1]"),
+        ("n_images, np.argsort(first)", "n_images, np.argsort(-first)"),
+        ("names[order] == query", "names == query"),
+        ("start[order] + random.randint", "start[order] * 0 + random.randint"),
         ("np.count_nonzero(drawn <= drawn[own])", "np.count_nonzero(drawn < drawn[own])"),
         ("np.arange(1, length + 1)).sum", "np.arange(length)).sum"),
         ("    order = order[kept[order]]\n", ""),
         ("order = in_order(row, ties)", 'order = in_order(row, "gallery-order")'),
     ]),
     "evaluation.summary": (RESULT, [
-        ("replace(ranks, n_junk=ranks.n_junk - n_absent)", "ranks"),
-        ("convention.in_order(of_queries(ranks, there))", "of_queries(ranks, there)"),
+        ("loaded.n_junk - n_absent\n", "loaded.n_junk\n"),
+        ("    loaded = convention.in_order(loaded)\n", ""),
         ("ranks = convention.cut_off(loaded)", "ranks = loaded"),
         ("for values in (ap, inp))", "for values in (ap, ap))"),
         ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),
@@ -1246,7 +1331,8 @@ MUTANTS = {
          "gallery_kept=len(gallery) - ignored_junk"),
         ("per_query.n_junk - ignored_junk", "per_query.n_junk"),
         ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
-        ("*(labels[convention.loaded(labels.identity)]", "*(labels"),
+        ("_signature(convention, provenance, own, others)",
+         "_signature(convention, provenance, query, gallery)"),
     ]),
     "evaluation.curves": (RESULT, [
         ("values = distances if there.all() else distances[:, there]",
@@ -1266,9 +1352,8 @@ MUTANTS = {
          "TIES[self.ties].order(ranks)"),
         ("JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))",
          "JUNK_MATCH[self.junk_match].matches(ranks)"),
-        ("            ranks = truncate(ranks, self.top_k)\n", "            pass\n"),
-        ("n_good=RECALL[self.recall].n_good(\n            ranks.found, n_good, self.top_k)",
-         "n_good=n_good"),
+        ("ranks if self.top_k is None else truncate(ranks, self.top_k)", "ranks"),
+        ("cut if n_good is ranks.n_good else replace(cut, n_good=n_good)", "cut"),
         ("ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts\n"
          "                else curve", "curve"),
         ("len(n_good) if UNMATCHED[self.unmatched].in_cmc else", "len(n_good) if True else"),

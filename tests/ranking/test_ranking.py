@@ -4,6 +4,7 @@ import pytest
 
 from reid_ref import IndexLists, Labels
 from reid_ref.ranking import counting as counts, tiles
+from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles, query_roles
 from reid_ref.ranking.tiles import matrix_part
@@ -234,3 +235,16 @@ def test_numpy_s_order_of_ties(ties, one):
 
     brute.assert_equal(good_ranks(distances, query, gallery, one, ties, lists),
                        brute.ranks(distances.tolist(), query, gallery, one, lists, order_of))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("equal", [0, 1, 30, 400])
+def test_the_stable_order(dtype, equal):
+    rng = np.random.default_rng(equal)
+    values = rng.permutation(500).astype(dtype)
+    values[rng.integers(0, 500, equal)] = values[rng.integers(0, 500, equal)]
+    if values.dtype.kind == "f":
+        values[rng.integers(0, 500, equal // 2)] = np.nan
+        values[:2] = -0.0, 0.0
+    np.testing.assert_array_equal(stable_order(values), np.argsort(values, kind="stable"))
+    np.testing.assert_array_equal(stable_order(values[:0]), [])

@@ -8,7 +8,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.analysis.compare import compare_scores
 from reid_ref.result import QueryValues
-from reid_ref.statistics import holm
+from reid_ref.statistics import differences, draws, holm, paired
 from tests import cases
 from tests.statistics import cityflow
 from tests.statistics.test_paired import chance, every_choice
@@ -254,3 +254,18 @@ def test_splits_refuse():
         reid_ref.splits([one, one], unit=[1, 2])
     with pytest.raises(InputError, match="results: expected at least 2 results, got 0"):
         reid_ref.splits([])
+
+
+def test_comparisons_of_several_systems_are_those_of_each(monkeypatch):
+    """Resamples are drawn once for all systems and metrics."""
+    rng = np.random.default_rng(8)
+    unit, values = np.arange(90) // 3, rng.random((4, 90))
+    counted = rng.random((3, 90)) < .9
+    pairs = [(values[0], other, kept) for other, kept in zip(values[1:], counted)]
+    alone = [paired.difference(*pair[:2], unit, pair[2], resamples=199, seed=3) for pair in pairs]
+    drawn, original = [], draws.drawn_counts
+    monkeypatch.setattr(draws, "drawn_counts", lambda units, *options: (
+        drawn.append(units), original(units, *options))[1])
+    assert differences(pairs, unit, resamples=199, seed=3) == alone
+    assert drawn == [30]
+    assert differences([], unit) == []

@@ -44,7 +44,7 @@ def test_resamples_that_are_all_right_are_infinitely_far(wrong):
     unit = np.repeat(np.arange(25), 3)[:60]
     sums = unit_sums(values, unit)
     low, high = second.bootstrap_t(list(sums.value), list(sums.weight), 199, 3, 5)
-    np.testing.assert_allclose(bootstrap_t(sums, .05, 199, 3), [low, high], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(*bootstrap_t([sums], .05, 199, 3), [low, high], rtol=0, atol=1e-12)
     assert low == -np.inf
     # An interval of 0 to 100 % would say nothing: the analytic one is taken, and named.
     found = interval(values, unit, resamples=199, seed=3)
@@ -54,7 +54,7 @@ def test_resamples_that_are_all_right_are_infinitely_far(wrong):
 
 def test_an_end_outside_of_what_can_be_is_not_taken():
     values = np.concatenate([np.full(21, .95), np.linspace(0, .9, 4)])
-    low, _ = bootstrap_t(unit_sums(values, np.arange(25)), .05, 199, 1)
+    (low, _), = bootstrap_t([unit_sums(values, np.arange(25))], .05, 199, 1)
     assert -1 < low < 0  # finite, by a resample with hardly a spread
     for one in (values, 1 - values):
         found = interval(one, range(25), resamples=199, seed=1)

@@ -78,6 +78,8 @@ def check_draws():
         expected = [[sum(columns[c, k] for k in chosen) for chosen in
                      second.resamples(7, 50, 5)] for c in (0, 1)]
         same(draws.resampled_sums(columns, 50, 5), expected)
+        same(draws.resampled_sums(np.repeat(columns, 4, axis=0), 50, 5),
+             np.repeat(expected, 4, axis=0))
         for size in (5, 64, 70):
             values = np.arange(1.0, size + 1)
             each = -(-size // 64)
@@ -113,7 +115,7 @@ def check_interval():
     wrong[[0, 1]] = 0
     sums = units.unit_sums(wrong, np.arange(60) // 2)
     alike = sum(0 not in chosen for chosen in second.resamples(30, 199, 1))
-    assert np.count_nonzero(module.studentized(sums, 199, 1) == np.inf) == alike > 40
+    assert np.count_nonzero(module.studentized([sums], 199, 1)[0] == np.inf) == alike > 40
     found = module.interval(wrong, np.arange(60) // 2, resamples=199, seed=1)
     assert (found.method, found.resamples, found.seed) == ("analytic", 0, None)
     for few in (np.arange(40) > 1, np.arange(40) < 2):  # one end is infinite
@@ -124,6 +126,12 @@ def check_interval():
     half = t * found.se / (found.value * (1 - found.value))
     middle = math.log(found.value / (1 - found.value))
     same(ends(found), ends(module.interval(wrong, np.arange(60) // 2, method="analytic")))
+    # Together as alone: other numbers, other units, none of which differs.
+    several = [units.unit_sums(*one) for one in ((values, unit), (wrong, np.arange(60) // 2), (
+        np.ones(20), range(20)), (1 - values, unit), (values**2, np.arange(70)))]
+    together = module.intervals_of([(one, one) for one in several], resamples=199, seed=7)
+    assert together == [module.interval_of(one, one, resamples=199, seed=7) for one in several]
+    near(ends(together[0]), second.bootstrap_t(*arguments, 5))
     np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),
                                              1 / (1 + math.exp(-middle - half))], atol=1e-12)
     bound = .025**(1 / 20)
@@ -250,10 +258,12 @@ MUTANTS = {
         ("queries == units or ", ""),
     ]),
     "statistics.draws": (STATISTICS, [
-        ("(words >> np.uint64(32))", "(words & np.uint64(2**32 - 1))"),
-        ("* np.uint64(units)) >>", "* np.uint64(units - 1)) >>"),
-        ("units * np.arange(size)[:, np.newaxis]", "0"),
-        ("np.ascontiguousarray(counts.T,", "np.ascontiguousarray(counts.T > 0,"),
+        ("words >>= np.uint64(32)\n        words *= np.uint64(units)",
+         "words &= np.uint64(2**32 - 1)\n        words *= np.uint64(units)"),
+        ("words *= np.uint64(units)\n", "words *= np.uint64(units - 1)\n"),
+        ("np.arange(size, dtype=np.uint64)[:, np.newaxis]", "np.uint64(0)"),
+        (".reshape(units, size).astype(", ".reshape(units, size).astype(bool).astype("),
+        ("columns[k:k + TOGETHER], counts", "columns[:TOGETHER], counts"),
         ("n_words = -(-len(values) // 64)", "n_words = len(values) // 64 + 1"),
         ('bitorder="little"', 'bitorder="big"'), ("signs *= 2", "signs *= 1"),
         ("np.arange(2 ** len(values), dtype", "np.arange(2 ** len(values) - 1, dtype"),
@@ -270,7 +280,10 @@ MUTANTS = {
         ("alpha / 2 * (resamples + 1)", "alpha * (resamples + 1)"),
         ("if place < 1:", "if place < 0:"),
         ("2 * shift * en", "shift * en"), (" + shift**2 * nn", ""),
-        ("units / (units - 1) * np.where", "np.where"),
+        ("units / (units - 1) * np.where", "np.where"), ("        t.sort()\n", ""),
+        ("if len(column) == units}", "if True}"),
+        ("several, studentized(several, resamples, seed)",
+         "several, studentized(several[::-1], resamples, seed)"),
         ("square > ROUNDING * ee", "square > 0"),
         ("np.copysign(np.inf, shift)", "0.0"),
         ("bound = (alpha / 2) **", "bound = alpha **"), ("** (1 / len(sums.weight))", "** .1"),
@@ -323,9 +336,10 @@ MUTANTS = {
          "of_query(of_queries(result.ranks, there), k)"),
         ('{"identity": result.per_query.identity, "query"',
          '{"identity": np.arange(result.counts.query), "query"'),
-        ("statistics.interval(values, groups, counted,",
-         "statistics.interval(values, groups, None,"),
-        ("replace(found, value=mean, unit=name)", "replace(found, unit=name)"),
+        ("statistics.unit_sums(values, groups, counted)",
+         "statistics.unit_sums(values, groups, None)"),
+        ("np.arange(len(values)), counted)", "np.arange(len(values)), None)"),
+        ("replace(interval, value=one.mean, unit=one.unit)", "replace(interval, unit=one.unit)"),
         ("    if np.isnan(values).any():\n        raise", "    if False:\n        raise"),
         ("    if np.isnan(mean):\n        raise", "    if False:\n        raise"),
     ]),

@@ -6,9 +6,10 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.analysis.confidence import intervals
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
-from reid_ref.statistics import interval, standard_error, unit_sums
+from reid_ref.statistics import draws, interval, standard_error, unit_sums
 from tests import cases
 
 METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")
@@ -204,3 +205,22 @@ def test_all_right():
     found = result.interval("Rank-1")
     assert (found.value, found.high, found.method) == (1, 1, "exact")
     assert found.low == pytest.approx(.025**(1 / 30))
+
+
+@FEW
+@pytest.mark.filterwarnings("ignore:no interval of .*mINP under convention")
+def test_intervals_of_every_convention_are_drawn_once(monkeypatch):
+    """Units are the same but where a loader leaves queries out."""
+    found, _ = results(2)
+    together = intervals(found, (1, 3), resamples=99)
+    assert {(name, metric) for name, each in together.items() for metric in each} >= {
+        ("matlab", "Rank-3"), ("torchreid", "mAP"), ("simpleir", "mINP")}
+    for name, each in together.items():
+        for metric, one in each.items():
+            assert one == found[name].interval(metric, resamples=99), (name, metric)
+    drawn, original = [], draws.drawn_counts
+    monkeypatch.setattr(draws, "drawn_counts", lambda units, *options: (
+        drawn.append(units), original(units, *options))[1])
+    intervals(found, (1, 3), resamples=99)
+    units = {one.units for each in together.values() for one in each.values()}
+    assert sorted(drawn) == sorted(units)

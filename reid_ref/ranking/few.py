@@ -46,7 +46,7 @@ def count_few(part: Part, goods: Goods, n_query: int, counting: Counting) -> Cou
     together = columns[-1] - columns[0] + 1 == len(columns)  # as in most galleries: no copy
     counts: deque[tuple[slice, Future[Counts]]] = deque()
     with ThreadPoolExecutor(2) as pool:
-        for tile in part.tiles(None if together else counting.columns):
+        for tile in part.bands[0].tiles(None if together else counting.columns):
             pairs = slice(start[tile.rows.start], start[tile.rows.stop])
             if pairs.start == pairs.stop:
                 continue

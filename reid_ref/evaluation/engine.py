@@ -5,6 +5,7 @@ ties, curves over identities) get blocks of rows, which from features are in exa
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -176,7 +177,8 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
     if n_nan and not of_features:
         warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
              "MATLAB")
-    return {key: concatenate(ranks) for key, ranks in parts.items()}, curves
+    join = functools.cache(concatenate)  # keys that share ranks share them joined
+    return {key: join(tuple(ranks)) for key, ranks in parts.items()}, curves
 
 
 #: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,

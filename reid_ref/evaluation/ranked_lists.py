@@ -14,7 +14,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
     Progress, check_needed_lists, one_or_all, warn_unmatched)
-from reid_ref.evaluation.summary import summarize
+from reid_ref.evaluation.summary import call_once, summarize
 from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists
@@ -144,11 +144,12 @@ def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
     length = np.concatenate(lengths)
     provenance = _provenance(length, len(gallery), ranked.n_good)
     listed = {} if lists is None else {"lists": lists.fingerprint()}
-    results = {}
+    joined = {ignored: _joined(found, ranked) for ignored, found in parts.items()}
+    results, call = {}, call_once()
     for one in conventions:
-        ranks, ranked_good = _joined(parts[one.not_ranked], ranked)
+        ranks, ranked_good = joined[one.not_ranked]
         result = summarize(ranks, query, gallery, one,
-                           {**provenance, **(listed if one.needs_lists else {})}, curves)
+                           {**provenance, **(listed if one.needs_lists else {})}, curves, call)
         results[one.name] = _cut(result, ranked_good, int(length.max()))
     warn_unmatched(next(iter(results.values())), query, gallery)
     return results

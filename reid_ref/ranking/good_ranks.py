@@ -130,6 +130,8 @@ def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = 
 
 def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
     """Join the ranks of consecutive blocks of queries."""
+    if len(parts) == 1:
+        return parts[0]
     return GoodRanks(*(np.concatenate([getattr(part, name) for part in parts])
                        for name in GoodRanks.__dataclass_fields__))
 

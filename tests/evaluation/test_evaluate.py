@@ -10,7 +10,8 @@ import pytest
 
 import reid_ref
 import reid_ref.evaluation.distributed
-from reid_ref import InputError, Labels, cli
+from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, metrics
+from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
 from reid_ref.ranking.exact_distances import feature_parts
 from tests import cases
@@ -415,3 +416,42 @@ def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
     for k, images in enumerate(lists):
         row = exact.reshape(len(query), -1)[k]
         assert images == np.argsort(row, kind="stable")[:len(images)].tolist()
+
+
+def fields(result):
+    """Every field of a result, arrays as lists."""
+    parts = {name: vars(getattr(result, name)) for name in ("per_query", "ranks")}
+    return {"numbers": (repr(result.mAP), repr(result.mINP), result.counted, result.counts,
+                        result.signature), "cmc": result.cmc.tolist(),
+            **{name: {key: repr(value.tolist()) for key, value in part.items()}
+               for name, part in parts.items()}}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_conventions_together_are_those_alone(seed):
+    """What conventions share changes nothing, and no result can be written to by another."""
+    make = cases.special if seed == 1 else cases.market_like
+    distances, query, gallery = make(seed, n_query=25, levels=9) if seed == 2 else make(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = [one for one in CONVENTIONS.values() if not one.needs_lists]
+        together = evaluate_distances(distances, query, gallery, convention=wanted)
+        for one in wanted:
+            alone = evaluate_distances(distances, query, gallery, convention=one)
+            assert fields(together[one.name]) == fields(alone), one.name
+    statuses = [id(result.counts.status) for result in together.values()]
+    assert len(set(statuses)) == len(statuses)
+
+
+def test_conventions_share_what_their_ranks_say(monkeypatch):
+    """Of all conventions only SimpleIR ignores nothing, so there are two sets of ranks."""
+    called, original = [], metrics.inverse_negative_penalty
+    monkeypatch.setattr(metrics, "inverse_negative_penalty", lambda ranks: (
+        called.append(ranks), original(ranks))[1])
+    distances, query, gallery = cases.market_like(0, dtype=np.float32)
+    query = Labels(abs(query.identity) % 6, query.camera)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = evaluate_distances(distances, query, gallery, convention=[
+            name for name in CONVENTIONS if name not in NOT_IN_ALL], max_memory=1000)
+    assert len(found) == 15 and len(called) == 2

@@ -31,9 +31,9 @@ from reid_ref.ranking.counting import Counting, Goods, TooFarOff
 
 Array = npt.NDArray[Any]
 
-#: Distances in a tile, and pairs of candidate and good image that are compared at once. Large, so
-#: that a call keeps an accelerator busy for longer than it takes to launch the next; a tile and
-#: its candidates take up to 60 bytes a distance, 2 GiB.
+#: Distances in a tile, numbers in the features of its images, and pairs of candidate and good
+#: image that are compared at once. Large, so that a call keeps an accelerator busy for longer than
+#: it takes to launch the next; a tile and its candidates take up to 50 bytes a distance, 1.6 GiB.
 TILE = 2**25
 
 #: Queries in a tile, for a fast product with at least 4096 images.
@@ -119,7 +119,7 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
         block = _block(part, table, goods, counting, columns, bounds)
         share = len(table.queries) / n_matched
         sums: Any = 0
-        step = max(1, TILE // len(table.queries))
+        step = max(1, TILE // max(part.dimension, len(table.queries)))
         for images, of_tile in in_pieces(len(columns), step, lambda some: _count(block, some)):
             sums = sums + of_tile
             if done is not None:
@@ -141,7 +141,7 @@ def _tables(part: Part, goods: Goods, n_query: int,
     start = 0
     while start < len(order):
         most = int(n_good[order[start]])
-        queries = order[start:start + max(1, min(ROWS, TABLE // most))]
+        queries = order[start:start + max(1, min(ROWS, TABLE // most, TILE // part.dimension))]
         row = np.full(n_query, -1)
         row[queries] = np.arange(len(queries))
         chosen = row[goods.query] >= 0

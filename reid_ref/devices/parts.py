@@ -35,6 +35,8 @@ class Part:
     like : DeviceArray
         An array of the device.
     n_gallery : int
+    dimension : int
+        Numbers that a tile needs of each of its queries and images, beside their distances.
     exact : callable
         Indices of query and image, int64 of shape (pairs,) on the device, to the exact distances
         of these pairs, which are ranked. Smaller is nearer; NaN is farthest.
@@ -52,6 +54,7 @@ class Part:
 
     like: DeviceArray
     n_gallery: int
+    dimension: int
     exact: Callable[[Any, Any], Any]
     bounds: Callable[[Integers, Array], tuple[Array, Array]]
     tiles: Callable[[Any], Callable[[Any], Any]]
@@ -76,8 +79,8 @@ def matrix_part(distances: DeviceArray) -> Part:
         mask: Mask = row != row
         return mask
 
-    return Part(distances, distances.shape[1], exact, lambda query, value: (value, value), tiles,
-                is_nan, is_exact=True)
+    return Part(distances, distances.shape[1], 1, exact, lambda query, value: (value, value),
+                tiles, is_nan, is_exact=True)
 
 
 def squared_norms(query: DeviceArray, gallery: DeviceArray,
@@ -130,7 +133,8 @@ def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles
     if scaling == "euclidean":
         tiles = _with_squares(tiles, there, gallery_scale.max()**2, divisor, gallery_square,
                               precision)
-    return Part(query, len(gallery), exact, bounds, tiles, is_nan, is_exact=False)
+    return Part(query, len(gallery), query.shape[1], exact, bounds, tiles, is_nan,
+                is_exact=False)
 
 
 def _products(query: DeviceArray, gallery: DeviceArray, scale: Doubles, gallery_scale: Doubles,

@@ -14,9 +14,9 @@ from reid_ref.arrays import Doubles
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_numpy
 from reid_ref.devices.pieces import in_pieces
 
-#: Numbers in the products of a piece of pairs: 128 MiB of doubles, and twice that for features.
-#: Far more than an accelerator needs to be busy, little beside its memory.
-AT_ONCE = 2**24
+#: Numbers in the products of a piece of pairs: 256 MiB of doubles, as much again for the features
+#: as doubles, and their copies. Far more than an accelerator needs to be busy.
+AT_ONCE = 2**25
 
 #: The longest row that is added without being halved, and the number of running sums.
 _BLOCK, _LANES = 128, 8

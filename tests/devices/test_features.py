@@ -126,6 +126,22 @@ def test_tiles_of_every_size(torch, there, seed, monkeypatch):
     assert sum(told) in (len(query), 2 * len(query))
 
 
+def test_few_long_features(torch, there, monkeypatch):
+    """The features of a tile's images are bounded, too, not only its distances."""
+    rng = np.random.default_rng(0)
+    query, gallery = (rng.standard_normal((n, 300)).astype(np.float32) for n in (7, 90))
+    scaled, sizes = parts._scaled, set()
+
+    def noted(features, index, *arguments):
+        sizes.add(index.shape[0])
+        return scaled(features, index, *arguments)
+
+    monkeypatch.setattr(parts, "_scaled", noted)
+    monkeypatch.setattr(counting, "TILE", 900)
+    assert_both(torch, there, query, gallery, *labels(rng, 7, 90))
+    assert sizes <= {1, 2, 3} and 3 in sizes
+
+
 def test_the_layout_of_a_benchmark(torch, there):
     data = read(ROOT / "fixtures/market_like.mat")
     for metric in METRICS:

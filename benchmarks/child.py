@@ -1,7 +1,8 @@
 """One piece of work in a process of its own; `stopwatch.own_process` starts it and listens.
 
 The argument is a JSON object: `work` ("distances" or "features"), `labels` (a .npz), `inputs`
-(.npy files), `mapped` (leave them on the disk), `gallery` (images to use; all without it).
+(.npy files), `mapped` (leave them on the disk), `queries` and `gallery` (how many are used; all
+without it).
 """
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ def main() -> None:
     with np.load(task["labels"]) as stored:
         query, gallery = (
             reid_ref.Labels(*(stored[f"{side}_{name}"][:count] for name in ("identity", "camera")))
-            for side, count in (("query", None), ("gallery", task.get("gallery"))))
+            for side, count in (("query", task.get("queries")), ("gallery", task.get("gallery"))))
     if task["work"] == "features":
-        arrays[1] = arrays[1][:len(gallery)]
+        arrays = [arrays[0][:len(query)], arrays[1][:len(gallery)]]
     function = {"distances": reid_ref.evaluate_distances, "features": reid_ref.evaluate}
     print("ready", flush=True)
     for _ in sys.stdin:

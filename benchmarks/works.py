@@ -18,6 +18,7 @@ import numpy as np
 import checks
 import compat
 import intervals
+import larger
 import made
 import peers
 import rerank
@@ -238,7 +239,7 @@ def save_labels(market: made.Market, folder: Path) -> str:
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
          "start": start, "conventions": all_conventions,
          "rerank": rerank.reranking, "intervals": intervals.intervals,
-         "compat": compat.drop_in}
+         "compat": compat.drop_in, "larger": larger.larger}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

@@ -1,9 +1,9 @@
 """`evaluate` for a gallery larger than one machine: in shards, on Dask workers.
 
 The result is bit-identical to `reid_ref.evaluate` on the same arrays. Distances are exact pair by
-pair, and a rank is a count, so the result does not depend on the shards: first each shard computes
-the distances of its good pairs; then each counts its images before every good pair, and the counts
-are added. Shards stay on their workers; only numbers of good pairs are sent.
+pair, and a rank is a count, so the result does not depend on the shards: first each shard that has
+good pairs computes their distances; then each counts its images before every good pair, and the
+counts are added. Shards stay on their workers; only labels and numbers of good pairs are sent.
 
 Needs ``pip install "reid-ref[distributed]"``. Contents: `evaluate`.
 """
@@ -15,7 +15,8 @@ import socket
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, overload
@@ -34,10 +35,11 @@ from reid_ref.evaluation.engine import (
     Progress, check_needed_lists, features_provenance, in_queries, one_or_all, summaries)
 from reid_ref.labels import (
     IndexLists, Labels, check_feature_shapes, check_labels, options_by_name)
-from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff
+from reid_ref.ranking.counting import (
+    WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
-from reid_ref.ranking.rank import Before, Source, count_part, rank
+from reid_ref.ranking.rank import Before, Source, rank
 from reid_ref.ranking.tiles import Array, Part
 from reid_ref.result import Result
 
@@ -109,8 +111,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Notes
     -----
-    Each shard is computed twice, for distances and for counts. ``persist`` a gallery that takes
-    long to compute and fits into the cluster's memory.
+    A shard that has good images is computed twice, for distances and for counts. ``persist`` a
+    gallery that takes long to compute and fits into the cluster's memory.
 
     Examples
     --------
@@ -201,34 +203,49 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         ends = np.searchsorted(image[by_image], edges)
         pairs = [by_image[first:last] for first, last in pairwise(ends)]
         values = np.empty(len(query))
-        zeros, errors = np.zeros(0, dtype=np.int64), {}
-        tasks = [delayed(_measure, pure=False)(k, shard.images, shard.rows, shard.widths, shared,
-                                               query[pairs[k]], image[pairs[k]])
-                 for k, shard in enumerate(shards)]
-        for k, found, zero in _results(tasks, shards, client):
-            if isinstance(found, InputError):
-                errors[k] = str(found)
-            else:
-                values[pairs[k]] = found
-                zeros = np.append(zeros, zero)
-        if errors:
+
+        def measured(numbers: Iterable[int]) -> dict[int, str]:
+            """Fill in the distances of the pairs of these shards; return errors of wrong input."""
+            tasks = [delayed(_measure, pure=False)(
+                k, shards[k].images, shards[k].rows, shards[k].widths, shared, query[pairs[k]],
+                image[pairs[k]]) for k in numbers]
+            errors = {}
+            for k, found in _results(tasks, shards, client):
+                if isinstance(found, InputError):
+                    errors[k] = str(found)
+                else:
+                    values[pairs[k]] = found
+            return errors
+
+        # Shards without a pair are not read for their distances; `count` checks their features.
+        errors = measured(k for k in range(len(shards)) if len(pairs[k]))
+        if errors:  # of all shards, the first is told
+            errors.update(measured(k for k in range(min(errors)) if not len(pairs[k])))
             raise InputError(errors[min(errors)])
-        if normalized:
-            warn_of_zeros("gallery_features", zeros, edges[-1])
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
         before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
-        wanted = _on_workers((goods, groups), client)
-        tasks = [delayed(_count, pure=False)(shard.images, shard.rows, shard.widths, shared,
-                                             wanted) for shard in shards]
-        for counts in _results(tasks, shards, client):
+        wanted = _on_workers(goods, client)
+        # Each worker gets the labels of its shard alone.
+        tasks = [delayed(_count, pure=False)(
+            k, shard.images, shard.rows, shard.widths, shared, wanted,
+            {name: _of_shard(counting, shard.images) for name, counting in groups.items()})
+            for k, shard in enumerate(shards)]
+        zeros, errors = np.zeros(0, dtype=np.int64), {}
+        for k, counts, zero in _results(tasks, shards, client):
             if isinstance(counts, InputError):
-                raise InputError(str(counts))
+                errors[k] = str(counts)
+                continue
+            zeros = np.append(zeros, zero)
             for name in groups:
                 before[name] += counts[name]
             if tell:
                 tell(1 / len(shards))
+        if errors:
+            raise InputError(errors[min(errors)])
+        if normalized:
+            warn_of_zeros("gallery_features", zeros, edges[-1])
         return before
 
     return Source(measure, count)
@@ -238,31 +255,45 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
 
 
 def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
-             query: Integers, image: Integers) -> tuple[int, Doubles | InputError, Integers]:
-    """Return the shard's number, the distances of its pairs, and its rows that are all zero.
+             query: Integers, image: Integers) -> tuple[int, Doubles | InputError]:
+    """Return the shard's number, and the distances of its pairs.
 
     Wrong input is returned, not raised, since the worker would log an exception as its failure.
     """
     try:
-        part, square = _open(images, rows, widths, queries, np.float32)
+        part, _ = _open(images, rows, widths, queries, np.float32)
     except InputError as error:
-        return number, InputError(str(error)), image[:0]
-    return (number, part.exact(query, image - images.start),
-            images.start + np.flatnonzero(square == 0))
+        return number, InputError(str(error))
+    return number, part.exact(query, image - images.start)
 
 
-def _count(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
-           wanted: tuple[Goods, dict[str, Counting]]) -> dict[str, Before] | InputError:
-    """Return the counts of the shard before each good image, or the error of wrong input."""
+def _count(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
+           goods: Goods, groups: dict[str, Counting],
+           ) -> tuple[int, dict[str, Before] | InputError, Integers]:
+    """Return the shard's number, its counts before each good image, and its rows of zeros.
+
+    Wrong input is returned, as by `_measure`.
+    """
     for precision in (np.float32, np.float64):
         try:
-            part, _ = _open(images, rows, widths, queries, precision)
-            return count_part(part, *wanted, len(queries.features))
+            part, square = _open(images, rows, widths, queries, precision)
+            before = {name: count_before(part, goods, len(queries.features), counting)
+                      for name, counting in groups.items()}
+            return number, before, images.start + np.flatnonzero(square == 0)
         except TooFarOff:  # repeat in double precision
             continue
-        except InputError as error:  # possible here: a file may change after `_measure`
-            return InputError(str(error))
-    return InputError(WRONG_PRODUCTS)
+        except InputError as error:
+            return number, InputError(str(error)), goods.image[:0]
+    return number, InputError(WRONG_PRODUCTS), goods.image[:0]
+
+
+def _of_shard(counting: Counting, images: slice) -> Counting:
+    """Return what is counted in a shard: the pairs and the labels of its own images."""
+    here = (counting.left_out >= images.start) & (counting.left_out < images.stop)
+    return replace(
+        counting, left_out_query=counting.left_out_query[here], left_out=counting.left_out[here],
+        columns=None if counting.columns is None else counting.columns[images],
+        place=None if counting.place is None else counting.place[images])
 
 
 def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
@@ -366,13 +397,20 @@ def _on_workers(value: Any, client: Any) -> Any:
     if client is None:
         from dask import delayed
         return delayed(value, name=f"shared-{uuid.uuid4().hex}", traverse=False)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)  # sent only once
+    with _large_graphs():
         return client.submit(_itself, value, pure=False)
 
 
 def _itself(value: Any) -> Any:
     return value
+
+
+@contextmanager
+def _large_graphs() -> Iterator[None]:
+    """Silence Dask's warning of a graph that holds much: here it is sent only once."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        yield
 
 
 def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[Any]:
@@ -383,7 +421,8 @@ def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[An
             yield from compute(*tasks[start:start + _AT_ONCE])
         return
     from distributed import KilledWorker, as_completed
-    futures = client.compute(tasks)
+    with _large_graphs():
+        futures = client.compute(tasks)
     try:
         for future, result in as_completed(futures, client.loop, with_results=True):
             yield result

@@ -21,6 +21,9 @@ from reid_ref.labels import JUNK, IndexLists, Labels
 #: SYSU-MM01: cameras 2 and 3 are at one location.
 SYSU_LOCATION = {3: 2}
 
+#: Gallery images that are looked at together, to bound memory.
+_AT_ONCE = 2**18
+
 Mask = npt.NDArray[np.bool_]
 
 
@@ -123,13 +126,21 @@ def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
 
 def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     """Return all pairs of equal identity, query after query, images in gallery order."""
-    by_identity = np.argsort(gallery.identity, kind="stable")
+    shared = _of_identities(gallery.identity, np.unique(query.identity))
+    by_identity = shared[np.argsort(gallery.identity[shared], kind="stable")]
     identities = gallery.identity[by_identity]
     start = np.searchsorted(identities, query.identity, side="left")
     count = np.searchsorted(identities, query.identity, side="right") - start
     row = np.repeat(np.arange(len(query)), count)
     before = np.cumsum(count) - count
     return row, by_identity[np.arange(len(row)) + np.repeat(start - before, count)]
+
+
+def _of_identities(identity: Integers, wanted: Integers) -> Integers:
+    """Return the images of the identities `wanted`; parts of a gallery of millions at a time."""
+    parts = [slice(start, start + _AT_ONCE) for start in range(0, len(identity), _AT_ONCE)]
+    return np.concatenate([part.start + np.flatnonzero(np.isin(identity[part], wanted))
+                           for part in parts])
 
 
 def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:

@@ -220,15 +220,15 @@ def die(marker):
 
 def die_when_counted(markers):
     """Let this worker die with its first counts in hand."""
-    original = ours.count_part
+    original = ours.count_before
 
     @functools.wraps(original)
-    def count_part(*arguments):
+    def count_before(*arguments):
         counts = original(*arguments)
         for marker in markers:
             die(marker)
         return counts
-    ours.count_part = count_part
+    ours.count_before = count_before
 
 
 def die_of_rows(rows, marker):

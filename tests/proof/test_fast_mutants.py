@@ -942,8 +942,8 @@ LISTS = [check_ranked_lists, check_wrong_lists, check_names_in_lists]
 #: File: its checks, and its mutants: snippet, replacement.
 MUTANTS = {
     "ranking.roles": (RANKING, [
-        ('np.argsort(gallery.identity, kind="stable")',
-         'np.argsort(gallery.identity, kind="heapsort")'),
+        ('np.argsort(gallery.identity[shared], kind="stable")',
+         'np.argsort(gallery.identity[shared], kind="heapsort")'),
         ("own = gallery.camera[image] == query.camera[row]", "own = gallery.camera[image] > 0"),
         ("if lists is not None and", "if lists is None and"),
         ("gallery.identity != JUNK if", "gallery.identity > JUNK + 1 if"),

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError, check_finite_rows
-from reid_ref.arrays.contiguous import in_rows
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
@@ -326,7 +325,6 @@ def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way
         for field in FEATURES:
             if field in ready and not is_lazy(ready[field]):
                 check_finite_rows(ready[field], field)
-                ready[field] = in_rows(ready[field])  # MATLAB's are column after column
     return ResultFile(layout, query, gallery, ready.get(FEATURES[0]), ready.get(FEATURES[1]),
                       ready.get("distances"), extra)
 

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
+from reid_ref.arrays.contiguous import in_rows
 from reid_ref.arrays.stored import read_rows
 from reid_ref.ranking.pair_sums import (
     CHUNK, error_of_runs, pair_products, rounding_error, run_products, runs_are_closer, squares)
@@ -63,13 +64,14 @@ def galleries(gallery_features: Any, normalized: bool,
               max_memory: int) -> list[Callable[[], Gallery]]:
     """Return functions that open the parts of the gallery; the last opened stays in memory.
 
-    An array in memory is one part; parts of a stored dataset take a quarter of `max_memory`.
+    An array in memory is one part; parts of a stored dataset, and copies of parts of an array
+    that is stored column after column, take a quarter of `max_memory`.
     NaN and Inf are refused when their part is opened; features that are all zero are warned of
     once, when all parts have been opened.
     """
     n_gallery = gallery_features.shape[0]
     step = n_gallery
-    if not isinstance(gallery_features, np.ndarray):
+    if not has_rows(gallery_features):
         row_bytes = gallery_features.shape[1] * gallery_features.dtype.itemsize
         step = max(1, max_memory // 4 // row_bytes)
     starts = range(0, n_gallery, step)
@@ -79,6 +81,7 @@ def galleries(gallery_features: Any, normalized: bool,
     def opened(start: int) -> Gallery:
         images = slice(start, min(start + step, n_gallery))
         gallery = read_rows(gallery_features, images.start, images.stop, "gallery_features")
+        gallery = gallery if has_rows(gallery) else in_rows(gallery)
         if start not in known:
             known[start] = checked_squares(gallery, "gallery_features", start)
             if len(known) == len(starts) and normalized:
@@ -96,7 +99,7 @@ def feature_parts(query_features: Any, gallery_features: Any, metric: str, norma
     Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
     """
     query, square = checked_query(query_features, normalize or metric == "cosine")
-    in_memory = isinstance(gallery_features, np.ndarray)
+    in_memory = has_rows(gallery_features)
 
     def opened(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
         images, gallery, gallery_square = open_gallery()
@@ -107,9 +110,19 @@ def feature_parts(query_features: Any, gallery_features: Any, metric: str, norma
         gallery_features, normalize or metric == "cosine", max_memory)]
 
 
+def has_rows(features: Any) -> bool:
+    """Return whether features are in memory, or mapped, and the numbers of a row side by side.
+
+    Single rows are read, which takes four times as long where the numbers of a column are.
+    """
+    return isinstance(features, np.ndarray) and (
+        features.shape[1] < 2 or features.strides[1] == features.itemsize)
+
+
 def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
     """Return the queries' features in memory and their squared norms, checked; warn of zeros."""
     query = read_rows(features, name="query_features")
+    query = query if has_rows(query) else in_rows(query)
     square = checked_squares(query, "query_features")
     if normalized:
         warn_of_zeros("query_features", np.flatnonzero(square == 0), len(query))

@@ -121,6 +121,13 @@ def test_features_on_the_disk_are_never_all_in_memory(tmp_path):
     assert taken < 20 * MB < gallery.nbytes / 1.9
 
 
+def test_columns_of_features_are_turned_part_by_part():
+    query, gallery, *both = made(60, 20000, 512)
+    turned = np.asfortranarray(gallery)
+    taken = peak(lambda: evaluate(query, turned, *both, max_memory=12 * MB))
+    assert taken < 20 * MB < gallery.nbytes / 1.9
+
+
 def test_a_matrix_is_not_copied():
     rng = np.random.default_rng(1)
     distances = rng.random((4000, 10000), dtype=np.float32)

@@ -128,13 +128,6 @@ def test_dtype_of_features_is_kept(tmp_path, dtype):
     assert read_result(tmp_path / "r.npz").query_features.dtype == dtype
 
 
-def test_rows_of_features_are_contiguous(tmp_path):
-    """In MATLAB's files they are not, and reading single rows would take twice as long."""
-    savemat(tmp_path / "r.mat", stored("layumi"))
-    data = read_result(tmp_path / "r.mat")
-    assert data.query_features.flags.c_contiguous and data.gallery_features.flags.c_contiguous
-
-
 @pytest.mark.parametrize("shape", [(-1,), (1, -1), (-1, 1)])
 def test_labels_may_be_rows_columns_or_vectors(tmp_path, shape):
     changed = {key: FIELDS[field].reshape(shape) for field, key in LAYOUTS["layumi"].keys.items()

@@ -95,16 +95,18 @@ def squared_norms(query: DeviceArray, gallery: DeviceArray,
 
 
 def feature_part(query: DeviceArray, gallery: DeviceArray, query_square: Doubles,
-                 gallery_square: Doubles, scaling: str, precision: Any = np.float32) -> Part:
+                 gallery_square: Doubles, scaling: str, columns: Mask | None = None,
+                 precision: Any = np.float32) -> Part:
     """Return features, of known squared norms, as a part; tiles are products in `precision`.
 
-    Ranked is what `ranking/exact_distances.py` says, for a `scaling` of its `scales`.
+    Ranked is what `ranking/exact_distances.py` says, for a `scaling` of its `scales`; the bounds
+    are for tiles of the images under the mask `columns`, by default all.
     """
     # Roots are numpy's: those of torch's CPU differ from them in a last bit now and then.
     norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
     times = -(-query.shape[1] // DEPTH)
     scale, gallery_scale, divisor, off = scales(
-        norm, gallery_norm, min(DEPTH, query.shape[1]) + times, scaling)
+        norm, gallery_norm, min(DEPTH, query.shape[1]) + times, scaling, columns)
     xp, there = query.xp, partial(to_device, query.xp, device=query.device)
     of_query = there(norm)
     of_gallery = there(gallery_norm if scaling == "normalized" else gallery_square)

@@ -5,7 +5,11 @@ Contents: `feature_sources`, `matrix_source`, `count_nan`, `or_in_main_memory`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
+
+import numpy as np
 
 from reid_ref.arrays import Integers
 from reid_ref.arrays.device import DeviceArray, to_device, to_numpy
@@ -13,8 +17,10 @@ from reid_ref.devices.counting import count_before
 from reid_ref.devices.parts import Part, feature_part, matrix_part, squared_norms
 from reid_ref.devices.pieces import is_out_of_memory
 from reid_ref.devices.settings import full_precision
-from reid_ref.ranking.counting import Counting, Goods
+from reid_ref.ranking.counting import Counting, Goods, common
+from reid_ref.ranking.exact_distances import bands_of_norms
 from reid_ref.ranking.rank import Before, Source
+from reid_ref.ranking.roles import Mask
 from reid_ref.ranking.tiles import Array
 
 Done = Callable[[float], object] | None
@@ -31,15 +37,20 @@ def feature_sources(query: DeviceArray, gallery: DeviceArray, metric: str,
     with full_precision(query):
         squared = squared_norms(query, gallery, scaling == "normalized")
 
+    bands: list[Mask | None] = [None]
+    if scaling != "normalized":
+        bands = bands_of_norms(np.sqrt(squared[1]))
+
     def source(precision: Any, done: Done) -> Source:
-        return _source(feature_part(query, gallery, *squared, scaling, precision), len(query),
-                       done)
+        parts = [feature_part(query, gallery, *squared, scaling, columns, precision)
+                 for columns in bands]
+        return _source(parts, bands, len(query), done)
     return source
 
 
 def matrix_source(distances: DeviceArray, done: Done = None) -> Source:
     """Return the source of a distance matrix on a device."""
-    return _source(matrix_part(distances), len(distances), done)
+    return _source([matrix_part(distances)], [None], len(distances), done)
 
 
 def count_nan(distances: DeviceArray) -> int:
@@ -59,17 +70,34 @@ def or_in_main_memory(work: Callable[..., _Answer], *arrays: Any) -> _Answer:
     return work(*map(to_numpy, arrays))
 
 
-def _source(part: Part, n_query: int, done: Done) -> Source:
+def _source(parts: list[Part], bands: list[Mask | None], n_query: int, done: Done) -> Source:
+    """Return the source of a gallery whose images are in bands, each with the bounds of a part."""
+    part = parts[0]
+
     def measure(query: Integers, image: Integers) -> Array:
         with full_precision(part.like):
             pairs = (to_device(part.like.xp, one, part.like.device) for one in (query, image))
             return to_numpy(part.exact(*pairs))
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
-        share = 1 / max(1, len(groups))
-        tell = None if done is None else lambda of_group: done(share * of_group)
         with full_precision(part.like):
-            return {name: count_before(part, goods, n_query, counting, tell)
+            return {name: of_group(goods, counting, 1 / len(groups))
                     for name, counting in groups.items()}
 
+    def of_group(goods: Goods, counting: Counting, share: float) -> Before:
+        before = np.zeros((3, len(goods.query)), dtype=np.int64)
+        images = [common(counting.columns, columns) for columns in bands]
+        number = [part.n_gallery if one is None else np.count_nonzero(one) for one in images]
+        for one, columns, counted in zip(parts, images, number):
+            if counted:
+                part_of = share * counted / sum(number)
+                tell = None if done is None else partial(_tell, done, part_of)
+                before += count_before(one, goods, n_query, replace(counting, columns=columns),
+                                       tell)
+        return before
+
     return Source(measure, count)
+
+
+def _tell(done: Callable[[float], object], share: float, done_of_it: float) -> None:
+    done(share * done_of_it)

@@ -103,7 +103,7 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     if counting.columns is not None and not counting.columns.any():
         return before
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
-    images = [_common(counting.columns, band.columns) for band in part.bands]
+    images = [common(counting.columns, band.columns) for band in part.bands]
     counted = [part.images.stop - part.images.start if one is None else np.count_nonzero(one)
                for one in images]
     for band, columns, number in zip(part.bands, images, counted):
@@ -128,7 +128,7 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     return before
 
 
-def _common(one: Mask | None, other: Mask | None) -> Mask | None:
+def common(one: Mask | None, other: Mask | None) -> Mask | None:
     """Return the images that are in both masks."""
     if one is None or other is None:
         return other if one is None else one

@@ -130,7 +130,8 @@ def check_interval():
     several = [units.unit_sums(*one) for one in ((values, unit), (wrong, np.arange(60) // 2), (
         np.ones(20), range(20)), (1 - values, unit), (values**2, np.arange(70)))]
     together = module.intervals_of([(one, one) for one in several], resamples=199, seed=7)
-    assert together == [module.interval_of(one, one, resamples=199, seed=7) for one in several]
+    alone = [module.interval_of(one, one, resamples=199, seed=7) for one in several]
+    assert repr(together) == repr(alone)  # NaN is not equal to itself
     near(ends(together[0]), second.bootstrap_t(*arguments, 5))
     np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),
                                              1 / (1 + math.exp(-middle - half))], atol=1e-12)

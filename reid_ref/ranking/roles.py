@@ -139,8 +139,9 @@ def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
 def _of_identities(identity: Integers, wanted: Integers) -> Integers:
     """Return the images of the identities `wanted`; parts of a gallery of millions at a time."""
     starts = range(0, len(identity), _AT_ONCE)
-    return np.concatenate([start + np.flatnonzero(np.isin(identity[start:start + _AT_ONCE], wanted))
-                           for start in starts])
+    return np.concatenate([
+        start + np.flatnonzero(np.isin(identity[start:start + _AT_ONCE], wanted))
+        for start in starts])
 
 
 def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:

@@ -89,7 +89,7 @@ def test_coverage_of_the_naive_interval_is_found_too_low():
 @pytest.mark.parametrize(("work", "keys"), [
     ("conventions", {"one", "all"}), ("growth", {"987", "2000", "4000"}),
     ("features", {"64", "128"}),
-    ("intervals", {"market1501", "msmt17"})])
+    ("intervals", {"market1501", "msmt17"}), ("larger", {"alone", "2 workers", "4 workers"})])
 def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     output = tmp_path / "numbers.json"
     done = subprocess.run(
@@ -100,6 +100,7 @@ def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     measured = report["works"][work]
     found = {"conventions": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
              "features": lambda: set(measured),
+             "larger": lambda: set(measured["cluster"]["times"]),
              "growth": lambda: {str(one["gallery"]) for one in measured["sizes"]}}[work]()
     assert found == keys and report["quick"] is True
     assert "| work" in done.stdout and report["machine"]["processor"]

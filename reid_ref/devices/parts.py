@@ -165,10 +165,10 @@ def _with_squares(tiles: Callable[[Any], Callable[[Any], Any]], there: Callable[
                   precision: Any) -> Callable[[Any], Callable[[Any], Any]]:
     """Return tiles to which |g|^2 is added, divided as the products are.
 
-    As a share of the largest, so that neither factor leaves the range of a float32.
+    As a share of the largest in the tiles, so that neither factor leaves the range of a float32.
     """
     weight, share = (there(one.astype(precision)) for one in (
-        largest / divisor, gallery_square / largest))
+        largest / divisor, np.minimum(gallery_square / largest, 1)))  # longer ones are not in it
 
     def added(row: Any) -> Callable[[Any], Any]:
         values, of_row = tiles(row), take(weight, row)[:, None]

@@ -194,7 +194,6 @@ array that hold it, each a Delayed
 def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client: Any,
                tell: Callable[[float], object] | None) -> Source:
     """Return the distances of the shards as a source for `rank`; see `ranking.rank.in_parts`."""
-    from dask import delayed
     shared = _on_workers(queries, client)
     edges = np.array([shard.images.start for shard in shards] + [shards[-1].images.stop])
 
@@ -203,52 +202,68 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         ends = np.searchsorted(image[by_image], edges)
         pairs = [by_image[first:last] for first, last in pairwise(ends)]
         values = np.empty(len(query))
-
-        def measured(numbers: Iterable[int]) -> dict[int, str]:
-            """Fill in the distances of the pairs of these shards; return errors of wrong input."""
-            tasks = [delayed(_measure, pure=False)(
-                k, shards[k].images, shards[k].rows, shards[k].widths, shared, query[pairs[k]],
-                image[pairs[k]]) for k in numbers]
-            errors = {}
-            for k, found in _results(tasks, shards, client):
-                if isinstance(found, InputError):
-                    errors[k] = str(found)
-                else:
-                    values[pairs[k]] = found
-            return errors
-
         # Shards without a pair are not read for their distances; `count` checks their features.
-        errors = measured(k for k in range(len(shards)) if len(pairs[k]))
+        with_pairs = [k for k in range(len(shards)) if len(pairs[k])]
+        errors = _fill_in(values, query, image, pairs, with_pairs, shards, shared, client)
         if errors:  # of all shards, the first is told
-            errors.update(measured(k for k in range(min(errors)) if not len(pairs[k])))
+            before = [k for k in range(min(errors)) if not len(pairs[k])]
+            errors.update(_fill_in(values, query, image, pairs, before, shards, shared, client))
             raise InputError(errors[min(errors)])
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
-        before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
-        wanted = _on_workers(goods, client)
-        # Each worker gets the labels of its shard alone.
-        tasks = [delayed(_count, pure=False)(
-            k, shard.images, shard.rows, shard.widths, shared, wanted,
-            {name: _of_shard(counting, shard.images) for name, counting in groups.items()})
-            for k, shard in enumerate(shards)]
-        zeros, errors = np.zeros(0, dtype=np.int64), {}
-        for k, counts, zero in _results(tasks, shards, client):
-            if isinstance(counts, InputError):
-                errors[k] = str(counts)
-                continue
-            zeros = np.append(zeros, zero)
-            for name in groups:
-                before[name] += counts[name]
-            if tell:
-                tell(1 / len(shards))
-        if errors:
-            raise InputError(errors[min(errors)])
+        before, zeros = _added_up(goods, groups, shards, shared, client, tell)
         if normalized:
             warn_of_zeros("gallery_features", zeros, edges[-1])
         return before
 
     return Source(measure, count)
+
+
+def _fill_in(values: Doubles, query: Integers, image: Integers, pairs: list[Integers],
+             numbers: Iterable[int], shards: list[_Shard], shared: Any,
+             client: Any) -> dict[int, str]:
+    """Fill in the distances of the pairs of some shards; return the errors of wrong input."""
+    from dask import delayed
+
+    tasks = [delayed(_measure, pure=False)(
+        k, shards[k].images, shards[k].rows, shards[k].widths, shared, query[pairs[k]],
+        image[pairs[k]]) for k in numbers]
+    errors = {}
+    for k, found in _results(tasks, shards, client):
+        if isinstance(found, InputError):
+            errors[k] = str(found)
+        else:
+            values[pairs[k]] = found
+    return errors
+
+
+def _added_up(goods: Goods, groups: dict[str, Counting], shards: list[_Shard], shared: Any,
+              client: Any, tell: Callable[[float], object] | None,
+              ) -> tuple[dict[str, Before], Integers]:
+    """Return the counts of all shards, and the gallery's rows of zeros; refuse wrong input."""
+    from dask import delayed
+
+    before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
+    wanted = _on_workers(goods, client)
+    # Each worker gets the labels of its shard alone.
+    tasks = [delayed(_count, pure=False)(
+        k, shard.images, shard.rows, shard.widths, shared, wanted,
+        {name: _of_shard(counting, shard.images) for name, counting in groups.items()})
+        for k, shard in enumerate(shards)]
+    zeros, errors = np.zeros(0, dtype=np.int64), {}
+    for k, counts, zero in _results(tasks, shards, client):
+        if isinstance(counts, InputError):
+            errors[k] = str(counts)
+            continue
+        zeros = np.append(zeros, zero)
+        for name in groups:
+            before[name] += counts[name]
+        if tell:
+            tell(1 / len(shards))
+    if errors:
+        raise InputError(errors[min(errors)])
+    return before, zeros
 
 
 # Functions that run on a worker.

@@ -100,8 +100,6 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
         A tile exceeds its bound.
     """
     before = np.zeros((3, len(goods.query)), dtype=np.int64)
-    if counting.columns is not None and not counting.columns.any():
-        return before
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
     images = [common(counting.columns, band.columns) for band in part.bands]
     counted = [part.images.stop - part.images.start if one is None else np.count_nonzero(one)
@@ -111,9 +109,9 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
             continue
         lower, upper = band.bounds(goods.query, goods.value)
         farthest = _farthest(upper, start)
+        open_pairs: list[tuple[Integers, Integers]] = []
         # One thread prepares tiles (few long calls, which release Python's lock) while this one
         # counts (many short calls), to use two cores.
-        open_pairs: list[tuple[Integers, Integers]] = []
         for tile in ahead(_prepared(tile, part, goods, start, farthest, counting)
                           for tile in band.tiles(columns)):
             for pairs in _count(tile, part, goods, start, lower, upper, before):

@@ -199,9 +199,10 @@ def _band(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Dou
         query_norm, np.sqrt(gallery_square), query.shape[1], scaling, columns)
 
     def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
-        with np.errstate(invalid="ignore", divide="ignore"):
+        # A good image of another band may be infinitely far in this one's tiles.
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             middle = value / divisor[row]
-        return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
+            return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
 
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)

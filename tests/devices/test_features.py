@@ -191,6 +191,15 @@ def test_single_precision_does_for_norms_of_every_size(torch, there, size, norma
     assert precisions == ["float32"] * 2
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "dot"])
+def test_norms_that_are_far_apart(torch, there, metric):
+    """Neither warns of an overflow: the warnings are compared, too."""
+    rng = np.random.default_rng(4)
+    query, gallery = (rng.standard_normal((n, 20)) for n in (9, 80))
+    gallery[::9] *= 1e30
+    assert_both(torch, there, query, gallery, *labels(rng, 9, 80), metric=metric, normalize=False)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_product_that_is_far_off_is_repeated_in_double(torch, there, seed, monkeypatch):
     rng = np.random.default_rng(seed)

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
         compat, crosschecking, datasets, files, matlab, metric_learning, statistics)
     from reid_ref._version import __version__
     from reid_ref.analysis import published
-    from reid_ref.analysis.calls import explain, export, validate
     from reid_ref.analysis.compare import Comparison, Comparisons, compare
     from reid_ref.analysis.doctor import doctor
+    from reid_ref.analysis.explain import explain
+    from reid_ref.analysis.export import export
     from reid_ref.analysis.findings import Finding
     from reid_ref.analysis.groups import Groups, by_group
+    from reid_ref.analysis.reproduce import validate
     from reid_ref.analysis.runs import Runs, runs
     from reid_ref.analysis.splits import splits
     from reid_ref.arrays import InputError
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.functions import (
         evaluate, evaluate_distances, evaluate_ranked_list)
     from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
+    from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.files import trec
-    from reid_ref.files.read import ResultFile, read
+    from reid_ref.files.read import read
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.protocols import oxford
     from reid_ref.report import figures, rows as formats
@@ -52,7 +55,7 @@ _MODULES = {
     "CONVENTIONS": "conventions", "CameraPairs": "evaluation.camera_pairs",
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
-    "Result": "result", "ResultFile": "files.read", "__version__": "_version",
+    "Result": "result", "ResultFile": "evaluation.result_file", "__version__": "_version",
     "Finding": "analysis.findings", "doctor": "analysis.doctor",
     "Groups": "analysis.groups", "by_group": "analysis.groups",
     "camera_pairs": "evaluation.camera_pairs",
@@ -60,8 +63,8 @@ _MODULES = {
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_ranked_lists": "evaluation.ranked_lists",
-    "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.calls",
-    "export": "analysis.calls", "read": "files.read", "validate": "analysis.calls",
+    "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.explain",
+    "export": "analysis.export", "read": "files.read", "validate": "analysis.reproduce",
     "Comparison": "analysis.compare", "Comparisons": "analysis.compare",
     "Interval": "statistics", "Runs": "analysis.runs", "compare": "analysis.compare",
     "runs": "analysis.runs", "splits": "analysis.splits",

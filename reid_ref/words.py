@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from reid_ref.arrays import Doubles
+TYPE_CHECKING = False  # `typing` itself would be loaded
+if TYPE_CHECKING:
+    from reid_ref.arrays import Doubles
 
 #: Columns of the terminal that reports are made for.
 WIDTH = 80
@@ -110,6 +112,16 @@ def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
     for name, reason in reasons.items():
         names.setdefault(reason, []).append(name)
     return names
+
+
+def signature_lines(signatures: Mapping[str, str]) -> list[str]:
+    """Return every signature once, below the files that it is of."""
+    of_files = by_reason({name: text for name, text in signatures.items() if text})
+    lines: list[str] = []
+    for text, names in of_files.items():
+        lines += row("of", ", ".join(names)) if len(of_files) > 1 else []
+        lines += signature_rows(text)
+    return lines
 
 
 def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], note: str) -> str:

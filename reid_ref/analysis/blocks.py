@@ -17,7 +17,7 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import row_blocks
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import check_distances, check_feature_shapes
 from reid_ref.ranking.pair_sums import squares
 from reid_ref.ranking.exact_rows import feature_rows

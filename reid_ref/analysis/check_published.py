@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reid_ref.analysis.possible import HitCounts, MapBounds, possible_of_counts
-from reid_ref.analysis.published import Published
-from reid_ref.analysis.reproduce import paper_figure
+from reid_ref.analysis.published import Published, paper_figure
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import words
-from reid_ref.analysis.same_queries import check_same_queries, checked_metrics, results_by_name
+from reid_ref.analysis.same_queries import (
+    METRICS, check_same_queries, checked_metrics, results_by_name)
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.statistics import Difference, differences, holm
 from reid_ref.statistics.draws import RESAMPLES, SEED
 from reid_ref.statistics.interval import LEVEL
 
-METRICS = ("mAP", "Rank-1")
 #: How many of the queries with the largest gains and losses are named.
 EXTREMES = 5
 

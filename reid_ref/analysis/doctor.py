@@ -8,8 +8,8 @@ from reid_ref.analysis.doctor_labels import check_labels
 from reid_ref.analysis.findings import SEVERITIES, Finding
 from reid_ref.arrays import InputError, is_stored
 from reid_ref.conventions import Convention
-from reid_ref.files import ResultFile
-from reid_ref.files.read import check_result_file
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.evaluation.result_file import check_result_file
 from reid_ref.labels import check_distances, check_feature_shapes
 
 #: Beside an evaluation, which is quick, the sample is smaller.

@@ -12,7 +12,7 @@ from reid_ref.analysis.doctor_labels import has_match
 from reid_ref.analysis.findings import Finding
 from reid_ref.arrays import Doubles, Integers, is_stored
 from reid_ref.arrays.stored import read_rows
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import JUNK, Labels
 
 #: Queries and wrong gallery images in the sample.

@@ -14,9 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
-from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, count_distractors
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import (
+    Progress, evaluate_each, evaluate_each_of_features, row_blocks)
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.evaluation.result_file import check_result_file
+from reid_ref.labels import (
+    DISTRACTOR, JUNK, IndexLists, Labels, check_distances, count_distractors)
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
 
@@ -265,3 +272,59 @@ def _role(image: int, good: set[int], kept: npt.NDArray[np.bool_], gallery: Labe
     if image in good:
         return "good"
     return "distractor" if distractors and identity == DISTRACTOR else "wrong"
+
+
+def explain(data: ResultFile, origin: str | Convention = "matlab",
+            target: str | Convention = "torchreid", *, metric: str = "euclidean",
+            normalize: bool = True, lists: IndexLists | None = None,
+            max_memory: int | str | None = None,
+            progress: Progress | None = None) -> Explanation:
+    """Explain why two conventions give two numbers: from one to the other, a choice at a time.
+
+    Parameters
+    ----------
+    data : ResultFile
+        What `reid_ref.read` returns, or arrays:
+        ``ResultFile("arrays", query, gallery, distances=distances)``.
+    origin, target : str or Convention
+        As the option `convention` of `reid_ref.evaluate`.
+    metric, normalize, lists, max_memory, progress
+        As for `reid_ref.evaluate`; the first two are for features, which are ranked by exact
+        distances.
+
+    Returns
+    -------
+    Explanation
+        `start` and `end` (each a `Result`), `steps` in between, `map_effects()` and
+        `most_moved()`.
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 8, 7], [2, 2, 2, 3]),
+    ...     distances=[[.2, .1, .3, .4]])
+    >>> why = reid_ref.explain(data)
+    >>> [(step.choice, step.value, round(step.result.mAP, 4)) for step in why.steps[:2]]
+    [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
+    """
+    check_result_file(data)
+    check_choice(metric, "metric", METRICS)
+
+    def evaluate(conventions: list[Convention]) -> list[Result]:
+        labels = data.query, data.gallery
+        if data.distances is None:
+            return evaluate_each_of_features(
+                data.query_features, data.gallery_features, *labels, conventions, metric,
+                normalize, lists=lists, max_memory=max_memory, progress=progress)
+        distances = check_distances(data.distances, *labels)
+        return evaluate_each(
+            row_blocks(distances, bytes_of(max_memory)), *labels, conventions,
+            {"distances": str(distances.dtype)}, lists, progress)
+
+    return walk(evaluate, origin, target)

@@ -10,7 +10,7 @@ from reid_ref.arrays import InputError
 from reid_ref.conventions import Convention
 from reid_ref.datasets.multi_query import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.analysis.calls import explain
+from reid_ref.analysis.explain import explain
 from reid_ref.analysis.compare import Comparisons, compare
 from reid_ref.analysis.distance_sample import DistanceSample, distance_sample
 from reid_ref.analysis.doctor import doctor
@@ -22,7 +22,7 @@ from reid_ref.datasets import Recognised, recognise
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
 from reid_ref.evaluation.engine import results_of_distances, results_of_features
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 

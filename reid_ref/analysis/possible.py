@@ -264,3 +264,8 @@ def _extremes(pairs: tuple[tuple[int, int], ...], rule: str) -> tuple[Doubles, D
     worst_hit, worst_miss, best_miss = (
         RULES[rule](from_lists([list(places) for places in lists])) for lists in ranks)
     return worst_hit, worst_miss, best_miss
+
+
+def nearest(counts: HitCounts) -> str:
+    """Return the hits just below and above a printed Rank-k, each with its percentage."""
+    return " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)

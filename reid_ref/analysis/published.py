@@ -7,7 +7,8 @@ Conventions: figures are percent and kept as text, because the number of printed
 matters. Nothing is corrected: a figure that cannot be right keeps its digits, and its
 `note` says why. Rank-k over N queries is k/N; where N is known that was checked.
 
-Contents: `Published`, one printed result; `load`, all of them; `by_key` and `find`.
+Contents: `Published`, one printed result; `load`, all of them; `by_key` and `find`;
+`paper_figure`, its Rank-1 and mAP.
 
 Source: `published.csv`; each row names its repository, file and commit. The Rank-1
 and mAP of every row from a document were found again in that file at that commit.
@@ -21,6 +22,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 
+from reid_ref.analysis.figure import Figure
 from reid_ref.analysis.possible import HitCounts, hit_counts
 from reid_ref.arrays import InputError, check_choice
 
@@ -94,7 +96,7 @@ def load() -> tuple[Published, ...]:
     >>> len(load()) > 500
     True
     """
-    text = (resources.files("reid_ref.analysis") / "published.csv").read_text(encoding="utf-8")
+    text = (resources.files("reid_ref.datasets") / "published.csv").read_text(encoding="utf-8")
     return tuple(Published(**row) for row in csv.DictReader(text.splitlines()))
 
 
@@ -159,3 +161,14 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
 
 def _plain(text: str) -> str:
     return text.casefold().replace("-", "").replace(" ", "")
+
+
+def paper_figure(row: Published) -> Figure:
+    """Return the figure of a row of the built-in table.
+
+    Examples
+    --------
+    >>> str(paper_figure(by_key("market1501/bagtricks-resnet50")))
+    'Rank-1 94.5, mAP 85.9'
+    """
+    return Figure(*(Decimal(text) if text else None for text in (row.rank1, row.mAP)))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from reid_ref.analysis.published import Published, load
 from reid_ref.datasets import Recognised
-from reid_ref.drivers import Driver
+from reid_ref.drivers.records import Driver
 
 
 def published_lines(driver: Driver, files: Iterable[str],
@@ -17,7 +17,7 @@ def published_lines(driver: Driver, files: Iterable[str],
     Examples
     --------
     >>> from reid_ref.datasets import FINGERPRINTS
-    >>> from reid_ref.drivers import DRIVERS
+    >>> from reid_ref.drivers.records import DRIVERS
     >>> market = Recognised(FINGERPRINTS["market1501"], off=())
     >>> lines = published_lines(DRIVERS["market1501"], ["ResNet_50_IDE_test.mat"], market)
     >>> lines["Euclidean"].rank1, lines["Euclidean"].mAP

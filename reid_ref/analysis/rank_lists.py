@@ -18,7 +18,7 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import Convention
 from reid_ref.distances import distance_matrix
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, count_distractors
 from reid_ref.ranking.good_ranks import in_order
 from reid_ref.ranking.roles import Mask, query_roles

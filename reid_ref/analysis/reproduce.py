@@ -9,25 +9,25 @@ and on binary noise. Of features the ranking is judged in three ways: normalised
 Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
 features is the first again.
 
-Contents: `validate`, `validate_dataset`, `paper_figure`.
+Contents: `validate`, and its two halves `validate_file` and `validate_dataset`.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 
-from reid_ref.analysis.figure import Figure, agreement
+from reid_ref.analysis.figure import Figure, agreement, parse_figure
 from reid_ref.analysis.possible import (
     HitCounts, MapBounds, is_possible, possible, possible_of_counts)
 from reid_ref.analysis.published import Published
-from reid_ref.arrays import each_warning_once, warn
+from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import good_and_wrong
-from reid_ref.evaluation.engine import results_of_distances, results_of_features
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.engine import Progress, results_of_distances, results_of_features
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.evaluation.result_file import check_result_file
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
 
@@ -99,18 +99,6 @@ class Validation:
         return is_possible(self.hit_counts, self.bounds, self.no_bounds)
 
 
-def paper_figure(row: Published) -> Figure:
-    """Return the figure of a row of the built-in table.
-
-    Examples
-    --------
-    >>> from reid_ref.analysis.published import by_key
-    >>> str(paper_figure(by_key("market1501/bagtricks-resnet50")))
-    'Rank-1 94.5, mAP 85.9'
-    """
-    return Figure(*(Decimal(text) if text else None for text in (row.rank1, row.mAP)))
-
-
 def warn_other_queries(row: Published, what: str, n_query: int) -> None:
     """Warn where a row of the built-in table is over another number of queries."""
     if row.n_query and int(row.n_query) != n_query:
@@ -127,10 +115,10 @@ def validate_dataset(dataset: str, figure: Figure) -> Validation:
     return Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
 
 
-def validate(data: ResultFile, figure: Figure,
-             conventions: Iterable[str | Convention] | None = None, *, label_minus_1: str = "",
-             max_memory: int | str | None = None,
-             progress: Callable[[int], object] | None = None) -> Validation:
+def validate_file(data: ResultFile, figure: Figure,
+                  conventions: Iterable[str | Convention] | None = None, *,
+                  label_minus_1: str = "", max_memory: int | str | None = None,
+                  progress: Callable[[int], object] | None = None) -> Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
     Parameters
@@ -168,6 +156,7 @@ def validate(data: ResultFile, figure: Figure,
     --------
     >>> from reid_ref.analysis.figure import parse_figure
     >>> from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import check_result_file
     >>> from reid_ref.labels import Labels
     >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
     ...                   np.array([[.1, .2, .3]]), {})
@@ -241,3 +230,67 @@ def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], .
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]
     return Candidate(ways, rank1, mean_ap, match,
                      np.inf if np.isnan(differences).any() else max(differences))
+
+
+def validate(data: ResultFile | None = None, published: str = "", *,
+             dataset: str | None = None,
+             convention: str | Convention | Iterable[str | Convention] | None = None,
+             max_memory: int | str | None = None,
+             progress: Progress | None = None) -> Validation:
+    """Compare a printed figure with every convention and metric, and with what is possible.
+
+    Parameters
+    ----------
+    data : ResultFile, optional
+        As for `reid_ref.explain`.
+    published : str
+        Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
+    dataset : str, optional
+        In the place of `data`, a key of `reid_ref.datasets.FINGERPRINTS`: the counts of that
+        benchmark say what is possible, and no convention is tried.
+    convention : str or Convention, or several of them, optional
+        Default: all that need no more than the file has and are quick.
+    max_memory : int or str, optional
+        As for `reid_ref.evaluate`.
+    progress : callable, optional
+        As for `reid_ref.evaluate`; for each way to rank features anew.
+
+    Returns
+    -------
+    Validation
+        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all:
+        `possible`, `hit_counts`, `bounds`.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be read, and as `reid_ref.evaluate`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]),
+    ...     distances=np.array([[.1, .2, .3]]))
+    >>> found = reid_ref.validate(data, "100/83.3", convention=["matlab", "torchreid"])
+    >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
+    (True, ['torchreid'])
+
+    Of 3,368 queries, none of the numbers of hits prints as 89.91:
+
+    >>> reid_ref.validate(dataset="market1501", published="89.91/").possible
+    False
+    """
+    if (data is None) == (dataset is None):
+        raise InputError("data, dataset: expected one of them, got "
+                         + ("none" if data is None else "both")
+                         + '; pass what reid_ref.read returns, or dataset="market1501"')
+    if data is None:
+        if convention is not None:
+            raise InputError("convention: expected data to evaluate, got dataset alone; leave it "
+                             "out, or pass data")
+        return validate_dataset(str(dataset), parse_figure(published))
+    check_result_file(data)
+    chosen = [convention] if isinstance(convention, (str, Convention)) else convention
+    return validate_file(data, parse_figure(published), chosen,
+                         max_memory=max_memory, progress=progress)

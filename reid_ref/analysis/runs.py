@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.compare import METRICS
-from reid_ref.analysis.same_queries import check_same_queries, checked_metrics, results_by_name
+from reid_ref.analysis.same_queries import (
+    METRICS, check_same_queries, checked_metrics, results_by_name)
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.statistics import Interval, intervals_of, unit_sums

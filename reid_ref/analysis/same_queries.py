@@ -9,6 +9,9 @@ import numpy as np
 from reid_ref.arrays import InputError
 from reid_ref.result import Result
 
+#: What is compared where nothing else is asked for.
+METRICS = ("mAP", "Rank-1")
+
 
 def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[str, Result]:
     """Return at least two results by name: a sequence by these names, or numbered from 1."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.compare import METRICS
 from reid_ref.analysis.runs import Runs, over_results
-from reid_ref.analysis.same_queries import check_same_convention, checked_metrics, results_by_name
+from reid_ref.analysis.same_queries import (
+    METRICS, check_same_convention, checked_metrics, results_by_name)
 from reid_ref.arrays import Doubles, Integers, check_choice, each_warning_once
 from reid_ref.result import QueryValues, Result, query_values
 from reid_ref.statistics import intervals_of, unit_sums

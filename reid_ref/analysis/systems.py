@@ -110,7 +110,7 @@ def _values(values: Doubles, counted: npt.NDArray[np.bool_],
     return QueryValues(mean, values, counted)
 
 
-def check_same_convention(systems: Mapping[str, System]) -> None:
+def check_systems_convention(systems: Mapping[str, System]) -> None:
     """Refuse numbers that are made in different ways, as far as the files say it."""
     said = {name: fields(one.signature) for name, one in systems.items() if one.signature}
     first = next(iter(said), "")
@@ -123,9 +123,9 @@ def check_same_convention(systems: Mapping[str, System]) -> None:
                              "evaluate both under one convention")
 
 
-def check_same_queries(systems: Mapping[str, System]) -> None:
+def check_systems_queries(systems: Mapping[str, System]) -> None:
     """Refuse systems of other queries or of another gallery, naming the first difference."""
-    check_same_convention(systems)
+    check_systems_convention(systems)
     (first, one), *others = systems.items()
     for name, other in others:
         if len(other.identity) != len(one.identity):

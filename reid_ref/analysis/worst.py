@@ -12,7 +12,7 @@ from reid_ref.arrays import Integers
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import Convention
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import IndexLists
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.roles import query_roles

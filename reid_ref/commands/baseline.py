@@ -32,8 +32,9 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.published_lines import published_lines
     from reid_ref.arrays import InputError, check_choice, each_warning_once
     from reid_ref.datasets import recognise
-    from reid_ref.drivers import (
-        DRIVERS, baseline, baseline_signature, random_choices, read_inputs)
+    from reid_ref.drivers.inputs import read_inputs
+    from reid_ref.drivers.lines import baseline, baseline_signature, random_choices
+    from reid_ref.drivers.records import DRIVERS
     from reid_ref.report import baseline as report
 
     check_choice(args.driver, "--driver", DRIVERS)

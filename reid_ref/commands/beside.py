@@ -9,7 +9,7 @@ from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.result import Result
 
 

@@ -9,7 +9,7 @@ from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.evaluation.camera_pairs import CameraPairs
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
 
 
 def add(commands: Any) -> None:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.arrays import check_choice
     from reid_ref.evaluation.camera_pairs import RULES
     from reid_ref.files.writing import check_target
-    from reid_ref.report import camera_pairs as report
+    from reid_ref.report.camera_pairs import as_csv, as_json, as_markdown, as_table
     from reid_ref.report.figures import saving, whole
     from reid_ref.report.names import source
 
@@ -47,11 +47,11 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         saving.save(whole.of_cameras({"": pairs}, whole.TWO_COLUMNS), args.plot)
     if args.format == "json":
-        common.print_json({"files": args.files, "layout": data.layout, **report.as_json(pairs)})
+        common.print_json({"files": args.files, "layout": data.layout, **as_json(pairs)})
     elif args.format != "table":
-        show({"csv": report.as_csv, "markdown": report.as_markdown}[args.format](pairs))
+        show({"csv": as_csv, "markdown": as_markdown}[args.format](pairs))
     else:
-        show(report.as_table(pairs, source(args.files, data.layout)))
+        show(as_table(pairs, source(args.files, data.layout)))
     return 0
 
 

@@ -13,7 +13,7 @@ from reid_ref.commands.terminal import WARNINGS, show_plain, shows_progress
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.datasets import Recognised
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.labels import IndexLists
 
 #: The version of every JSON object; it rises when a key is renamed or means another thing.

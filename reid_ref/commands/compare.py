@@ -22,12 +22,12 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.compare import compare_scores
     from reid_ref.analysis.same_queries import checked_metrics
-    from reid_ref.analysis.systems import check_same_queries, unit_of
+    from reid_ref.analysis.systems import check_systems_queries, unit_of
     from reid_ref.report import compare as report
 
     systems.check(args)
     found = systems.read(args)
-    check_same_queries(found)
+    check_systems_queries(found)
     first = next(iter(found.values()))
     options = dict(args.intervals)
     unit = unit_of(first, options.pop("unit"))

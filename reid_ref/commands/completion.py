@@ -56,7 +56,7 @@ def _names() -> dict[str, list[str]]:
     """Return the known names of what argparse is not told about, by the argument's name."""
     from reid_ref.conventions import NAMES, TIES
     from reid_ref.distances import METRICS
-    from reid_ref.drivers import DRIVERS
+    from reid_ref.drivers.records import DRIVERS
     from reid_ref.reranking.k_reciprocal import VARIANTS
 
     return {"convention": [*NAMES, "all"], "name": [*NAMES],

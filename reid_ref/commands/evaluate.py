@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands import (
     beside, common, confidence, details, gates, ranked_lists, several)
+from reid_ref.commands.opening import evaluate_file
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.labels import IndexLists
     from reid_ref.result import Result
     from reid_ref.statistics import Interval
@@ -78,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
     is_ranked = ranked_lists.check(args)
     if several.asked_for(args):
         lists = common.read_lists(args, asked)
-        return several.run(args, asked, left_out, lambda own, data: fast(own, data, asked, lists))
+        return several.run(args, asked, left_out,
+                           lambda own, data: evaluate_file(own, data, asked, lists))
     data = ranked_lists.read(args) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0])
@@ -87,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         return _evaluate_scripts(args, data, asked[0])
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
-    results = fast(args, data, asked, lists)
+    results = evaluate_file(args, data, asked, lists)
     gates.examine(args, data, asked)
     status = gates.status(args, data, next(iter(results.values())))
     if args.per_query is not None:
@@ -127,24 +129,6 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     asked = [CONVENTIONS[name] for name in names]
     ties = {} if args.ties in (None, "bounds") else {"ties": args.ties}
     return common.with_choices(args, asked, **ties), {}
-
-
-def fast(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
-         lists: IndexLists | None) -> dict[str, Result]:
-    from reid_ref.evaluation.engine import results_of_distances, results_of_features
-    from reid_ref.evaluation.ranked_lists import results_of_lists
-
-    with common.progress_bar(len(data.query)) as bar:
-        options = {"lists": lists, "max_memory": args.max_memory,
-                   "progress": None if bar is None else bar.update}
-        if data.ranked is not None:
-            return results_of_lists(data.ranked, data.query, data.gallery, asked, **options)
-        if data.distances is not None:
-            return results_of_distances(
-                data.distances, data.query, data.gallery, asked, **options)
-        return results_of_features(
-            data.query_features, data.gallery_features, data.query, data.gallery, asked,
-            args.metric, args.normalize, **options)
 
 
 def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
@@ -208,7 +192,7 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                 lists: IndexLists | None) -> int:
     from reid_ref.analysis.tie_bounds import tie_bounds_distances, tie_bounds_features
     from reid_ref.arrays import InputError
-    from reid_ref.report.tie_bounds import as_json, as_table
+    from reid_ref.report.tie_bounds import bounds_json, bounds_table
 
     if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
@@ -225,16 +209,16 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                 args.metric, args.normalize, **options)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           "convention": convention.name, **as_json(bounds, args.cmc)})
+                           "convention": convention.name, **bounds_json(bounds, args.cmc)})
     else:
-        show(as_table(bounds, len(data.query), common.ranks(args)))
+        show(bounds_table(bounds, len(data.query), common.ranks(args)))
     return 0
 
 
 def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
     from reid_ref.analysis.implementations import largest_difference, run_fast, run_scripts
     from reid_ref.arrays import InputError
-    from reid_ref.report.implementations import as_json, as_table
+    from reid_ref.report.implementations import scripts_json, scripts_table
 
     if args.per_query is not None or args.ties or args.format not in ("table", "json"):
         raise InputError("--implementation: --per-query, --ties and other formats need the fast "
@@ -249,7 +233,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Co
     difference = largest_difference(answers)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **as_json(answers, difference, args.cmc)})
+                           **scripts_json(answers, difference, args.cmc)})
     else:
-        show(as_table(answers, difference, common.ranks(args)))
+        show(scripts_table(answers, difference, common.ranks(args)))
     return 0 if difference == 0 else 1

@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.blocks import distances_of_query
-    from reid_ref.analysis.calls import explain
+    from reid_ref.analysis.explain import explain
     from reid_ref.analysis.explain import list_of_query
     from reid_ref.arrays import InputError
     from reid_ref.conventions import find_convention

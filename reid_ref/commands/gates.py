@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from reid_ref.analysis.compare import Comparison
     from reid_ref.analysis.stored import Stored
     from reid_ref.conventions import Convention
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.result import Result
 
 #: Exit codes. Where several gates fail, all are told, and the first of these is the exit code.
@@ -88,15 +88,15 @@ def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Conventi
 def status(args: argparse.Namespace, data: ResultFile, result: Result) -> int:
     """Tell each gate that the result does not pass, and return the exit code."""
     from reid_ref.analysis.gates import too_low, unexpected
-    from reid_ref.report import gates as report
+    from reid_ref.report.gates import too_low_line, unexpected_line, worse_line
 
     failed = {}
     if missed := list(unexpected(result, args.wanted, args.tolerance)):
-        failed[UNEXPECTED] = report.unexpected(missed)
+        failed[UNEXPECTED] = unexpected_line(missed)
     if missed := list(too_low(result, args.least)):
-        failed[TOO_LOW] = report.too_low(missed)
+        failed[TOO_LOW] = too_low_line(missed)
     if args.stored is not None and (worse := _worse(args.stored, data, result)):
-        failed[WORSE] = report.worse(args.baseline, worse)
+        failed[WORSE] = worse_line(args.baseline, worse)
     for line in failed.values():
         tell(f"failed: {line}")
     return next(iter(failed), of_findings(args))
@@ -110,9 +110,9 @@ def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]
 
 def of_findings(args: argparse.Namespace) -> int:
     """Tell that --strict is missed, where it is, and return its exit code."""
-    from reid_ref.report.gates import findings
+    from reid_ref.report.gates import findings_line
 
     if not (args.strict and args.findings):
         return 0
-    tell(f"failed: {findings(args.findings)}")
+    tell(f"failed: {findings_line(args.findings)}")
     return FINDINGS

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
 
 
-def add(command: argparse.ArgumentParser) -> None:
+def add_images(command: argparse.ArgumentParser) -> None:
     either = command.add_mutually_exclusive_group()
     either.add_argument("--images", metavar="ROOT",
                         help="folder of the images: names are those in the result file, else "
@@ -22,7 +22,7 @@ def add(command: argparse.ArgumentParser) -> None:
                                   "order of the features")
 
 
-def check(args: argparse.Namespace) -> None:
+def check_images(args: argparse.Namespace) -> None:
     """Refuse names of images where there are none."""
     from reid_ref.arrays import InputError
 
@@ -31,8 +31,8 @@ def check(args: argparse.Namespace) -> None:
                          "they are below")
 
 
-def names(args: argparse.Namespace, files: Sequence[str],
-          data: ResultFile) -> tuple[list[str], list[str]]:
+def image_names(args: argparse.Namespace, files: Sequence[str],
+                data: ResultFile) -> tuple[list[str], list[str]]:
     """Return the names of both sides, which fit the labels."""
     from reid_ref.datasets.image_names import check_names
     from reid_ref.files.images import names_of_side

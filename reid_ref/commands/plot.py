@@ -5,15 +5,15 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import common, several
+from reid_ref.commands import common
 from reid_ref.commands.camera_pairs import pairs_of
-from reid_ref.commands.evaluate import fast
+from reid_ref.commands.opening import evaluate_file, names_of_results, said_of
 from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.analysis.distance_sample import DistanceSample
     from reid_ref.conventions import Convention
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
 
 FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions")
 
@@ -82,7 +82,7 @@ def _figure(args: argparse.Namespace, asked: list[Convention], width: float) -> 
     if args.figure == "distances":
         return whole.of_distances(_of_each(args, _sample), width)
     lists = common.read_lists(args, asked)
-    results = _of_each(args, lambda own, data: fast(own, data, asked, lists))
+    results = _of_each(args, lambda own, data: evaluate_file(own, data, asked, lists))
     if args.figure == "conventions":
         return whole.of_conventions(results, width)
     return whole.of_results(args.figure, by_row(results), width)
@@ -92,9 +92,9 @@ def _of_each(args: argparse.Namespace,
              work: Callable[[argparse.Namespace, ResultFile], Any]) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
     found = {}
-    for name, paths in zip(several.names_of_results(args), args.groups):
+    for name, paths in zip(names_of_results(args), args.groups):
         files = list(map(str, paths))
-        with several.said_of(name, files):
+        with said_of(name, files):
             own = argparse.Namespace(**{**vars(args), "files": files})
             found[name] = work(own, common.read_files(own))
     return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from reid_ref.commands import common, images
+from reid_ref.commands import common
+from reid_ref.commands.images import add_images, check_images, image_names
 from reid_ref.commands.terminal import show
 
 
@@ -24,7 +25,7 @@ def add(commands: Any) -> None:
     common.add_options(command, "--metric", "--no-normalize", "--max-memory")
     command.add_argument("--top", type=int, default=10, metavar="K",
                          help="images of the list (default: 10)")
-    images.add(command)
+    add_images(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
                          "which are not read here; name another")
     if args.top < 1:
         raise InputError(f"--top: expected a whole number from 1, got {args.top}")
-    images.check(args)
+    check_images(args)
     check_picture(args.output)
     check_target(args.output, args.files)
     data = common.read_files(args)
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.images is None:
         save_rank_list(found, args.output)
     else:
-        query, gallery = images.names(args, args.files, data)
+        query, gallery = image_names(args, args.files, data)
         shown = [*found.entries, *([found.next_good] if found.next_good else [])]
         save_rank_list(found, args.output, path_below(args.images, query[args.query]),
                        {entry.image: path_below(args.images, gallery[entry.image])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
 
 
 def add(command: Any) -> None:
@@ -46,7 +46,7 @@ def read(args: argparse.Namespace) -> ResultFile:
     """Read the lists and their labels."""
     from reid_ref.datasets.named_labels import read_sides
     from reid_ref.files.ranked_lists import read_n_good, read_ranked_lists
-    from reid_ref.files.read import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
 
     query, gallery = read_sides(*args.labels)
     ranked = read_ranked_lists(args.files[0], len(query.labels), query.names, gallery.names,

@@ -4,12 +4,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import common, images, several
+from reid_ref.commands import common
+from reid_ref.commands.images import add_images, check_images, image_names
+from reid_ref.commands.opening import names_of_results
 from reid_ref.commands.terminal import show, tell
 
 if TYPE_CHECKING:
     from reid_ref.analysis.page import Options
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
 
 
 def add(commands: Any) -> None:
@@ -30,7 +32,7 @@ def add(commands: Any) -> None:
                          help="rank lists in all (default: 60)")
     command.add_argument("--top", type=int, default=10, metavar="K",
                          help="images of each list (default: 10)")
-    images.add(command)
+    add_images(command)
     command.add_argument("--pixelate", type=int, metavar="N",
                          help="show each image as N blocks side by side, so that no face is known")
     command.add_argument("--seed", type=int, default=12345, metavar="N",
@@ -43,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.page import gather
     from reid_ref.files.writing import check_target, whole_files
     from reid_ref.report.figures.saving import written
-    from reid_ref.report.html.page import check_libraries, check_size, page, size_line
+    from reid_ref.report.html.page import check_size, page, size_line
+    from reid_ref.report.html.thumbnails import check_libraries
 
     options, most = _options(args)
     check_libraries()
@@ -81,7 +84,7 @@ def _options(args: argparse.Namespace) -> tuple[Options, int]:
         raise InputError(f"--seed: expected a whole number below 2**32, got {args.seed}")
     if args.pixelate is not None and args.images is None:
         raise InputError("--pixelate: expected --images ROOT beside it")
-    images.check(args)
+    check_images(args)
     most = bytes_of(args.max_size, "--max-size")
     if args.max_memory is not None:
         args.max_memory = bytes_of(args.max_memory, "--max-memory")
@@ -95,7 +98,7 @@ def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile]]:
 
     args.groups = results_of_files(*args.files)
     read = {}
-    for name, group in zip(several.names_of_results(args), args.groups):
+    for name, group in zip(names_of_results(args), args.groups):
         files = list(map(str, group))
         own = argparse.Namespace(**{**vars(args), "files": files})
         read[name] = files, common.read_files(own)
@@ -108,5 +111,5 @@ def _images(args: argparse.Namespace, files: dict[str, tuple[list[str], ResultFi
 
     if args.images is None:
         return None
-    return Images(args.images, {name: images.names(args, own, data)
+    return Images(args.images, {name: image_names(args, own, data)
                                 for name, (own, data) in files.items()}, args.pixelate)

@@ -23,12 +23,12 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.runs import runs_of_scores
     from reid_ref.analysis.same_queries import checked_metrics
-    from reid_ref.analysis.systems import check_same_queries, unit_of
+    from reid_ref.analysis.systems import check_systems_queries, unit_of
     from reid_ref.report import runs as report
 
     systems.check(args)
     found = systems.read(args)
-    check_same_queries(found)
+    check_systems_queries(found)
     options = dict(args.intervals)
     unit = unit_of(next(iter(found.values())), options.pop("unit"))
     scores = {metric: {name: one.values(metric) for name, one in found.items()}

@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reid_ref.commands import common, confidence, gates, ranked_lists
-from reid_ref.commands.terminal import in_options, show
+from reid_ref.commands.opening import names_of_results, said_of
+from reid_ref.commands.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
-    from reid_ref.files import ResultFile
+    from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.report.methods import Method
     from reid_ref.result import Result
 
@@ -80,44 +79,3 @@ def _one(args: argparse.Namespace, name: str, files: list[str], asked: list[Conv
         known = common.recognised(data)
         return Method(name, files, data.layout, sizes(data), known,
                       *confidence.find(own, results))
-
-
-@contextlib.contextmanager
-def said_of(name: str, files: list[str]) -> Iterator[None]:
-    """Let warnings and errors say which result they are about."""
-    from reid_ref.arrays import InputError, warn
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield
-        except InputError as error:
-            text = in_options(str(error))
-            named = text.startswith(tuple(files))
-            raise InputError(text if named else f"{name}: {text}") from None
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        warn(f"{name}: {in_options(text)}")
-
-
-def names_of_results(args: argparse.Namespace) -> list[str]:
-    """Return the names of the rows: as asked for, or after the files."""
-    from reid_ref.arrays import InputError
-
-    if args.names is None:
-        return _names_of_files([files[0] for files in args.groups])
-    names: list[str] = args.names
-    if len(names) != len(args.groups):
-        names = [name for given in names for name in given.split(",")]
-    names = [name.strip() for name in names]
-    if len(names) != len(args.groups) or "" in names or len(set(names)) < len(names):
-        raise InputError(f"--name: expected a name of its own for each of {len(args.groups)} "
-                         f"results, got {', '.join(map(repr, names))}")
-    return names
-
-
-def _names_of_files(paths: list[Path]) -> list[str]:
-    """Return file names; names of folders where those are alike; whole paths at the worst."""
-    stems = [path.name if path.is_dir() else path.stem for path in paths]
-    names = [path.absolute().parent.name if stems.count(stem) > 1 else stem
-             for path, stem in zip(paths, stems)]
-    return names if len({*names, ""}) > len(names) else list(map(str, paths))

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.analysis.same_queries import checked_metrics
     from reid_ref.analysis.splits import splits_of_scores
-    from reid_ref.analysis.systems import all_identities, check_same_convention
+    from reid_ref.analysis.systems import all_identities, check_systems_convention
     from reid_ref.arrays import InputError
     from reid_ref.report import runs as report
 
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--unit: expected identity or query, for splits have queries of their "
                          f"own, got the file {args.unit}")
     found = systems.read(args)
-    check_same_convention(found)
+    check_systems_convention(found)
     scores = {metric: {name: one.values(metric) for name, one in found.items()}
               for metric in checked_metrics(args.metrics)}
     answer = splits_of_scores(scores, identity=all_identities(found), **args.intervals)

@@ -5,7 +5,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reid_ref.commands import common, confidence, evaluate, ranked_lists, several
+from reid_ref.commands import common, confidence, ranked_lists
+from reid_ref.commands.opening import evaluate_file, names_of_results, said_of
 
 if TYPE_CHECKING:
     from reid_ref.analysis.systems import System
@@ -56,7 +57,7 @@ def read(args: argparse.Namespace) -> dict[str, System]:
     convention = _convention(args)
     systems = {}
     for name, file, is_table in zip(names, args.files, tables):
-        with several.said_of(name, [file]):
+        with said_of(name, [file]):
             systems[name] = _table(file) if is_table else _evaluated(args, file, convention)
     return systems
 
@@ -66,7 +67,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     # Only a file that is named twice can have the name of another.
     files = list(dict.fromkeys(args.files)) if args.names is None else args.files
     args.groups = [[Path(file)] for file in files]
-    by_file = dict(zip(files, several.names_of_results(args)))
+    by_file = dict(zip(files, names_of_results(args)))
     names = [by_file[file] for file in args.files]
     return [f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name
             for k, name in enumerate(names)]
@@ -98,5 +99,5 @@ def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> S
     own = argparse.Namespace(**{**vars(args), "files": [file]})
     data = ranked_lists.read(own) if args.labels else common.read_files(own)
     lists = common.read_lists(own, [convention])
-    result, = evaluate.fast(own, data, [convention], lists).values()
+    result, = evaluate_file(own, data, [convention], lists).values()
     return system_of_result(result, data.query, data.gallery)

@@ -67,9 +67,8 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
 
 def _of_file(args: argparse.Namespace) -> int:
     from reid_ref.analysis.figure import parse_figure
-    from reid_ref.analysis.published import by_key
-    from reid_ref.analysis.reproduce import (
-        RANKINGS, paper_figure, validate, warn_other_queries)
+    from reid_ref.analysis.published import by_key, paper_figure
+    from reid_ref.analysis.reproduce import RANKINGS, validate_file, warn_other_queries
     from reid_ref.arrays.memory import bytes_of
     from reid_ref.files import read_result
     from reid_ref.report.names import source
@@ -84,10 +83,10 @@ def _of_file(args: argparse.Namespace) -> int:
         warn_other_queries(paper, "this file", len(data.query))
     rankings = len(RANKINGS) if data.distances is None else 1
     with common.progress_bar(rankings * len(data.query)) as bar:
-        found = validate(data, figure, conventions,
-                         label_minus_1="" if paper is None else paper.label_minus_1,
-                         max_memory=memory,
-                         progress=None if bar is None else bar.update)
+        found = validate_file(data, figure, conventions,
+                              label_minus_1="" if paper is None else paper.label_minus_1,
+                              max_memory=memory,
+                              progress=None if bar is None else bar.update)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
     else:
@@ -98,8 +97,8 @@ def _of_file(args: argparse.Namespace) -> int:
 def _of_dataset(args: argparse.Namespace) -> int:
     """Say whether the figure is possible on a benchmark, by its counts alone."""
     from reid_ref.analysis.figure import parse_figure
-    from reid_ref.analysis.published import by_key
-    from reid_ref.analysis.reproduce import paper_figure, validate_dataset, warn_other_queries
+    from reid_ref.analysis.published import by_key, paper_figure
+    from reid_ref.analysis.reproduce import validate_dataset, warn_other_queries
     from reid_ref.arrays import InputError, check_choice
     from reid_ref.datasets import FINGERPRINTS
     from reid_ref.report.reproduce import as_json, as_table, known_counts

@@ -22,8 +22,8 @@ from reid_ref.crosschecking.defects import Evidence, recognise
 from reid_ref.crosschecking.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.crosschecking.matching import Match, best_matches, same_ranks
 from reid_ref.crosschecking.reasons import Reason, explain
-from reid_ref.files import ResultFile
-from reid_ref.files.read import check_result_file
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.evaluation.result_file import check_result_file
 from reid_ref.result import Result
 
 __all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "crosscheck"]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -295,3 +296,8 @@ def _junk_off(expected: SetCounts, counts: SetCounts, gallery: Labels) -> str:
              if number >= expected.junk and (label or number != expected.distractors)]
     return (f"nothing in the gallery is labelled -1 instead of {expected.junk:,}"
             + "".join(where[:1]))
+
+
+def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
+    """Return which benchmark the labels are from, and what differs from it; None: none known."""
+    return {"name": found.fingerprint.name, "off": list(found.off)} if found else None

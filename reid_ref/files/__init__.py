@@ -13,9 +13,10 @@ layouts as a table (layouts.py), the file formats (formats.py), arrays that stay
 without which a damaged MAT file ends the process (mat5.py).
 """
 from reid_ref.arrays.stored import is_lazy, read_rows
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.layouts import LAYOUTS, SEPARATE, Layout
 from reid_ref.files.ranked_lists import read_ranked_lists
-from reid_ref.files.read import ResultFile, read_result, results_of_files
+from reid_ref.files.read import read_result, results_of_files
 from reid_ref.ranking.ranked_lists import RankedLists
 
 __all__ = ["LAYOUTS", "SEPARATE", "Layout", "RankedLists", "ResultFile", "is_lazy",

@@ -7,72 +7,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
+from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
 from reid_ref.files.regular import check_different, renamed
-from reid_ref.labels import Labels, check_distances, check_feature_shapes
-from reid_ref.ranking.ranked_lists import RankedLists
+from reid_ref.labels import check_distances, check_feature_shapes
 
-Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 _MATRICES = (*FEATURES, "distances")
 SEPARATE_SUFFIXES = (".mat", ".npy", ".txt", ".csv", ".tsv")
 _NPY_FILES = ", ".join(SEPARATE["npy"].keys.values())
-
-
-@dataclass(frozen=True)
-class ResultFile:
-    """What a result file holds: both feature arrays, or the distances, or ranked lists.
-
-    Parameters
-    ----------
-    layout : str
-        The layout that was recognised, in words.
-    query, gallery : Labels
-        Identity and camera of each image.
-    query_features : array, shape (n_query, d), or None
-    gallery_features : array, shape (n_gallery, d), or None
-        Real numbers of the dtype stored.
-    distances : array, shape (n_query, n_gallery), or None
-        Smaller is nearer; may be complex, as MATLAB's can be.
-    ranked : RankedLists, or None
-        Ranked lists in the place of features or distances.
-    extra : tuple of str
-        The file's other keys, which are not read.
-
-    Notes
-    -----
-    A matrix from a .npy file is a `numpy.memmap`, one from HDF5 (and from MAT v7.3, where the file
-    keeps rows together) an `h5py.Dataset`: its numbers are still in the file, so do not change the
-    file while it is in use. Only its shape and dtype have been checked: it may hold NaN or Inf.
-    Any other matrix is an ndarray, and its features are finite.
-    """
-
-    layout: str
-    query: Labels
-    gallery: Labels
-    query_features: Matrix | None = None
-    gallery_features: Matrix | None = None
-    distances: Matrix | None = None
-    extra: tuple[str, ...] = ()
-    ranked: RankedLists | None = None
-
-
-def check_result_file(data: object) -> None:
-    """Refuse what `read` did not return, such as the name of a file, and what has no values."""
-    if not isinstance(data, ResultFile):
-        raise InputError(f"data: expected what reid_ref.read returns, got {type(data).__name__}; "
-                         "pass reid_ref.read(FILE), or arrays as a ResultFile")
-    if data.distances is None and (data.query_features is None or data.gallery_features is None):
-        raise InputError("data: expected distances, or features of both sides, got " + (
-            "ranked lists; reid_ref.evaluate_ranked_lists takes them"
-            if data.ranked is not None else "neither; pass distances=... or both features"))
 
 
 def read_result(*paths: str | os.PathLike[str]) -> ResultFile:

@@ -5,13 +5,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
 from reid_ref.arrays import InputError
-from reid_ref.metric_learning.checks import checked_features
-
-Array = npt.NDArray[Any]
+from reid_ref.metric_learning.checks import Array, checked_features
 
 
 def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) -> Array:

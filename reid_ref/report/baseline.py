@@ -6,9 +6,11 @@ from typing import Any
 
 from reid_ref.analysis.published import Published
 from reid_ref.datasets import Recognised
-from reid_ref.drivers import Baseline, Driver, Inputs, Line
+from reid_ref.datasets.fingerprints import dataset_as_json
+from reid_ref.drivers.inputs import Inputs
+from reid_ref.drivers.lines import Baseline, Line
+from reid_ref.drivers.records import Driver
 from reid_ref.report.names import names
-from reid_ref.report.tables import dataset_as_json
 from reid_ref.words import (
     NO_BENCHMARK, by_reason, number, percent, row, signature_rows)
 

@@ -8,7 +8,7 @@ from typing import Any
 from reid_ref.analysis.compare import Change, Comparison, Comparisons
 from reid_ref.report.confidence import NOUNS
 from reid_ref.report.markup import csv_text, latex, markdown, one_line
-from reid_ref.words import by_reason, percent, row, signature_rows, signed_percent, wrap
+from reid_ref.words import percent, row, signature_lines, signed_percent, wrap
 
 #: How many of the queries that changed most a table names.
 SHOWN = 3
@@ -103,16 +103,6 @@ def _changes(one: Comparison) -> list[str]:
 def _change(one: Change) -> str:
     return (f"query {one.query} (identity {one.identity}) {percent(one.baseline)} to "
             f"{percent(one.system)}")
-
-
-def signature_lines(signatures: Mapping[str, str]) -> list[str]:
-    """Return every signature once, below the files that it is of."""
-    of_files = by_reason({name: text for name, text in signatures.items() if text})
-    lines: list[str] = []
-    for text, names in of_files.items():
-        lines += row("of", ", ".join(names)) if len(of_files) > 1 else []
-        lines += signature_rows(text)
-    return lines
 
 
 def as_markdown(answer: Comparisons, signatures: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from reid_ref.analysis.groups import Groups
-from reid_ref.files import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.report.rows import per_query_json
 from reid_ref.words import number, percent, wrap
 from reid_ref.result import AtK, Result

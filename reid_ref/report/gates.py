@@ -10,20 +10,20 @@ from reid_ref.analysis.gates import Missed
 from reid_ref.words import signed_percent
 
 
-def unexpected(missed: Sequence[Missed]) -> str:
+def unexpected_line(missed: Sequence[Missed]) -> str:
     """Return what is expected otherwise."""
     return "--expect: " + "; ".join(
         f"{one.name} is {_percent(one.value)}, expected {one.wanted} within {one.tolerance}"
         for one in missed)
 
 
-def too_low(missed: Sequence[Missed]) -> str:
+def too_low_line(missed: Sequence[Missed]) -> str:
     """Return what is below its floor."""
     return "--fail-under: " + "; ".join(
         f"{one.name} is {_percent(one.value)}, below {one.wanted}" for one in missed)
 
 
-def worse(path: str, found: Sequence[Comparison]) -> str:
+def worse_line(path: str, found: Sequence[Comparison]) -> str:
     """Return what is worse than in the baseline."""
     return f"--baseline: significantly worse than {path}: " + "; ".join(
         f"{one.metric} {signed_percent(one.difference)} points (95 % interval "
@@ -31,7 +31,7 @@ def worse(path: str, found: Sequence[Comparison]) -> str:
         for one in found)
 
 
-def findings(found: Sequence[Finding]) -> str:
+def findings_line(found: Sequence[Finding]) -> str:
     """Return the keys of what the doctor found."""
     return f"--strict: {', '.join(dict.fromkeys(one.key for one in found))}"
 

@@ -8,8 +8,8 @@ from reid_ref.result import RANKS, named_ranks, ranks_as_json
 from reid_ref.words import number, numbers
 
 
-def as_table(answers: dict[str, ScriptAnswer], difference: float,
-             ranks: tuple[int, ...] = RANKS) -> str:
+def scripts_table(answers: dict[str, ScriptAnswer], difference: float,
+                  ranks: tuple[int, ...] = RANKS) -> str:
     """Return several implementations' numbers in columns, and their largest difference."""
     lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
     curves = [[*named_ranks(one.cmc, ranks).items(), ("mAP", one.mean_ap)]
@@ -25,8 +25,8 @@ def as_table(answers: dict[str, ScriptAnswer], difference: float,
     return "\n".join(lines)
 
 
-def as_json(answers: dict[str, ScriptAnswer], difference: float,
-            length: int | None) -> dict[str, Any]:
+def scripts_json(answers: dict[str, ScriptAnswer], difference: float,
+                 length: int | None) -> dict[str, Any]:
     """Return the answers as plain JSON values, CMC to rank `length`; see `Result.to_dict`."""
     return {
         "implementations": {

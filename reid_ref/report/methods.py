@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from reid_ref.datasets import Recognised
 from reid_ref.report import confidence
-from reid_ref.report.compare import signature_lines
 from reid_ref.report.names import source
 from reid_ref.report.tables import results_as_json
 from reid_ref.result import Result
 from reid_ref.statistics import Interval
-from reid_ref.words import WIDTH, by_reason, cells, percent, row
+from reid_ref.words import WIDTH, by_reason, cells, percent, row, signature_lines
 
 One = TypeVar("One")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from reid_ref.analysis.check_published import Doubt
 from reid_ref.analysis.published import Published
-from reid_ref.report.reproduce import nearest
+from reid_ref.analysis.possible import nearest
 from reid_ref.words import row, wrap
 
 #: Fields whose name is not what a reader calls them.

@@ -18,11 +18,10 @@ import numpy as np
 from reid_ref.analysis.rank_lists import DISTRACTING, GOOD, IGNORED, WRONG, RankList, rank_lists
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.files.read import ResultFile
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.writing import whole_files
 from reid_ref.labels import Labels, check_distances
-from reid_ref.report.html.page import check_libraries
-from reid_ref.report.html.thumbnails import read_image
+from reid_ref.report.html.thumbnails import check_libraries, read_image
 
 COLOURS = {GOOD: (0, 150, 60), WRONG: (210, 30, 30), DISTRACTING: (200, 130, 0),
            IGNORED: (130, 130, 130), "query": (20, 20, 20)}

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from typing import Any
 
 from reid_ref.analysis.figure import Figure
-from reid_ref.analysis.possible import HitCounts, MapBounds
+from reid_ref.analysis.possible import HitCounts, MapBounds, nearest
 from reid_ref.analysis.published import Published
 from reid_ref.analysis.reproduce import Candidate, Validation
 from reid_ref.datasets import Fingerprint
@@ -111,11 +111,6 @@ def _hits(counts: HitCounts) -> str:
     return (f"possible: {hits} of {over}"
             + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
                else ""))
-
-
-def nearest(counts: HitCounts) -> str:
-    """Return the hits just below and above a printed Rank-k, each with its percentage."""
-    return " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
 
 
 def _bounds(bounds: MapBounds) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.runs import Runs
-from reid_ref.report.compare import signature_lines
 from reid_ref.report.confidence import drawn, ends, interval_as_json, sentence
 from reid_ref.report.markup import csv_text, latex, markdown, one_line
-from reid_ref.words import number, percent, row
+from reid_ref.words import number, percent, row, signature_lines
 
 #: Columns of a table of 80.
 _ACROSS = 3

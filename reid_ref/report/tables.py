@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from reid_ref.datasets import Recognised
-from reid_ref.files import ResultFile
+from reid_ref.datasets.fingerprints import dataset_as_json
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import Labels
 from reid_ref.report import confidence
 from reid_ref.result import RANKS, Counts, Result, named_ranks
@@ -237,8 +238,3 @@ def each_as_json(results: dict[str, Result], length: int | None,
     """Return each result for JSON, with its intervals where they were asked for."""
     return {name: {**one.to_dict(length), **confidence.as_json(intervals, name)}
             for name, one in results.items()}
-
-
-def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
-    """Return which benchmark the labels are from, and what differs from it; None: none known."""
-    return {"name": found.fingerprint.name, "off": list(found.off)} if found else None

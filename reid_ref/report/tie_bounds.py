@@ -9,7 +9,7 @@ from reid_ref.result import RANKS, named_ranks, ranks_as_json
 from reid_ref.words import number, numbers, row, signature_rows
 
 
-def as_table(bounds: TieBounds, n_query: int, ranks: tuple[int, ...] = RANKS) -> str:
+def bounds_table(bounds: TieBounds, n_query: int, ranks: tuple[int, ...] = RANKS) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     columns = {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
     lines = [f"{'percent':10}" + "".join(f"{name:>12}" for name in columns)]
@@ -22,7 +22,7 @@ def as_table(bounds: TieBounds, n_query: int, ranks: tuple[int, ...] = RANKS) ->
     return "\n".join([*lines, "", *signature_rows(bounds.signature)])
 
 
-def as_json(bounds: TieBounds, length: int | None) -> dict[str, Any]:
+def bounds_json(bounds: TieBounds, length: int | None) -> dict[str, Any]:
     """Return the bounds as plain JSON values, CMC to rank `length`; see `Result.to_dict`."""
     return {
         "tied": bounds.tied,

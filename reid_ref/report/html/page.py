@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from reid_ref.report.html import lists, pictures, tables
 from reid_ref.report.html.data import MOST_ROWS, as_json
 from reid_ref.report.html.drawings import svg
 from reid_ref.report.html.pictures import Images
+from reid_ref.report.html.thumbnails import check_libraries
 from reid_ref.report.figures.camera_matrix import MOST_CAMERAS
 from reid_ref.report.names import source, visible
 from reid_ref.report.tables import facts, sizes
@@ -27,16 +27,6 @@ from reid_ref.result import RANKS
 from reid_ref.words import NO_BENCHMARK, spaced
 
 HERE = Path(__file__).parent
-#: Modules that a page needs, and what installs them.
-NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
-
-
-def check_libraries(*modules: str) -> None:
-    """Refuse, before any work, what could not be drawn for want of a library."""
-    missing = [NEEDS[name] for name in modules or NEEDS if find_spec(name) is None]
-    if missing:
-        raise InputError(f"report: needs {', '.join(missing)}, not installed here; "
-                         'pip install "reid-ref[report]"')
 
 
 def page(content: Page, images: Images | None = None, max_size: int | None = None) -> str:

@@ -1,10 +1,11 @@
-"""Small pictures as data: URIs."""
+"""Images: which libraries draw them, how they are read, small ones as data: URIs."""
 from __future__ import annotations
 
 import base64
 import io
 import warnings
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from reid_ref.arrays import InputError
@@ -12,6 +13,16 @@ from reid_ref.arrays import InputError
 #: Pictures fit in here: upright people, wide vehicles.
 UPRIGHT, WIDE = (64, 128), (96, 96)
 QUALITY = 75
+#: Modules that a page needs, and what installs them.
+NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
+
+
+def check_libraries(*modules: str) -> None:
+    """Refuse, before any work, what could not be drawn for want of a library."""
+    missing = [NEEDS[name] for name in modules or NEEDS if find_spec(name) is None]
+    if missing:
+        raise InputError(f"report: needs {', '.join(missing)}, not installed here; "
+                         'pip install "reid-ref[report]"')
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # `typing` itself would be loaded
 if TYPE_CHECKING:
     from reid_ref.arrays import Doubles
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reid_ref.statistics import Interval
-from reid_ref.words import by_reason, cells, number, percent, row
+from reid_ref.words import by_reason, cells, number as json_number, percent, row
 
 #: By the name of a row and of a metric; None where intervals were not asked for.
 Intervals = Mapping[str, Mapping[str, Interval]] | None
@@ -26,7 +26,7 @@ def as_json(intervals: Intervals, name: str) -> dict[str, Any]:
 
 def interval_as_json(one: Interval) -> dict[str, Any]:
     """Return the fields of an interval, but for the number itself."""
-    return {key: number(value) if isinstance(value, float) else value
+    return {key: json_number(value) if isinstance(value, float) else value
             for key, value in asdict(one).items() if key != "value"}
 
 

@@ -47,12 +47,13 @@ def worst_table(rows: list[Row]) -> str:
     """Return one line a query, the lowest AP first."""
     lines = ["", f"{'worst':>6}{'identity':>9}{'cam':>4}{'AP':>7}{'first':>6}{'good':>5}"
                  f"{'wrong':>8}{'identity':>9}{'cam':>4}  status"]
-    for row in rows:
-        wrong = row["nearest_wrong"] or dict.fromkeys(("image", "identity", "camera"), "-")
+    for entry in rows:
+        wrong = entry["nearest_wrong"] or dict.fromkeys(("image", "identity", "camera"), "-")
         lines.append(
-            f"{row['query']:>6}{row['identity']:>9}{row['camera']:>4}{_percent(row['ap']):>7}"
-            f"{row['first_match'] or '-':>6}{row['n_good']:>5}{wrong['image']:>8}"
-            f"{wrong['identity']:>9}{wrong['camera']:>4}  {row['status']}")
+            f"{entry['query']:>6}{entry['identity']:>9}{entry['camera']:>4}"
+            f"{_percent(entry['ap']):>7}"
+            f"{entry['first_match'] or '-':>6}{entry['n_good']:>5}{wrong['image']:>8}"
+            f"{wrong['identity']:>9}{wrong['camera']:>4}  {entry['status']}")
     return "\n".join([*lines, *wrap(
         "worst: queries of lowest AP (percent), by number from 0; first: rank of the first "
         "match; good: number of good images; wrong: nearest wrong gallery image, by number from "
@@ -77,9 +78,9 @@ def group_tables(groups: dict[str, list[Row]]) -> str:
     for by, rows in groups.items():
         lines += ["", f"{by:10}{'queries':>9}{'counted':>9}{'mAP':>9}{'Rank-1':>9}{'mINP':>9}"]
         shown = rows[:SHOWN] if by == "identity" else rows
-        for row in shown:
-            means = "".join(f"{_percent(row[name]):>9}" for name in ("mAP", "Rank-1", "mINP"))
-            lines.append(f"{row[by]:<10}{row['queries']:>9}{row['counted']:>9}{means}")
+        for entry in shown:
+            means = "".join(f"{_percent(entry[name]):>9}" for name in ("mAP", "Rank-1", "mINP"))
+            lines.append(f"{entry[by]:<10}{entry['queries']:>9}{entry['counted']:>9}{means}")
         if len(shown) < len(rows):
             lines.append(f"and {len(rows) - len(shown):,} more; --json has all")
     return "\n".join(lines)

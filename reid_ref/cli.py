@@ -67,7 +67,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
             stream.reconfigure(errors="backslashreplace")
     try:
-        args = make_parser().parse_args(argv)
+        args = make_parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
     except SystemExit:
         flush()
         raise

@@ -2,22 +2,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "baseline", help="every line that a MATLAB driver prints",
-        description="Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, "
-                    "XQDA, KISSME; for MARS the means over pairs of cameras, too.",
-        epilog="Files: those that the driver loads, in any order (train in the names of the "
-               "training files), or a result file as reid-ref evaluate reads it, which gives the "
-               "lines that learn nothing. Exit code: 0, also where training files are not given "
-               "and the lines that learn from them are left out; 1 when another line could not "
-               "be computed; 2 for wrong input.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, "
+        "XQDA, KISSME; for MARS the means over pairs of cameras, too.")
+    command.epilog = (
+        "Files: those that the driver loads, in any order (train in the names of the "
+        "training files), or a result file as reid-ref evaluate reads it, which gives the "
+        "lines that learn nothing. Exit code: 0, also where training files are not given "
+        "and the lines that learn from them are left out; 1 when another line could not "
+        "be computed; 2 for wrong input.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="files of the driver, or a result file")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.result_file import ResultFile
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "camera-pairs", help="mAP and Rank-1 for each pair of cameras",
-        description="Print mAP and Rank-1 for each camera of the query and each camera on which "
-                    "its identity is looked for, and the mean over different cameras.",
-        epilog="FILE is any that reid-ref evaluate reads.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print mAP and Rank-1 for each camera of the query and each camera on which "
+        "its identity is looked for, and the mean over different cameras.")
+    command.epilog = "FILE is any that reid-ref evaluate reads."
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--no-normalize", "--max-memory",

@@ -3,20 +3,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "check-table", help="rows of Markdown tables whose numbers cannot be",
-        description="Look for impossible numbers in the Markdown tables of README files: Rank-k "
-                    "that is no count k/N of the queries, Rank-k that falls, a signature that "
-                    "contradicts itself.",
-        epilog="The number of queries is that of the row's signature, as reid-ref evaluate "
-               "--format markdown writes it, or of --dataset. Exit code: 0 where every row can "
-               "be, 1 where one cannot, 2 for wrong input.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Look for impossible numbers in the Markdown tables of README files: Rank-k "
+        "that is no count k/N of the queries, Rank-k that falls, a signature that "
+        "contradicts itself.")
+    command.epilog = (
+        "The number of queries is that of the row's signature, as reid-ref evaluate "
+        "--format markdown writes it, or of --dataset. Exit code: 0 where every row can "
+        "be, 1 where one cannot, 2 for wrong input.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown")
     command.add_argument("--dataset", metavar="NAME",

@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common, systems
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "compare", help="is one system better than another?",
-        description="Print the difference of each system to the baseline, over the same queries: "
-                    "its interval, and p of a paired test by identity.",
-        epilog=systems.FILES + " Exit code: 0; 2 for wrong input, files of other labels too.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print the difference of each system to the baseline, over the same queries: "
+        "its interval, and p of a paired test by identity.")
+    command.epilog = systems.FILES + " Exit code: 0; 2 for wrong input, files of other labels too."
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="the first is the baseline")
     systems.add(command)

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from functools import partial
-from typing import Any
 
 from reid_ref.commands.terminal import show_plain
 
@@ -13,19 +11,17 @@ SHELLS = ("bash", "zsh", "tcsh")
 FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", ("GOOD", "JUNK"))
 
 
-def add(commands: Any, parser: argparse.ArgumentParser) -> None:
-    """Add the command; `parser` is that of all commands."""
-    command = commands.add_parser(
-        "completion", help="a script for your shell's completion",
-        description="Print a script with which a shell completes commands, options, files and "
-                    "the names of conventions. bash and zsh: eval \"$(reid-ref completion bash)\" "
-                    "in ~/.bashrc, or the same with zsh in ~/.zshrc; tcsh: save it, and source it "
-                    "in ~/.tcshrc. Needs shtab: pip install \"reid-ref[completion]\".")
-    command.set_defaults(run=partial(run, parser))
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print a script with which a shell completes commands, options, files and "
+        "the names of conventions. bash and zsh: eval \"$(reid-ref completion bash)\" "
+        "in ~/.bashrc, or the same with zsh in ~/.zshrc; tcsh: save it, and source it "
+        "in ~/.tcshrc. Needs shtab: pip install \"reid-ref[completion]\".")
+    command.set_defaults(run=run)
     command.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
 
 
-def run(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     from reid_ref.arrays import InputError
 
     try:
@@ -34,13 +30,13 @@ def run(parser: argparse.ArgumentParser, args: argparse.Namespace) -> int:
         raise InputError(f"completion: needs shtab ({error}); "
                          'pip install "reid-ref[completion]"') from None
     names = _names()
-    for command in _commands(parser):
+    for command in _commands(args.parser):
         for action in command._actions:
             if action.metavar in FILES:
                 setattr(action, "complete", shtab.FILE)
             elif action.choices is None and action.dest in names:
                 action.choices = names[action.dest]
-    show_plain(shtab.complete(parser, shell=args.shell))
+    show_plain(shtab.complete(args.parser, shell=args.shell))
     return 0
 
 

@@ -2,17 +2,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "conventions", help="the named conventions, and how they differ from matlab",
-        description="List the named conventions, or show one: its choices, its source and its "
-                    "differences from matlab, with their direction.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "List the named conventions, or show one: its choices, its source and its "
+        "differences from matlab, with their direction.")
     command.set_defaults(run=run)
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     command.add_argument("--json", action="store_true", help="print JSON")

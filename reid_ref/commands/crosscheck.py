@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "crosscheck", help="run another evaluator on the same arrays and compare",
-        description="Run another evaluator on the same distances and labels, and say which "
-                    "convention it follows, or which query differs and why.",
-        epilog="Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Run another evaluator on the same distances and labels, and say which "
+        "convention it follows, or which query differs and why.")
+    command.epilog = "Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input."
     command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument(

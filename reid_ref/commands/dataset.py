@@ -2,21 +2,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "dataset", help="which benchmark label files are from, and what is off",
-        description="Count images, identities, cameras and good pairs, and compare them with "
-                    "those of the benchmark that they resemble.",
-        epilog="Files, in any order: two lists of image names (text or csv, query and gallery or "
-               "test in the file name), MARS's tracks_test_info.mat and query_IDX.mat, the "
-               "configuration .mat of CUHK03-NP, the four label vectors of the MATLAB drivers, or "
-               "a result file with labels. The exit code is 1 when something is off.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Count images, identities, cameras and good pairs, and compare them with "
+        "those of the benchmark that they resemble.")
+    command.epilog = (
+        "Files, in any order: two lists of image names (text or csv, query and gallery or "
+        "test in the file name), MARS's tracks_test_info.mat and query_IDX.mat, the "
+        "configuration .mat of CUHK03-NP, the four label vectors of the MATLAB drivers, or "
+        "a result file with labels. The exit code is 1 when something is off.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
     command.add_argument("--json", action="store_true", help="print JSON")

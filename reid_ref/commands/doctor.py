@@ -2,21 +2,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "doctor", help="known mistakes in labels, cameras and features",
-        description="Look for known mistakes in a result file: identities that never meet, "
-                    "made-up cameras, similarities given as distances, copies, features that "
-                    "separate nothing.",
-        epilog="Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for "
-               "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
-               "of its own in the documentation.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Look for known mistakes in a result file: identities that never meet, "
+        "made-up cameras, similarities given as distances, copies, features that "
+        "separate nothing.")
+    command.epilog = (
+        "Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for "
+        "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
+        "of its own in the documentation.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="result file or files, or a folder of .npy files")

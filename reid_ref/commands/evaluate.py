@@ -21,14 +21,13 @@ if TYPE_CHECKING:
 IMPLEMENTATIONS = ("fast", "port", "octave", "all")
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "evaluate", help="Rank-k, mAP and mINP of result files",
-        description="Print Rank-k, mAP and mINP of a result file, or of several.",
-        epilog="Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
-               "driver's separate feature and label .mat files; or a distance matrix with "
-               "labels in .mat, .npz or text, in any order. Files that each hold everything "
-               "are evaluated one after the other, a row each. " + gates.CODES)
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = "Print Rank-k, mAP and mINP of a result file, or of several."
+    command.epilog = (
+        "Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
+        "driver's separate feature and label .mat files; or a distance matrix with "
+        "labels in .mat, .npz or text, in any order. Files that each hold everything "
+        "are evaluated one after the other, a row each. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
     _add_choices(command.add_argument_group("what is counted, and how"))

@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "explain", help="why two conventions give two numbers",
-        description="Walk from one convention to another, one choice at a time: the effect of "
-                    "each on mAP and Rank-1, the queries affected, and those that moved most. "
-                    "The effects add up exactly.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Walk from one convention to another, one choice at a time: the effect of "
+        "each on mAP and Rank-1, the queries affected, and those that moved most. "
+        "The effects add up exactly.")
     command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",

@@ -4,20 +4,19 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "export", help="write the ranking of a result file for trec_eval",
-        description="Write PREFIX.qrels and PREFIX.run, on which trec_eval -J -c gives the step "
-                    "rule's mAP and, as success_k, CMC.",
-        epilog="qrels: 1 good, 0 wrong, -1 junk. A query's list ends at its last good image: "
-               "nothing behind it can change map, success, P, recall or ndcg (bpref it can). "
-               "FILE is any that reid-ref evaluate reads.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Write PREFIX.qrels and PREFIX.run, on which trec_eval -J -c gives the step "
+        "rule's mAP and, as success_k, CMC.")
+    command.epilog = (
+        "qrels: 1 good, 0 wrong, -1 junk. A query's list ends at its last good image: "
+        "nothing behind it can change map, success, P, recall or ndcg (bpref it can). "
+        "FILE is any that reid-ref evaluate reads.")
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--no-normalize", "--max-memory")

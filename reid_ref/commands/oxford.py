@@ -3,20 +3,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "oxford", help="AP of ranked lists of names, as Oxford's compute_ap prints it",
-        description="Print the average precision of a ranked list of names: the same arguments "
-                    "and the same six digits as Oxford's compiled compute_ap. Of two folders: "
-                    "one line a query, name and AP, then mAP.",
-        epilog="mAP is the mean of the unrounded APs of all queries of the ground truth, added "
-               "in order of name in double precision. In the folder of ranked lists, a "
-               "query's is NAME.txt or NAME_ANYTHING.txt; other files are not read.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print the average precision of a ranked list of names: the same arguments "
+        "and the same six digits as Oxford's compiled compute_ap. Of two folders: "
+        "one line a query, name and AP, then mAP.")
+    command.epilog = (
+        "mAP is the mean of the unrounded APs of all queries of the ground truth, added "
+        "in order of name in double precision. In the folder of ranked lists, a "
+        "query's is NAME.txt or NAME_ANYTHING.txt; other files are not read.")
     command.set_defaults(run=run)
     command.add_argument("ground_truth", metavar="GROUND_TRUTH",
                          help="prefix of PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt, or "

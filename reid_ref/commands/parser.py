@@ -3,22 +3,45 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
-from reid_ref.commands import (
-    baseline, camera_pairs, check_table, compare, completion, conventions, crosscheck, dataset,
-    doctor, evaluate, explain, export, oxford, plot, published, rank_list, report, runs, splits,
-    validate, verify)
 from reid_ref.commands.terminal import show_plain
 from reid_ref.report.names import visible
 
-COMMANDS = (evaluate, compare, runs, splits, camera_pairs, conventions, explain, validate,
-            published, crosscheck, export, oxford, dataset, baseline, doctor, plot, report,
-            rank_list, verify, check_table)
+#: Each command: its module, and its line in the list of commands.
+COMMANDS = {
+    "evaluate": ("evaluate", "Rank-k, mAP and mINP of result files"),
+    "compare": ("compare", "is one system better than another?"),
+    "runs": ("runs", "several training runs of one method: their spread, and their interval"),
+    "splits": ("splits", "several query sets or trials of one benchmark: their mean and interval"),
+    "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
+    "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
+    "explain": ("explain", "why two conventions give two numbers"),
+    "validate": ("validate", "which convention gives a published figure"),
+    "published": ("published", "figures that others published, with their sources"),
+    "crosscheck": ("crosscheck", "run another evaluator on the same arrays and compare"),
+    "export": ("export", "write the ranking of a result file for trec_eval"),
+    "oxford": ("oxford", "AP of ranked lists of names, as Oxford's compute_ap prints it"),
+    "dataset": ("dataset", "which benchmark label files are from, and what is off"),
+    "baseline": ("baseline", "every line that a MATLAB driver prints"),
+    "doctor": ("doctor", "known mistakes in labels, cameras and features"),
+    "plot": ("plot", "figures for a paper: CMC, precision and recall, AP, cameras ..."),
+    "report": ("report", "one HTML page: numbers, rank lists with pictures, figures, tables"),
+    "rank-list": ("rank_list", "one query and its nearest images as a picture"),
+    "verify": ("verify", "whether the numbers of a stored result follow from its queries"),
+    "check-table": ("check_table", "rows of Markdown tables whose numbers cannot be"),
+    "completion": ("completion", "a script for your shell's completion"),
+}
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands.
+
+    With the words of a command line, only commands that they name get their arguments, so that
+    the modules of the others are not imported.
+    """
     parser = _Parser(
         prog="reid-ref",
         description="The reference evaluator of person re-identification: Rank-k and mAP, "
@@ -27,10 +50,13 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--cite", action=_Cite, nargs=0,
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in COMMANDS:
-        module.add(commands)
-    completion.add(commands, parser)
-    for command in dict.fromkeys(commands.choices.values()):
+    named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
+    for name, (module, line) in COMMANDS.items():
+        command = commands.add_parser(name, help=line)
+        if name in named:
+            import_module(f"reid_ref.commands.{module}").add(command)
+        if name == "completion":
+            command.set_defaults(parser=parser)
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
     return parser

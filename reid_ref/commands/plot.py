@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions")
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "plot", help="figures for a paper: CMC, precision and recall, AP, cameras ...",
-        description="Draw result files, several methods in one figure, in the fonts and the "
-                    "width of a page with two columns.",
-        epilog="cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of "
-               "recall. ap: AP by query, of one method by identity, too. cameras: each pair of "
-               "cameras. distances: of the same and of other identities. conventions: mAP and "
-               "Rank-1 under each. FILE is any that reid-ref evaluate reads. The same files give "
-               "the same bytes.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Draw result files, several methods in one figure, in the fonts and the "
+        "width of a page with two columns.")
+    command.epilog = (
+        "cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of "
+        "recall. ap: AP by query, of one method by identity, too. cameras: each pair of "
+        "cameras. distances: of the same and of other identities. conventions: mAP and "
+        "Rank-1 under each. FILE is any that reid-ref evaluate reads. The same files give "
+        "the same bytes.")
     command.set_defaults(run=run)
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from reid_ref.analysis.published import Published
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "published", help="figures that others published, with their sources",
-        description="List published Rank-1 and mAP (percent, as printed) with the evaluator that "
-                    "computed them, or show one in full.",
-        epilog="Hand a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a "
-               "Rank-k that is not k/N: a misprint, a truncation or another set of queries. "
-               "Exit code 0; with --check 1 where a figure is impossible; 2: wrong input.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "List published Rank-1 and mAP (percent, as printed) with the evaluator that "
+        "computed them, or show one in full.")
+    command.epilog = (
+        "Hand a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a "
+        "Rank-k that is not k/N: a misprint, a truncation or another set of queries. "
+        "Exit code 0; with --check 1 where a figure is impossible; 2: wrong input.")
     command.set_defaults(run=run)
     command.add_argument("key", nargs="?", metavar="KEY", help="show this one in full")
     command.add_argument("--dataset", default="", metavar="TEXT",

@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common
 from reid_ref.commands.images import add_images, check_images, image_names
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "rank-list", help="one query and its nearest images as a picture",
-        description="Write one query, its nearest images and the next good one as a picture: "
-                    "green frames are good, red wrong, amber distractors, grey hatched ignored.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Write one query, its nearest images and the next good one as a picture: "
+        "green frames are good, red wrong, amber distractors, grey hatched ignored.")
     command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",

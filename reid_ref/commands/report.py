@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from reid_ref.evaluation.result_file import ResultFile
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "report", help="one HTML page: numbers, rank lists with pictures, figures, tables",
-        description="Write one HTML file that needs no other and no network. Several results are "
-                    "compared with the first.",
-        epilog="About its size is told on stderr before the page is made. The same input and "
-               "versions give the same bytes.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Write one HTML file that needs no other and no network. Several results are "
+        "compared with the first.")
+    command.epilog = (
+        "About its size is told on stderr before the page is made. The same input and "
+        "versions give the same bytes.")
     command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",

@@ -2,19 +2,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common, systems
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "runs", help="several training runs of one method: their spread, and their interval",
-        description="Print the number of each run, their mean and standard deviation, which say "
-                    "what training again would change, and the interval of each query's mean over "
-                    "runs, which says what other identities would.",
-        epilog=systems.FILES)
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print the number of each run, their mean and standard deviation, which say "
+        "what training again would change, and the interval of each query's mean over "
+        "runs, which says what other identities would.")
+    command.epilog = systems.FILES
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="one for each run")
     systems.add(command)

@@ -2,19 +2,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands import common, systems
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "splits", help="several query sets or trials of one benchmark: their mean and interval",
-        description="Print the number of each query set or trial, their mean and standard "
-                    "deviation, and the interval of the mean. Queries of one identity are one "
-                    "unit, also where they are in several files.",
-        epilog=systems.FILES)
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print the number of each query set or trial, their mean and standard "
+        "deviation, and the interval of the mean. Queries of one identity are one "
+        "unit, also where they are in several files.")
+    command.epilog = systems.FILES
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="one for each split or trial")
     systems.add(command)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reid_ref.commands import common
 from reid_ref.commands.terminal import show
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from reid_ref.conventions import Convention
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "validate", help="which convention gives a published figure",
-        description="Say which conventions and metrics reproduce a published Rank-1 and mAP on a "
-                    "result file, which come closest, and whether the figure is possible at all.",
-        epilog="Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
-               "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Say which conventions and metrics reproduce a published Rank-1 and mAP on a "
+        "result file, which come closest, and whether the figure is possible at all.")
+    command.epilog = (
+        "Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
+        "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="*", metavar="FILE",
                          help="result file or files, or a folder of .npy files")

@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from reid_ref.commands.terminal import show
 
 
-def add(commands: Any) -> None:
-    command = commands.add_parser(
-        "verify", help="whether the numbers of a stored result follow from its queries",
-        description="Compute mAP, mINP, Rank-k and the counts of a stored result again from the "
-                    "values of each query, and check its signature.",
-        epilog="Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 "
-               "for wrong input.")
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Compute mAP, mINP, Rank-k and the counts of a stored result again from the "
+        "values of each query, and check its signature.")
+    command.epilog = (
+        "Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 "
+        "for wrong input.")
     command.set_defaults(run=run)
     command.add_argument("file", metavar="FILE",
                          help="what reid-ref evaluate --per-query OUT.json wrote")

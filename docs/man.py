@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 
 import reid_ref
-from reid_ref.commands.parser import make_parser
+from reid_ref.cli.parser import make_parser
 
 
 def man_page() -> str:

@@ -7,36 +7,35 @@ name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use.
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
     from reid_ref import (
-        compat, crosschecking, datasets, files, matlab, metric_learning, statistics)
+        compat, datasets, drawing as figures, files, matlab, metric_learning, statistics)
     from reid_ref._version import __version__
-    from reid_ref.analysis import published
-    from reid_ref.analysis.compare import Comparison, Comparisons, compare
-    from reid_ref.analysis.doctor import doctor
-    from reid_ref.analysis.explain import explain
-    from reid_ref.analysis.export import export
-    from reid_ref.analysis.findings import Finding
-    from reid_ref.analysis.groups import Groups, by_group
-    from reid_ref.analysis.reproduce import validate
-    from reid_ref.analysis.runs import Runs, runs
-    from reid_ref.analysis.splits import splits
     from reid_ref.arrays import InputError
+    from reid_ref.commands.compare.compute import Comparison, Comparisons, compare
+    from reid_ref.commands.crosscheck import compute as crosschecking
+    from reid_ref.commands.crosscheck.compute import crosscheck
+    from reid_ref.commands.doctor.compute import doctor
+    from reid_ref.commands.doctor.compute.labels import Finding
+    from reid_ref.commands.evaluate.show import rows as formats
+    from reid_ref.commands.explain.compute import explain
+    from reid_ref.commands.export import export
+    from reid_ref.commands.runs.compute import Runs, runs
+    from reid_ref.commands.splits import splits
+    from reid_ref.commands.validate.compute import validate
     from reid_ref.conventions import CONVENTIONS, Convention
-    from reid_ref.crosschecking import crosscheck
-    from reid_ref.datasets.multi_query import pool_queries
+    from reid_ref.datasets import published
+    from reid_ref.datasets.pooling import pool_queries
+    from reid_ref.drawing.rank_list import visualize_ranked_results
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
-    from reid_ref.evaluation.camera_pairs import (
-        CameraPairs, camera_pairs, camera_pairs_features)
-    from reid_ref.evaluation.functions import (
-        evaluate, evaluate_distances, evaluate_ranked_list)
+    from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
+    from reid_ref.evaluation.functions import evaluate, evaluate_distances, evaluate_ranked_list
+    from reid_ref.evaluation.groups import Groups, by_group
     from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
     from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.files import trec
     from reid_ref.files.read import read
     from reid_ref.labels import IndexLists, Labels
     from reid_ref.protocols import oxford
-    from reid_ref.report import figures, rows as formats
-    from reid_ref.report.rank_list import visualize_ranked_results
     from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
     from reid_ref.result import Counts, PerQuery, Result
     from reid_ref.statistics import Interval
@@ -56,29 +55,31 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "evaluation.result_file", "__version__": "_version",
-    "Finding": "analysis.findings", "doctor": "analysis.doctor",
-    "Groups": "analysis.groups", "by_group": "analysis.groups",
+    "Finding": "commands.doctor.compute.labels", "doctor": "commands.doctor.compute",
+    "Groups": "evaluation.groups", "by_group": "evaluation.groups",
     "camera_pairs": "evaluation.camera_pairs",
-    "camera_pairs_features": "evaluation.camera_pairs", "crosscheck": "crosschecking",
+    "camera_pairs_features": "evaluation.camera_pairs",
+    "crosscheck": "commands.crosscheck.compute",
     "evaluate": "evaluation.functions", "evaluate_distances": "evaluation.functions",
     "evaluate_ranked_list": "evaluation.functions",
     "evaluate_ranked_lists": "evaluation.ranked_lists",
-    "evaluate_reranked": "reranking.k_reciprocal", "explain": "analysis.explain",
-    "export": "analysis.export", "read": "files.read", "validate": "analysis.reproduce",
-    "Comparison": "analysis.compare", "Comparisons": "analysis.compare",
-    "Interval": "statistics", "Runs": "analysis.runs", "compare": "analysis.compare",
-    "runs": "analysis.runs", "splits": "analysis.splits",
-    "pool_queries": "datasets.multi_query", "rerank": "reranking.k_reciprocal",
+    "evaluate_reranked": "reranking.k_reciprocal", "explain": "commands.explain.compute",
+    "export": "commands.export", "read": "files.read", "validate": "commands.validate.compute",
+    "Comparison": "commands.compare.compute", "Comparisons": "commands.compare.compute",
+    "Interval": "statistics", "Runs": "commands.runs.compute",
+    "compare": "commands.compare.compute",
+    "runs": "commands.runs.compute", "splits": "commands.splits",
+    "pool_queries": "datasets.pooling", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
-    "visualize_ranked_results": "report.rank_list",
+    "visualize_ranked_results": "drawing.rank_list",
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {
-    "compat": "compat", "crosschecking": "crosschecking", "datasets": "datasets",
-    "distributed": "evaluation.distributed", "figures": "report.figures", "files": "files",
-    "formats": "report.rows",
+    "compat": "compat", "crosschecking": "commands.crosscheck.compute", "datasets": "datasets",
+    "distributed": "evaluation.distributed", "figures": "drawing", "files": "files",
+    "formats": "commands.evaluate.show.rows",
     "matlab": "matlab", "metric_learning": "metric_learning",
-    "oxford": "protocols.oxford", "published": "analysis.published",
+    "oxford": "protocols.oxford", "published": "datasets.published",
     "statistics": "statistics", "trec": "files.trec",
 }
 

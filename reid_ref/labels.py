@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_integers, check_finite_rows, check_numeric_matrix,
-    check_same_length, read_only, stored_or_array)
+    InputError, Integers, as_integers, check_finite_rows, check_numeric_matrix, check_same_length,
+    read_only, stored_or_array)
 
 JUNK = -1
 DISTRACTOR = 0

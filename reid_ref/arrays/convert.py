@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from reid_ref.arrays.errors import InputError
 
-
 Integers = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from reid_ref.commands.terminal import show_plain
+from reid_ref.console.terminal import show_plain
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: What stands in the help for the name of a file or a folder.
@@ -51,8 +51,8 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentPars
 def _names() -> dict[str, list[str]]:
     """Return the known names of what argparse is not told about, by the argument's name."""
     from reid_ref.conventions import NAMES, TIES
+    from reid_ref.datasets.driver_files import DRIVERS
     from reid_ref.distances import METRICS
-    from reid_ref.drivers.records import DRIVERS
     from reid_ref.reranking.k_reciprocal import VARIANTS
 
     return {"convention": [*NAMES, "all"], "name": [*NAMES],

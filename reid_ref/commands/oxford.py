@@ -2,9 +2,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
-from reid_ref.commands.terminal import show
+import numpy as np
+
+from reid_ref.console.terminal import show
+from reid_ref.protocols.oxford import six_digits
+from reid_ref.text import visible
+
+
+def as_lines(answers: Mapping[str, np.float32], mean_ap: float) -> str:
+    """Return one line a query, name and AP, then mAP."""
+    lines = [f"{visible(name)} {six_digits(ap)}" for name, ap in answers.items()]
+    return "\n".join([*lines, f"mAP {six_digits(mean_ap)} (mean of all {len(answers)} queries, "
+                              "unrounded, in double precision)"])
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -27,7 +39,6 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.protocols import oxford
-    from reid_ref.report.oxford import as_lines
 
     if not Path(args.ground_truth).is_dir():
         show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))

@@ -5,14 +5,14 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands import common
 from reid_ref.commands.camera_pairs import pairs_of
-from reid_ref.commands.opening import evaluate_file, names_of_results, said_of
-from reid_ref.commands.terminal import show
+from reid_ref.console import options as common
+from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
-    from reid_ref.analysis.distance_sample import DistanceSample
     from reid_ref.conventions import Convention
+    from reid_ref.evaluation.distance_sample import DistanceSample
     from reid_ref.evaluation.result_file import ResultFile
 
 FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions")
@@ -41,9 +41,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from reid_ref.disk import check_target
+    from reid_ref.drawing import style as saving, whole
     from reid_ref.files import results_of_files
-    from reid_ref.files.writing import check_target
-    from reid_ref.report.figures import saving, whole
 
     width = whole.inches(args.width, "--width")
     saving.check_figure(args.output)
@@ -73,8 +73,8 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
 
 
 def _figure(args: argparse.Namespace, asked: list[Convention], width: float) -> Any:
-    from reid_ref.report.figures import whole
-    from reid_ref.report.methods import by_row
+    from reid_ref.commands.evaluate.show.batch import by_row
+    from reid_ref.drawing import whole
 
     if args.figure == "cameras":
         args.rule = "plain"
@@ -101,8 +101,8 @@ def _of_each(args: argparse.Namespace,
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
-    from reid_ref.analysis.blocks import measured_blocks
-    from reid_ref.analysis.distance_sample import distance_sample
+    from reid_ref.evaluation.blocks import measured_blocks
+    from reid_ref.evaluation.distance_sample import distance_sample
 
     with common.progress_bar(len(data.query)) as bar:
         return distance_sample(

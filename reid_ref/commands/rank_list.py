@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import argparse
 
-from reid_ref.commands import common
-from reid_ref.commands.images import add_images, check_images, image_names
-from reid_ref.commands.terminal import show
+from reid_ref.console import options as common
+from reid_ref.console.files import add_images, check_images, image_names
+from reid_ref.console.terminal import show
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -27,13 +27,13 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.analysis.rank_lists import rank_lists
     from reid_ref.arrays import InputError
     from reid_ref.conventions import find_convention
+    from reid_ref.disk import check_target
+    from reid_ref.drawing.rank_list import check_picture, save_rank_list
+    from reid_ref.drawing.style import written
+    from reid_ref.evaluation.rank_lists import rank_lists
     from reid_ref.files.images import path_below
-    from reid_ref.files.writing import check_target
-    from reid_ref.report.figures.saving import written
-    from reid_ref.report.rank_list import check_picture, save_rank_list
 
     convention = find_convention(args.convention, "--convention")
     if convention.needs_lists:

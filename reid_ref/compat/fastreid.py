@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from reid_ref.compat import torchreid
 from reid_ref.compat.common import (
-    Choice, evaluated, float32_curve, labels, matched, of_valid)
-from reid_ref.compat.torch_features import cosine_distances, squared_distances
+    Choice, cosine_distances, evaluated, float32_curve, labels, matched, of_valid,
+    squared_distances)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import check_distances
 from reid_ref.ranking.roles import query_roles

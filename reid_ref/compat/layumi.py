@@ -16,9 +16,8 @@ import numpy as np
 
 from reid_ref.arrays import InputError, as_array, as_integers
 from reid_ref.compat.common import Choice, evaluated, keep
-from reid_ref.datasets.multi_query import pool_queries, read_multi_query
-from reid_ref.evaluation.functions import evaluate as evaluate_features
-from reid_ref.evaluation.functions import evaluate_ranked_list
+from reid_ref.datasets.pooling import pool_queries, read_multi_query
+from reid_ref.evaluation.functions import evaluate as evaluate_features, evaluate_ranked_list
 from reid_ref.files.read import read_result
 from reid_ref.labels import Labels
 from reid_ref.result import Result

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, Refused, class_over, evaluated, matched
-from reid_ref.compat.torch_features import squared_distances
+from reid_ref.compat.common import (
+    Choice, Refused, class_over, evaluated, matched, squared_distances)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import IndexLists, Labels
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, class_over, evaluated, float32_curve, labels, matched
-from reid_ref.compat.torch_features import Collected
+from reid_ref.compat.common import (
+    Choice, Collected, class_over, evaluated, float32_curve, labels, matched)
 
 
 def eval_func(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice
+from reid_ref.compat.common import Choice, Collected
 from reid_ref.compat.strong_baseline import eval_func
-from reid_ref.compat.torch_features import Collected
 
 __all__ = ["R1_mAP_eval", "eval_func"]
 

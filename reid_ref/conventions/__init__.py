@@ -6,14 +6,13 @@ stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
 `choices` has what a choice means and does, `records` one entry a toolbox, and `differences` what
 follows from the two.
 """
-from reid_ref.conventions.changes import changed, choices_of_text
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, OWN_CAMERA, RECALL, TIES,
     UNMATCHED, as_text)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
 from reid_ref.conventions.names import (
-    ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, find_convention,
-    find_conventions, known_as)
+    ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, changed, choices_of_text,
+    find_convention, find_conventions, known_as)
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",

@@ -12,13 +12,13 @@ Contents: `parse_names` and `labels_of_names` (names.py); the readers of label f
 (tracklets.py); `FINGERPRINTS`, the known counts of each set with their sources, and `recognise`
 (fingerprints.py); `good_and_wrong`, the counts of each query (good_images.py).
 """
-from reid_ref.datasets.fingerprints import FINGERPRINTS, Fingerprint, Recognised, recognise
-from reid_ref.datasets.good_images import good_and_wrong
+from reid_ref.datasets.fingerprints import (
+    FINGERPRINTS, Fingerprint, Recognised, good_and_wrong, recognise)
 from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_tracks, take)
 from reid_ref.datasets.named_labels import NamedLabels, read_side, read_sides
 from reid_ref.datasets.names import FORMS, NameForm, labels_of_names, parse_names
-from reid_ref.datasets.tracklets import pool_tracklets
+from reid_ref.datasets.pooling import pool_tracklets
 
 __all__ = [
     "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "NamedLabels", "Partition",

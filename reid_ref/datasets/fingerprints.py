@@ -11,14 +11,17 @@ of images are also those that the documents print.
 """
 from __future__ import annotations
 
+import csv
 import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Integers, check_choice
 from reid_ref.labels import Labels, check_labels, count_distractors
 
 
@@ -301,3 +304,23 @@ def _junk_off(expected: SetCounts, counts: SetCounts, gallery: Labels) -> str:
 def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
     """Return which benchmark the labels are from, and what differs from it; None: none known."""
     return {"name": found.fingerprint.name, "off": list(found.off)} if found else None
+
+
+@cache
+def good_and_wrong(key: str) -> tuple[Integers, Integers]:
+    """Return the two counts of every query of a benchmark, in no particular order.
+
+    Examples
+    --------
+    >>> good, wrong = good_and_wrong("market1501")
+    >>> len(good), int(good.sum())
+    (3368, 49649)
+    """
+    check_choice(key, "dataset", FINGERPRINTS)
+    text = (resources.files("reid_ref.datasets") / "good_images.csv").read_text(encoding="ascii")
+    rows = [row[1:] for row in csv.reader(text.splitlines()) if row[0] == key]
+    good, wrong, queries = np.array(rows, dtype=np.int64).T
+    counts = np.repeat(good, queries), np.repeat(wrong, queries)
+    for array in counts:
+        array.flags.writeable = False
+    return counts

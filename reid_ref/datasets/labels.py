@@ -16,10 +16,10 @@ from pathlib import Path
 
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.datasets.names import FORMS, form_of, parse_names
+from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import LABELS, SEPARATE, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
-from reid_ref.files.regular import check_different, check_regular, read_lines
 from reid_ref.labels import Labels
 
 #: The arrays of CUHK03-NP's configuration.

@@ -14,8 +14,8 @@ import numpy as np
 
 from reid_ref.arrays import InputError, as_integers, warn
 from reid_ref.datasets.labels import read_labels, read_list
+from reid_ref.disk import check_different, read_lines
 from reid_ref.files.formats import read_contents
-from reid_ref.files.regular import check_different, read_lines
 from reid_ref.labels import Labels
 
 #: Suffixes of tables of one side.

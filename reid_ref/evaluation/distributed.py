@@ -30,13 +30,11 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.curves import Curves
 from reid_ref.evaluation.engine import (
     Progress, check_needed_lists, features_provenance, in_queries, one_or_all, summaries)
-from reid_ref.labels import (
-    IndexLists, Labels, check_feature_shapes, check_labels, options_by_name)
-from reid_ref.ranking.counting import (
-    WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before)
+from reid_ref.evaluation.summary import Curves
+from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, options_by_name
+from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Before, Source, rank

@@ -15,19 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_real_distances, warn
-from reid_ref.arrays.contiguous import in_rows
 from reid_ref.arrays.device import DeviceArray, in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.conventions import TIES, Convention, find_conventions, loaded_images
-from reid_ref.devices.sources import (
-    count_nan, feature_sources, matrix_source, or_in_main_memory)
 from reid_ref.distances import BLOCK_BYTES, METRICS
-from reid_ref.evaluation.curves import Curves
-from reid_ref.evaluation.summary import call_once, summarize
+from reid_ref.evaluation.summary import Curves, call_once, summarize
 from reid_ref.labels import (
     IndexLists, Labels, check_distances, check_feature_shapes, check_labels, check_lists)
 from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
+from reid_ref.ranking.device_sources import (
+    count_nan, feature_sources, matrix_source, or_in_main_memory)
 from reid_ref.ranking.exact_distances import feature_parts
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
@@ -35,7 +33,6 @@ from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_roles
 from reid_ref.ranking.tiles import matrix_part
 from reid_ref.result import Result
-
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]

@@ -11,10 +11,8 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.curves import Curves
-from reid_ref.evaluation.engine import (
-    Progress, check_needed_lists, one_or_all, warn_unmatched)
-from reid_ref.evaluation.summary import call_once, summarize
+from reid_ref.evaluation.engine import Progress, check_needed_lists, one_or_all, warn_unmatched
+from reid_ref.evaluation.summary import Curves, call_once, summarize
 from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists

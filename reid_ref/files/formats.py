@@ -30,9 +30,9 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.stored import read_rows
+from reid_ref.disk import check_regular
 from reid_ref.files.lazy import Stored
 from reid_ref.files.mat5 import Variable, check_numbers, variables
-from reid_ref.files.regular import check_regular
 
 
 @dataclass(frozen=True)

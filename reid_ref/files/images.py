@@ -17,8 +17,8 @@ import numpy as np
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import check_fits
+from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
-from reid_ref.files.regular import read_lines
 
 #: Keys of result files that hold names, by side.
 KEYS = {side: tuple(f"{start}_{end}" for start in starts

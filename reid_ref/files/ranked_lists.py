@@ -20,10 +20,10 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.memory import check_fits
+from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
-from reid_ref.files.regular import read_lines
-from reid_ref.ranking.image_names import SUFFIX, place, places_of
-from reid_ref.ranking.list_inputs import check_matrix, in_order_of_queries
+from reid_ref.ranking.list_inputs import (
+    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
 from reid_ref.ranking.ranked_lists import RankedLists
 
 _TEXT_FACTOR = 8     # bytes of memory for each byte of text while its lines are read

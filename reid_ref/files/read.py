@@ -12,11 +12,11 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
+from reid_ref.disk import check_different, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
-from reid_ref.files.regular import check_different, renamed
 from reid_ref.labels import check_distances, check_feature_shapes
 
 _MATRICES = (*FEATURES, "distances")

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.matlab._arithmetic import add_up_rows, product
-from reid_ref.matlab._features import in_one_precision, metric, two_sides
+from reid_ref.matlab._inputs import in_one_precision, metric, two_sides
+from reid_ref.matlab._values import add_up_rows, product
 
 
 # MahDist.m:1 | function dist = MahDist(M, Xg, Xp)

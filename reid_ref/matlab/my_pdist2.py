@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.matlab._arithmetic import add_up_rows, product, root
-from reid_ref.matlab._features import two_sides
+from reid_ref.matlab._inputs import two_sides
+from reid_ref.matlab._values import add_up_rows, product, root
 
 
 # my_pdist2.m:1 | function dist = my_pdist2(A, B)

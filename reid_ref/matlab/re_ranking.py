@@ -5,11 +5,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.matlab.MahDist import MahDist
-from reid_ref.matlab._arithmetic import (
-    add_up_rows, divide_rows, exponential, mean_of_columns, product, round_half_away, weigh)
-from reid_ref.matlab._features import re_ranking_inputs
-from reid_ref.matlab._inputs import Integers
-from reid_ref.matlab._values import ismember, sort_ascending, unique
+from reid_ref.matlab._inputs import Integers, re_ranking_inputs
+from reid_ref.matlab._values import (
+    add_up_rows, divide_rows, exponential, ismember, mean_of_columns, product, round_half_away,
+    sort_ascending, unique, weigh)
 
 Singles = npt.NDArray[np.float32]
 

@@ -8,8 +8,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from reid_ref.arrays import InputError, as_integers, check_choice
-from reid_ref.metric_learning.checks import checked_features, image_numbers
-from reid_ref.metric_learning.metric import solve, symmetric
+from reid_ref.metric_learning.metric import checked_features, image_numbers, solve, symmetric
 
 Array = npt.NDArray[Any]
 

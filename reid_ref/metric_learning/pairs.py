@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_array, as_integers
-from reid_ref.metric_learning.checks import checked_labels, image_numbers
+from reid_ref.metric_learning.metric import checked_labels, image_numbers
 
 #: Pairs of images that the drivers draw for KISSME.
 N_DRAWS = 150_000

@@ -3,16 +3,14 @@
 Sums add one term after another, in order of rank, as Octave does.
 """
 from reid_ref.arrays import Doubles
-from reid_ref.metrics.at_rank import (
-    accuracy_at, precision_at, precision_recall_curve, recall_at)
 from reid_ref.metrics.average_precision import (
     average_precision_grouped_step, average_precision_grouped_trapezoid, average_precision_layumi,
     average_precision_mistaken_trapezoid, average_precision_step, average_precision_step_float32,
-    average_precision_trapezoid, average_precision_trapezoid_float32)
+    average_precision_trapezoid, average_precision_trapezoid_float32, mean_in_float32,
+    mean_in_order, per_query_share, tie_groups)
 from reid_ref.metrics.matching import (
-    all_shots_at, cumulative_matching, cumulative_matching_all_shots)
-from reid_ref.metrics.penalty import inverse_negative_penalty
-from reid_ref.metrics.sums import mean_in_float32, mean_in_order, per_query_share, tie_groups
+    accuracy_at, all_shots_at, cumulative_matching, cumulative_matching_all_shots,
+    inverse_negative_penalty, precision_at, precision_recall_curve, recall_at)
 
 __all__ = [
     "Doubles", "accuracy_at", "all_shots_at", "average_precision_grouped_step",

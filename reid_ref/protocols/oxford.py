@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.arrays import InputError, warn
-from reid_ref.files.regular import check_regular
+from reid_ref.disk import check_regular
 
 #: The lists that make a query's ground truth: PREFIX_good.txt and so on.
 LISTS = ("good", "ok", "junk")

@@ -28,8 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
-from reid_ref.arrays.contiguous import in_rows
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.pair_sums import (
     CHUNK, error_of_runs, pair_products, rounding_error, run_products, runs_are_closer, squares)
 from reid_ref.ranking.roles import Mask

@@ -24,13 +24,12 @@ from reid_ref.arrays import InputError, as_array, check_choice
 from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.devices.pieces import is_out_of_memory
-from reid_ref.devices.sources import or_in_main_memory
 from reid_ref.distances import row_norms, working_precision
-from reid_ref.evaluation.engine import (
-    Progress, evaluate_blocks, features_provenance, one_or_all)
+from reid_ref.evaluation.engine import Progress, evaluate_blocks, features_provenance, one_or_all
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
+from reid_ref.ranking.device_parts import is_out_of_memory
+from reid_ref.ranking.device_sources import or_in_main_memory
 from reid_ref.reranking.encoding import encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs, pairs_of
 from reid_ref.reranking.on_device import DevicePairs, joined_features, pairs_on_device

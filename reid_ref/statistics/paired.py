@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, as_vector
-from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level, student
-from reid_ref.statistics.draws import (
-    RESAMPLES, SEED, all_flipped_sums, check_random, flipped_sums)
-from reid_ref.statistics.spread import standard_error
-from reid_ref.statistics.units import UnitSums, add_up, unit_sums, warn_few, without_rounding
+from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level, standard_error, student
+from reid_ref.statistics.units import (
+    RESAMPLES, SEED, UnitSums, add_up, all_flipped_sums, check_random, flipped_sums, unit_sums,
+    warn_few, without_rounding)
 
 #: A test at 5 % shows a difference of so many standard errors in 80 % of cases: 1.96 + 0.84.
 DETECTABLE = 2.8

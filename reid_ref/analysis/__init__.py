@@ -1,1 +1,0 @@
-"""Questions about numbers: why two differ, whether a printed figure can be, what ties can do."""

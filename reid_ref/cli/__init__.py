@@ -1,0 +1,202 @@
+"""The command `reid-ref` as a process: its streams, its signals, its exit code.
+
+Wrong input ends in one line on stderr and exit code 2, Ctrl-C in one line and 130. Nothing is
+imported before `main` can handle Ctrl-C, and no large module before the arguments are known.
+"""
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TextIO
+
+
+#: Signals that asked the process to end.
+_SIGNALS: list[int] = []
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal that asks the process to end is handled as Ctrl-C is."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit code.
+
+    Without `argv` the arguments are the process's, and its signals and closed streams are handled;
+    with it nothing of the process is changed.
+    """
+    if argv is not None:
+        return _run(argv)
+    try:
+        _handle_signals(_end_at_once)
+        return _run(None) if _prepare_streams() else 2
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
+
+
+def _run(argv: list[str] | None) -> int:
+    try:
+        return _parse_and_run(argv)
+    except KeyboardInterrupt as stop:
+        return _stopped(stop)
+    except BrokenPipeError:
+        # The reader, such as head, has closed the pipe: without this Python fails at exit.
+        _drop_output()
+        return 0
+    except (OSError, MemoryError) as error:
+        # What no check foresees: a full disk under stdout, a name that is too long.
+        from reid_ref.console.terminal import tell
+
+        _drop_output()
+        tell(f"error: {_reason(error)}")
+        return 2
+
+
+def _parse_and_run(argv: list[str] | None) -> int:
+    import warnings
+
+    from reid_ref.cli.parser import make_parser
+    from reid_ref.console.terminal import WARNINGS, flush, in_options, set_quiet, tell
+
+    WARNINGS.clear()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        args = make_parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
+    except SystemExit:
+        flush()
+        raise
+    set_quiet(args.quiet)
+    _check_folder()
+    from reid_ref.arrays import InputError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _show_warning
+            if argv is None:
+                _handle_signals(_raise)
+            status = _unless_stopped(args)
+        flush()
+        return status
+    except InputError as error:
+        tell(f"error: {in_options(str(error))}")
+        return 2
+
+
+def _check_folder() -> None:
+    """Refuse to work in a folder that was deleted: recent numpy cannot be imported there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, "it is gone; change to a folder that exists",
+                                "the current folder") from None
+
+
+def _reason(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return f"not enough memory{f': {error}' if str(error) else ''}"
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+                  file: TextIO | None = None, line: str | None = None) -> None:
+    from reid_ref.console.terminal import tell_warning
+
+    tell_warning(str(message))
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+# ---------------------------------------------------------------- signals
+
+def _handle_signals(stop: Callable[[int, object], object]) -> None:
+    """Let Ctrl-C and requests to end come to `stop`; signals that are ignored stay ignored."""
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, stop)
+
+
+def _end_at_once(number: int, _: object) -> None:
+    # No exception here: while numpy is imported, it would become an ImportError.
+    try:
+        os.write(2, f"reid-ref: {_ended_by(number)}\n".encode())
+    finally:
+        os._exit(128 + number)
+
+
+def _raise(number: int, _: object) -> None:
+    _SIGNALS.append(number)
+    raise Terminated(number)
+
+
+def _unless_stopped(args: Any) -> int:
+    """Run the command; after a signal, raise `Terminated` whatever exception arrives here."""
+    try:
+        return int(args.run(args))
+    except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
+        if _SIGNALS:
+            raise Terminated(_SIGNALS[0]) from None
+        raise
+
+
+def _stopped(stop: KeyboardInterrupt) -> int:
+    import signal
+
+    from reid_ref.console.terminal import tell
+
+    number = int(stop.args[0]) if isinstance(stop, Terminated) else int(signal.SIGINT)
+    tell(_ended_by(number))
+    return 128 + number
+
+
+def _ended_by(number: int) -> str:
+    import signal
+
+    return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+
+
+# ---------------------------------------------------------------- streams
+
+class _Unfailing(io.FileIO):
+    """A failed write to stderr changes neither the result nor the exit code."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _prepare_streams() -> bool:
+    """Make all three standard streams safe to use; return whether there is one to print to.
+
+    A file opened while one of them is closed would get its number, and output would be written
+    into that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    encoding = sys.stderr.encoding if sys.stderr is not None else "utf-8"
+    sys.stderr = io.TextIOWrapper(
+        io.BufferedWriter(_Unfailing(2, "w", closefd=False)), encoding, "backslashreplace",
+        line_buffering=True)
+    if sys.stdout is None:
+        sys.stderr.write("reid-ref: error: standard output is closed; expected somewhere to "
+                         "print to, a file or /dev/null\n")
+    return sys.stdout is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

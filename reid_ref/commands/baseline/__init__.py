@@ -1,0 +1,1 @@
+"""`reid-ref baseline`: every line that a MATLAB driver prints."""

@@ -1,0 +1,62 @@
+"""`reid-ref baseline`: every line that a MATLAB driver prints of these features."""
+from __future__ import annotations
+
+import argparse
+
+from reid_ref.console import options as common
+from reid_ref.console.terminal import show
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, "
+        "XQDA, KISSME; for MARS the means over pairs of cameras, too.")
+    command.epilog = (
+        "Files: those that the driver loads, in any order (train in the names of the "
+        "training files), or a result file as reid-ref evaluate reads it, which gives the "
+        "lines that learn nothing. Exit code: 0, also where training files are not given "
+        "and the lines that learn from them are left out; 1 when another line could not "
+        "be computed; 2 for wrong input.")
+    command.set_defaults(run=run)
+    command.add_argument("files", nargs="+", metavar="FILE",
+                         help="files of the driver, or a result file")
+    command.add_argument("--driver", required=True, metavar="NAME",
+                         help="market1501, cuhk03, mars or ide")
+    command.add_argument("--seed", type=int, default=0, metavar="N",
+                         help="of the training pairs; default 0")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.arrays import InputError, check_choice, each_warning_once
+    from reid_ref.commands.baseline import show as report
+    from reid_ref.commands.baseline.compute import baseline, baseline_signature, random_choices
+    from reid_ref.commands.baseline.show import published_lines
+    from reid_ref.datasets import recognise
+    from reid_ref.datasets.driver_files import DRIVERS, read_inputs
+
+    check_choice(args.driver, "--driver", DRIVERS)
+    if not 0 <= args.seed < 2**32:
+        raise InputError(f"--seed: expected a whole number from 0 to {2**32 - 1}, got {args.seed}")
+    driver = DRIVERS[args.driver]
+    inputs = read_inputs(args.driver, *args.files)
+    order, draws = (random_choices(len(inputs.train), args.seed) if inputs.train
+                    else (None, None))
+    with (each_warning_once(),
+          common.progress_bar(len(inputs.query) * len(driver.methods)) as bar):
+
+        def tell(method: str, queries: int) -> None:
+            bar.set_description(method)
+            bar.update(queries)
+
+        answer = baseline(driver, inputs, order, draws, tell if bar is not None else None)
+    found = recognise(inputs.query.labels, inputs.gallery.labels)
+    figures = published_lines(driver, args.files, found)
+    signature = baseline_signature(args.driver, driver, inputs, args.seed)
+    if args.json:
+        common.print_json(report.as_json(args.files, args.driver, driver, inputs, answer,
+                                         args.seed, found, figures, signature))
+    else:
+        show(report.as_table(args.files, driver, inputs, answer, args.seed, found, figures,
+                             signature))
+    return int(any(why != driver.without_training for why in answer.left_out.values()))

@@ -1,0 +1,318 @@
+"""What the MATLAB drivers print of features: every line of a baseline.
+
+Aim: from features, each line (method, Rank-1, mAP) that `Market_1501_evaluation.m`,
+`CUHK03_evaluation.m`, `baseline_evaluation_IDE.m` or `test_mars.m` prints, or the reason why it is
+missing.
+
+Conventions: one row an image, divided by its 2-norm, in the precision that the driver chooses.
+All random choices are made by `random_choices`, or handed in.
+
+Differences from the drivers:
+
+1. Training pairs are drawn by numpy's generator, not by MATLAB's: lines of XQDA and KISSME change
+   in their last digits with the seed, as MATLAB's do from run to run.
+2. Matrix products are those of numpy's BLAS. Distances differ from MATLAB's in the last bits, so,
+   rarely, two neighbours in a ranked list are exchanged.
+3. A line that cannot be computed (a singular covariance, fewer images than re-ranking takes) is
+   left out with the reason, and the others are computed. The drivers stop with an error.
+
+Source: zhunzhong07/person-re-ranking (278f2c7), zhunzhong07/IDE-baseline-Market-1501 (8be027b),
+liangzheng06/MARS-evaluation (3a91bbc).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import metric_learning
+from reid_ref.arrays import InputError, Integers
+from reid_ref.datasets.driver_files import Driver, Inputs, Method
+from reid_ref.distances import BLOCK_BYTES
+from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
+from reid_ref.evaluation.engine import evaluate_blocks
+from reid_ref.evaluation.functions import evaluate
+from reid_ref.reranking.k_reciprocal import rerank_blocks
+from reid_ref.result import signature
+
+Array = npt.NDArray[Any]
+
+#: Called with a method, and the number of queries done since the last call.
+Progress = Callable[[str, int], object]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a driver; all numbers in [0, 1].
+
+    Parameters
+    ----------
+    rank1, mean_ap : float
+    pair_rank1, pair_ap : float or None
+        Means over pairs of different cameras, of MARS's driver: what it calls the average of the
+        confusion matrix.
+    """
+
+    rank1: float
+    mean_ap: float
+    pair_rank1: float | None = None
+    pair_ap: float | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a driver prints.
+
+    Parameters
+    ----------
+    lines : dict of str to Line
+        By method, in the driver's order.
+    left_out : dict of str to str
+        The other methods, and why.
+    imaginary : int or None
+        Number of distances in the line Euclidean that are imaginary, because rounding made their
+        square negative. None without that line, or where the driver takes no root (MARS).
+    exact : Line or None
+        The line Euclidean with exact distances, whose squares are not negative.
+    """
+
+    lines: dict[str, Line]
+    left_out: dict[str, str]
+    imaginary: int | None
+    exact: Line | None
+
+
+@dataclass(frozen=True)
+class Space:
+    """Features as a method compares them, and its metric M; None is the Euclidean distance."""
+
+    query: Array
+    gallery: Array
+    M: Array | None = None
+
+
+def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
+    """Return the random choices of a driver: an order of the training images, and pairs of them.
+
+    Parameters
+    ----------
+    n : int
+        Training images.
+    seed : int
+        0 to 2^32 - 1.
+
+    Returns
+    -------
+    order : int64, shape (n,)
+        For `metric_learning.xqda_pairs`.
+    draws : int64, shape (150000, 2)
+        For `metric_learning.kissme_pairs`.
+
+    Examples
+    --------
+    >>> order, draws = random_choices(5)
+    >>> order, draws.shape
+    (array([2, 0, 1, 3, 4]), (150000, 2))
+    """
+    # numpy does not change the stream of RandomState (NEP 19).
+    random = np.random.RandomState(seed)
+    order = random.permutation(n).astype(np.int64)
+    return order, random.randint(n, size=(metric_learning.N_DRAWS, 2)).astype(np.int64)
+
+
+def baseline_signature(name: str, driver: Driver, inputs: Inputs, seed: int) -> str:
+    """Return all that could change a line: the driver, its features, random choices, version."""
+    reranked = any(method.reranked for method in driver.methods.values())
+    return signature(
+        {"driver": name, "convention": driver.convention, "features": driver.dtype,
+         **({"rerank": "matlab", "k1": "20", "k2": "6", "lambda": "0.3"} if reranked else {}),
+         **({"seed": str(seed), "train": str(len(inputs.train))} if inputs.train else {})},
+        inputs.query.labels, inputs.gallery.labels)
+
+
+def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,
+             draws: Integers | None = None, progress: Progress | None = None) -> Baseline:
+    """Compute every line of a driver.
+
+    Parameters
+    ----------
+    driver : Driver
+        One of `DRIVERS`.
+    inputs : Inputs
+    order, draws : int64 arrays, optional
+        As `random_choices` makes them, which is the default.
+    progress : callable, optional
+        Called with a method and the number of queries done since the last call.
+
+    Returns
+    -------
+    Baseline
+        What cannot be computed is in `left_out`.
+
+    Warns
+    -----
+    UserWarning
+        Queries without a good image, images of one camera alone.
+
+    Examples
+    --------
+    >>> from reid_ref import Labels
+    >>> from reid_ref.datasets.driver_files import DRIVERS, Images
+    >>> query = Images(np.eye(3, dtype=np.float32)[:1], Labels([7], [1]))
+    >>> gallery = Images(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
+    >>> answer = baseline(DRIVERS["ide"], Inputs(query, gallery, train=None))
+    >>> answer.lines
+    {'Euclidean': Line(rank1=1.0, mean_ap=1.0, pair_rank1=None, pair_ap=None)}
+    >>> list(answer.left_out)
+    ['XQDA', 'KISSME']
+    """
+    if inputs.train is not None and (order is None or draws is None):
+        order, draws = random_choices(len(inputs.train))
+    spaces: dict[str, Space | str] = {}
+    lines: dict[str, Line] = {}
+    left_out: dict[str, str] = {}
+    imaginary, exact = None, None
+    for name, method in driver.methods.items():
+        tell = None if progress is None else partial(progress, name)
+        if tell is not None:
+            tell(0)
+        if method.space not in spaces:
+            spaces[method.space] = _learnt(driver, method.space, inputs, order, draws)
+        space = spaces[method.space]
+        if isinstance(space, str):
+            left_out[name] = space
+            continue
+        count = [0]
+        try:
+            lines[name] = _line(driver, inputs, partial(_blocks, space, method, count), tell)
+        except InputError as error:
+            left_out[name] = str(error)
+            continue
+        if space.M is None and not method.reranked:
+            imaginary, exact = count[0], _exact(inputs, driver)
+    return Baseline(lines, left_out, imaginary, exact)
+
+
+def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
+          tell: Callable[[int], object] | None) -> Line:
+    labels = inputs.query.labels, inputs.gallery.labels
+    (result,) = evaluate_blocks(blocks(), *labels, [driver.convention], {}, progress=tell).values()
+    rank1, mean_ap = float(result.cmc[0]), result.mean_ap
+    if not driver.camera_pairs:
+        return Line(rank1, mean_ap)
+    pairs = camera_pairs_blocks(blocks(), *labels, rule="script")
+    return Line(rank1, mean_ap, pairs.mean_rank1, pairs.mean_ap)
+
+
+def _exact(inputs: Inputs, driver: Driver) -> Line:
+    result = evaluate(inputs.query.features, inputs.gallery.features, inputs.query.labels,
+                      inputs.gallery.labels, convention=driver.convention)
+    return Line(float(result.cmc[0]), result.mean_ap)
+
+
+# ---------------------------------------------------------------- learning
+
+def _learnt(driver: Driver, name: str, inputs: Inputs, order: Any, draws: Any) -> Space | str:
+    """Return a space, or the reason why there is none."""
+    if name != "features" and inputs.train is None:
+        return driver.without_training
+    try:
+        return SPACES[name](inputs, order, draws)
+    except InputError as error:
+        return str(error)
+
+
+def _features(inputs: Inputs, order: Any, draws: Any) -> Space:
+    return Space(inputs.query.features, inputs.gallery.features)
+
+
+def _xqda(inputs: Inputs, order: Any, draws: Any) -> Space:
+    assert inputs.train is not None
+    x, identity = inputs.train.features, inputs.train.labels.identity
+    first, second = metric_learning.xqda_pairs(identity, inputs.train.labels.camera, order)
+    W, M = metric_learning.xqda(x[first], x[second], identity[first], identity[second])
+    return Space(inputs.query.features @ W, inputs.gallery.features @ W, M)
+
+
+def _components(inputs: Inputs, order: Any, draws: Any, pca: str, learn: Any) -> Space:
+    """Return 200 components, with the metric that `learn` makes of pairs; None: M = I."""
+    assert inputs.train is not None
+    mean, components = metric_learning.pca(inputs.train.features, driver=pca)
+    train, query, gallery = (
+        (side.features - mean) @ components
+        for side in (inputs.train, inputs.query, inputs.gallery))
+    if learn is None:
+        return Space(query, gallery, np.eye(train.shape[1]))
+    labels = inputs.train.labels
+    pairs = metric_learning.kissme_pairs(labels.identity, labels.camera, draws)
+    return Space(query, gallery, learn(train, *pairs))
+
+
+#: Name of a space to the function that learns it.
+SPACES: Mapping[str, Callable[[Inputs, Any, Any], Space]] = {
+    "features": _features,
+    "xqda": _xqda,
+    "kissme ide": partial(_components, pca="ide", learn=metric_learning.kissme),
+    "kissme mars": partial(_components, pca="mars", learn=metric_learning.kissme),
+    "similar pairs": partial(_components, pca="mars", learn=metric_learning.similar_pairs_metric),
+    "components": partial(_components, pca="mars", learn=None),
+}
+
+
+# ---------------------------------------------------------------- distances
+
+def _blocks(space: Space, method: Method, imaginary: list[int]) -> Iterator[Array]:
+    """Yield the distances of consecutive queries; add the number of imaginary to `imaginary`."""
+    if method.reranked:
+        yield from rerank_blocks(space.query, space.gallery, normalize=False,
+                                 mahalanobis=space.M)
+        return
+    query_M, gallery_M = ((side if space.M is None else side @ space.M)
+                          for side in (space.query, space.gallery))
+    gallery_square = np.einsum("ij,ij->i", gallery_M, space.gallery)
+    step = max(1, BLOCK_BYTES // gallery_square.nbytes)
+    for start in range(0, len(space.query), step):
+        rows = slice(start, start + step)
+        block = query_M[rows] @ space.gallery.T
+        block *= -2
+        block += np.einsum("ij,ij->i", query_M[rows], space.query[rows])[:, np.newaxis]
+        block += gallery_square
+        if space.M is None:
+            imaginary[0] += as_roots(block)
+        yield block
+        del block  # frees it before the next block is made
+
+
+def as_roots(squares: Array) -> int:
+    """Turn squares, in place, into distances in MATLAB's order of their roots.
+
+    One negative square makes all of MATLAB's roots complex, which sort by their absolute value,
+    then by their angle: imaginary after real.
+
+    Parameters
+    ----------
+    squares : float array, shape (n_query, n_gallery)
+        No NaN. Rows with a negative square become ranks, all others roots.
+
+    Returns
+    -------
+    int
+        Negative squares.
+
+    Examples
+    --------
+    >>> squares = np.array([[4., -1., 1.], [4., 1., 9.]])
+    >>> as_roots(squares), squares
+    (1, array([[2., 1., 0.],
+           [2., 1., 3.]]))
+    """
+    negative = squares < 0
+    np.sqrt(np.abs(squares, out=squares), out=squares)
+    for row in np.flatnonzero(negative.any(axis=1)):
+        order = np.lexsort((negative[row], squares[row]))
+        squares[row, order] = np.arange(len(order))
+    return int(np.count_nonzero(negative))

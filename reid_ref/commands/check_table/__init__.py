@@ -1,0 +1,1 @@
+"""`reid-ref check-table`: rows of tables that cannot be."""

@@ -1,0 +1,1 @@
+"""`reid-ref compare`: is one system better than another?"""

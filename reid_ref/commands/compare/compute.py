@@ -1,0 +1,245 @@
+"""Is one system better than another? Differences over the same queries, with their intervals."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import text as words
+from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
+from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
+from reid_ref.result.systems import METRICS, check_same_queries, checked_metrics, results_by_name
+from reid_ref.statistics import Difference, differences, holm
+from reid_ref.statistics.interval import LEVEL
+from reid_ref.statistics.units import RESAMPLES, SEED
+
+#: How many of the queries with the largest gains and losses are named.
+EXTREMES = 5
+
+
+@dataclass(frozen=True)
+class Change:
+    """One query under two systems.
+
+    Parameters
+    ----------
+    query : int
+        Which, from 0.
+    identity : int
+    baseline, system : float
+        Its values.
+    """
+
+    query: int
+    identity: int
+    baseline: float
+    system: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One system beside the baseline, by one metric.
+
+    Parameters
+    ----------
+    baseline, system, metric : str
+    difference : float
+        The system's number minus that of the baseline, in [-1, 1].
+    low, high : float
+        Ends of its confidence interval.
+    p, p_adjusted : float
+        Of a two-sided test that flips the signs of units; the second is adjusted for the number
+        of systems by Holm's method.
+    better, worse, same : int
+        Units (identities) whose queries together gained, lost, or did neither.
+    detectable : float
+        The smallest difference that this pair would show at 5 % in 80 % of cases.
+    se : float
+        Standard error of the difference.
+    trials : int
+        Choices of signs that were tried.
+    gains, losses : tuple of Change
+        The queries that changed most, at most five of each.
+    """
+
+    baseline: str
+    system: str
+    metric: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    better: int
+    worse: int
+    same: int
+    detectable: float
+    se: float
+    trials: int
+    gains: tuple[Change, ...]
+    losses: tuple[Change, ...]
+
+    def _repr_html_(self) -> str:
+        return words.html_table(_HEADS, [_cells(self)], "")
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Systems beside a baseline, over the same queries; given this gallery and these models.
+
+    Parameters
+    ----------
+    baseline : str
+    values : dict of str to dict of str to float
+        By system, the baseline first, and metric: the numbers.
+    comparisons : tuple of Comparison
+        Metric after metric, the systems in their order.
+    unit : str
+        "identity", "query" or "group".
+    level : float
+        Of the intervals, in percent.
+    resamples, seed : int
+    """
+
+    baseline: str
+    values: dict[str, dict[str, float]]
+    comparisons: tuple[Comparison, ...]
+    unit: str
+    level: float
+    resamples: int
+    seed: int
+
+    def _repr_html_(self) -> str:
+        return words.html_table(
+            _HEADS, map(_cells, self.comparisons),
+            f"differences from {self.baseline} in percentage points; intervals of "
+            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems")
+
+
+#: Columns of the table that notebooks show.
+_HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
+
+
+def _cells(one: Comparison) -> list[str]:
+    return [f"{one.system} - {one.baseline}", one.metric,
+            *map(words.signed_percent, (one.difference, one.low, one.high)),
+            f"{one.p_adjusted:.2g}", *map(str, (one.better, one.worse, one.same))]
+
+
+def compare(baseline: Result | Mapping[str, Result], *others: Result,
+            metrics: Sequence[str] = METRICS, names: Sequence[str] | None = None,
+            unit: Any = "identity", level: float = LEVEL, resamples: int = RESAMPLES,
+            seed: int = SEED) -> Comparisons:
+    """Compare systems with a baseline, over the same queries and the same gallery.
+
+    Parameters
+    ----------
+    baseline : Result or dict of str to Result
+        In a dict the first is the baseline, and there are no `others`.
+    others : Result
+    metrics : sequence of str
+        As `Result.interval` takes them.
+    names : sequence of str, optional
+        Of the baseline and the others.
+    unit, level, resamples, seed
+        As `Result.interval` takes them.
+
+    Returns
+    -------
+    Comparisons
+
+    Raises
+    ------
+    InputError
+        Results of different conventions, queries or galleries: the first difference is named. A
+        metric that is NaN, and whatever `Result.interval` refuses.
+
+    Examples
+    --------
+    Of thirty identities the other system finds ten more at rank 1:
+
+    >>> import numpy as np, reid_ref
+    >>> query = reid_ref.Labels(range(30), [1] * 30)
+    >>> gallery = reid_ref.Labels(range(30), [2] * 30)
+    >>> distances = 1 - np.eye(30)
+    >>> other = reid_ref.evaluate_distances(distances, query, gallery)
+    >>> distances[:10, 20] = -1
+    >>> baseline = reid_ref.evaluate_distances(distances, query, gallery)
+    >>> found, = reid_ref.compare(baseline, other, metrics=["Rank-1"]).comparisons
+    >>> round(found.difference, 4), found.better, found.worse, found.same
+    (0.3333, 10, 0, 20)
+    >>> found.p == 2 / 2**10, found.gains[0].query
+    (True, 0)
+    """
+    results = _systems(baseline, others, names)
+    check_same_queries(results)
+    scores = {name: {metric: query_values(result, metric) for metric in checked_metrics(metrics)}
+              for name, result in results.items()}
+    first = next(iter(results.values()))
+    return compare_scores(scores, first.per_query.identity, *unit_of_queries(first, unit),
+                          level=level, resamples=resamples, seed=seed)
+
+
+def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: Integers,
+                   unit: str, groups: npt.NDArray[Any], *, level: float = LEVEL,
+                   resamples: int = RESAMPLES, seed: int = SEED) -> Comparisons:
+    """Compare values by system, the baseline first, and metric; `groups`: the unit a query."""
+    (baseline, ours), *others = scores.items()
+    pairs = [(metric, name, ours[metric], theirs[metric]) for metric in ours
+             for name, theirs in others]
+    for metric, name, before, after in pairs:
+        _check_counted(before, after, metric, baseline, name)
+    with each_warning_once():
+        tests = differences([(before.values, after.values, before.counted)
+                             for *_, before, after in pairs], groups, level=level,
+                            resamples=resamples, seed=seed)
+    compared = [_comparison(baseline, name, metric, test, before, after, identity)
+                for (metric, name, before, after), test in zip(pairs, tests)]
+    found = []
+    for metric in ours:
+        of_metric = [one for one in compared if one.metric == metric]
+        adjusted = holm([one.p for one in of_metric])
+        found += [replace(one, p_adjusted=p) for one, p in zip(of_metric, adjusted)]
+    values = {name: {metric: one.mean for metric, one in by_metric.items()}
+              for name, by_metric in scores.items()}
+    return Comparisons(baseline, values, tuple(found), unit, level, resamples, seed)
+
+
+def _systems(baseline: Any, others: tuple[Any, ...],
+             names: Sequence[str] | None) -> dict[str, Result]:
+    if isinstance(baseline, Mapping):
+        if others or names is not None:
+            raise InputError("baseline: expected nothing beside a dict of name to Result, whose "
+                             "first is the baseline")
+        return results_by_name(baseline)
+    defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
+    return results_by_name([baseline, *others], defaults if names is None else names)
+
+
+def _check_counted(before: QueryValues, after: QueryValues, metric: str, baseline: str,
+                   system: str) -> None:
+    bad = np.flatnonzero(before.counted != after.counted)
+    if bad.size:
+        raise InputError(f"{system}: query {bad[0]} is in the mean of {metric} in only one of "
+                         f"{baseline} and {system}; both must be of the same labels")
+
+
+def _comparison(baseline: str, system: str, metric: str, found: Difference, before: QueryValues,
+                after: QueryValues, identity: Integers) -> Comparison:
+    gains, losses = (_extremes(before.values, after.values, identity, sign) for sign in (1, -1))
+    return Comparison(
+        baseline, system, metric, found.difference, found.low, found.high, found.p, found.p,
+        found.better, found.worse, found.same, found.detectable, found.se, found.trials,
+        gains, losses)
+
+
+def _extremes(before: Doubles, after: Doubles, identity: Integers,
+              sign: int) -> tuple[Change, ...]:
+    """Return the queries that gained most, or lost most, the first of equal ones first."""
+    gain = sign * (after - before)
+    order = np.argsort(-gain, kind="stable")[:EXTREMES]
+    return tuple(Change(int(k), int(identity[k]), float(before[k]), float(after[k]))
+                 for k in order if gain[k] > 0)

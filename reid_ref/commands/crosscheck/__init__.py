@@ -1,0 +1,1 @@
+"""`reid-ref crosscheck`: what another evaluator computes."""

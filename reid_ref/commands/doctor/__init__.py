@@ -1,0 +1,1 @@
+"""`reid-ref doctor`: checks for known mistakes in a result file."""

@@ -1,0 +1,202 @@
+"""What labels alone tell about a broken input: identities that never meet, made-up cameras."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Integers
+from reid_ref.labels import DISTRACTOR, JUNK, Labels
+
+#: From the least to the most serious. A note is worth knowing and may well be intended; a
+#: warning says that the numbers are probably not what they seem; an error, that they mean nothing.
+SEVERITIES = ("note", "warning", "error")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about the input that a person should know before they believe a number.
+
+    Parameters
+    ----------
+    key : str
+        Its name, "doctor:..."; the documentation has a section of this name.
+    severity : {"note", "warning", "error"}
+    sentence : str
+        What was found.
+    evidence : dict of str to int or float
+        The numbers behind the sentence.
+    way_out : str
+        What to do, with a command where there is one.
+
+    Examples
+    --------
+    >>> Finding("doctor:single-camera", "error", "All images are on one camera.",
+    ...         {"cameras": 1}, "Give each camera its own number.").severity
+    'error'
+    """
+
+    key: str
+    severity: str
+    sentence: str
+    evidence: dict[str, int | float] = field(default_factory=dict)
+    way_out: str = ""
+
+
+#: Below so many images, a pattern in camera numbers may be chance.
+MIN_IMAGES = 20
+#: Share of queries without a match from which a warning is given. In MARS 7 % have none.
+MANY_UNMATCHED = 0.2
+
+
+def check_labels(query: Labels, gallery: Labels) -> Iterator[Finding]:
+    """Yield what the labels show, the most serious reason for missing matches first."""
+    unmatched = ~has_match(query, gallery)
+    cameras = np.union1d(query.camera, gallery.camera)
+    if len(cameras) == 1:
+        yield _single_camera(query, int(cameras[0]), unmatched)
+    elif unmatched.any():
+        yield from _no_match(query, gallery, unmatched)
+    if len(cameras) > 1:
+        yield from _made_up_cameras(query, gallery)
+    yield from _few_good(query, gallery)
+
+
+def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
+    """Return which queries have an image of their identity on another camera.
+
+    An identity that is on two cameras is on another one than the query's, whichever that is; of
+    the identities on one camera it must be another than the query's.
+    """
+    real = gallery.identity != JUNK
+    pairs = np.unique(np.stack([gallery.identity[real], gallery.camera[real]], axis=1), axis=0)
+    identity, first, n_cameras = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    if not len(identity):
+        return np.zeros(len(query), dtype=bool)
+    place = np.minimum(np.searchsorted(identity, query.identity), len(identity) - 1)
+    found = identity[place] == query.identity
+    only_camera = pairs[first[place], 1]
+    matched: npt.NDArray[np.bool_] = found & (
+        (n_cameras[place] > 1) | (only_camera != query.camera))
+    return matched
+
+
+def _single_camera(query: Labels, camera: int, unmatched: npt.NDArray[np.bool_]) -> Finding:
+    return Finding(
+        "doctor:single-camera", "error",
+        f"All images are of camera {camera}, and a query ignores its identity's images on its "
+        "own camera, so no query can have a match.",
+        {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
+        "Store the camera of each image; for data of one camera, count same-camera matches: "
+        "--set ignored=nothing (not comparable with published numbers).")
+
+
+def _no_match(query: Labels, gallery: Labels,
+              unmatched: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+    share = unmatched.mean()
+    if share <= MANY_UNMATCHED:
+        return
+    absent = ~np.isin(query.identity, gallery.identity)
+    evidence: dict[str, int | float] = {
+        "queries": len(query), "unmatched": int(unmatched.sum()),
+        "identity_absent": int(absent.sum()),
+        "only_same_camera": int((unmatched & ~absent).sum())}
+    counts = f"{evidence['unmatched']:,} of {len(query):,} queries have no match"
+    severity = "error" if share == 1 else "warning"
+    offset = _offset(query.identity, gallery.identity) if absent.all() else None
+    if offset is not None:
+        yield Finding(
+            "doctor:identity-offset", "error",
+            f"{counts}, but all identities of the queries are in the gallery once {offset:+d} "
+            "is added to them.", {**evidence, "offset": offset},
+            "Number the identities of query and gallery in one go.")
+    elif 2 * evidence["identity_absent"] >= evidence["unmatched"]:
+        here, there = _range(query.identity), _range(gallery.identity)
+        yield Finding(
+            "doctor:identities-differ", severity,
+            f"{counts}: their identities are not in the gallery (queries have {here}, the "
+            f"gallery {there}).", evidence,
+            "Check that identities are numbered alike on both sides, and that query and gallery "
+            "are of the same split.")
+    else:
+        yield Finding(
+            "doctor:same-camera-only", severity,
+            f"{counts}: the gallery has their identity on the query's own camera alone, and "
+            "those images are ignored.", evidence,
+            "Check the camera of each image; `reid-ref camera-pairs FILE` shows what is there.")
+
+
+def _offset(query: Integers, gallery: Integers) -> int | None:
+    """Return the constant that makes all identities of the queries identities of the gallery."""
+    wanted, there = np.unique(query), np.unique(gallery)
+    if len(wanted) < 5 or len(there) < len(wanted):
+        return None
+    for offset in {int(there[0] - wanted[0]), int(there[-1] - wanted[-1])}:
+        if offset and np.isin(wanted + offset, there).all():
+            return offset
+    return None
+
+
+def _range(values: Integers) -> str:
+    low, high = int(values.min()), int(values.max())
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
+    here, there = np.unique(query.camera), np.unique(gallery.camera)
+    n_images = len(query) + len(gallery)
+    cameras = np.union1d(here, there)
+    evidence: dict[str, int | float] = {
+        "query_cameras": len(here), "gallery_cameras": len(there), "images": n_images}
+    if n_images >= MIN_IMAGES and len(cameras) >= 0.9 * n_images:
+        yield Finding(
+            "doctor:camera-per-image", "warning",
+            f"{n_images:,} images have {len(cameras):,} different cameras, so no image is ever "
+            "ignored.", evidence, "Store the camera of each image, not its number.")
+    elif _swapped(query, gallery):
+        yield Finding(
+            "doctor:labels-swapped", "warning",
+            "There are more cameras than identities, as if identity and camera had been "
+            "swapped.", {**evidence, "identities": _identities(query, gallery)},
+            "Check which of the two label arrays is which.")
+    elif not np.intersect1d(here, there).size:
+        shift = int(there[0] - here[0])
+        if len(here) == len(there) > 1 and (here + shift == there).all():
+            yield Finding(
+                "doctor:camera-offset", "warning",
+                f"The cameras of the queries ({_range(here)}) are those of the gallery "
+                f"({_range(there)}) but for a constant: numbered for each folder apart, they "
+                "never meet, and same-camera images are not ignored.",
+                {**evidence, "offset": shift}, "Number the cameras of both sides alike.")
+        else:
+            yield Finding(
+                "doctor:disjoint-cameras", "note",
+                f"Queries ({_range(here)}) and gallery ({_range(there)}) share no camera, so no "
+                "same-camera image is ever ignored.", evidence,
+                "Right where query and gallery are of different kinds (sketch and photo, infrared "
+                "and visible); wrong where cameras were made up.")
+
+
+def _identities(query: Labels, gallery: Labels) -> int:
+    return len(np.union1d(query.identity, gallery.identity))
+
+
+def _swapped(query: Labels, gallery: Labels) -> bool:
+    n_cameras = len(np.union1d(query.camera, gallery.camera))
+    return (n_cameras > 50 and n_cameras > 4 * _identities(query, gallery)
+            and bool(np.isin(query.camera, gallery.camera).mean() > 0.5))
+
+
+def _few_good(query: Labels, gallery: Labels) -> Iterator[Finding]:
+    """One good image a query: mAP is then the mean reciprocal rank."""
+    identity, count = np.unique(gallery.identity[gallery.identity > DISTRACTOR],
+                                return_counts=True)
+    count = count[np.isin(identity, query.identity)]
+    if len(query) >= MIN_IMAGES and len(count) and (count == 1).all():
+        yield Finding(
+            "doctor:one-good-image", "note",
+            "Every identity has one image in the gallery, so the step rule's mAP is the mean "
+            "reciprocal rank and never below Rank-1, and the trapezoid's is lower.",
+            {"identities": len(count)}, "Do not compare mAP with that of other galleries.")

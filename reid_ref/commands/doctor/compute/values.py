@@ -1,0 +1,212 @@
+"""What a sample of features or distances tells: no separation, reversed order, copies."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles, Integers, is_stored
+from reid_ref.arrays.stored import read_rows
+from reid_ref.commands.doctor.compute.labels import Finding, has_match
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import JUNK, Labels
+
+#: Queries and wrong gallery images in the sample.
+SAMPLE = 300, 2000
+#: A ranking by chance puts a good image before a wrong one half of the time.
+CHANCE, HARDLY = 0.5, 0.55
+#: Fewer queries than these say nothing about a model.
+MIN_QUERIES = 100
+#: Bytes of a stored array that are read at a time.
+_BLOCK = 2**26
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some queries with all their good images, and some images of other identities.
+
+    Parameters
+    ----------
+    query : int64, shape (n,)
+        Which queries, ascending.
+    image : int64, shape (m,)
+        Which gallery images, ascending: the good ones of these queries, and others.
+    good, wrong : bool, shape (n, m)
+        Same identity on another camera; another identity.
+    """
+
+    query: Integers
+    image: Integers
+    good: npt.NDArray[np.bool_]
+    wrong: npt.NDArray[np.bool_]
+
+
+def check_values(data: ResultFile, seed: int,
+                 size: tuple[int, int] = SAMPLE,
+                 max_memory: int | None = None) -> Iterator[Finding]:
+    """Yield what a sample of the features or distances shows; nothing where it does not fit."""
+    sample = draw_sample(data.query, data.gallery, seed, size)
+    if sample is None or max_memory is not None and _bytes(data, sample) > max_memory:
+        return
+    if data.distances is not None:
+        distances = _take(data.distances, sample.query)[:, sample.image]
+        yield from _identical_distances(distances, sample)
+    else:
+        query = _take(data.query_features, sample.query)
+        gallery = _take(data.gallery_features, sample.image)
+        yield from _constant_columns(query, gallery)
+        yield from _copies(query, gallery, data, sample)
+        distances = -_unit(query) @ _unit(gallery).T
+    yield from _separation(distances, sample, data.distances is not None)
+
+
+def draw_sample(query: Labels, gallery: Labels, seed: int,
+                size: tuple[int, int] = SAMPLE) -> Sample | None:
+    """Draw queries that have a match, by a seeded permutation; None where there is none."""
+    matched = np.flatnonzero(has_match(query, gallery) & (query.identity != JUNK))
+    if not len(matched):
+        return None
+    generator = np.random.PCG64(seed)
+    chosen = np.sort(matched[_first(generator, len(matched), size[0])])
+    images = np.flatnonzero(gallery.identity != JUNK)
+    own = images[np.isin(gallery.identity[images], query.identity[chosen])]
+    others = np.setdiff1d(images, own, assume_unique=True)
+    image = np.union1d(own, others[_first(generator, len(others), size[1])])
+    same = query.identity[chosen, np.newaxis] == gallery.identity[image]
+    return Sample(chosen, image,
+                  same & (query.camera[chosen, np.newaxis] != gallery.camera[image]), ~same)
+
+
+def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp]:
+    """Return at most so many of n places, drawn without replacement."""
+    return np.argsort(generator.random_raw(n), kind="stable")[:most]
+
+
+def _bytes(data: ResultFile, sample: Sample) -> int:
+    """Return about how much memory the checks of a sample take: copies, and doubles."""
+    array: Any = data.gallery_features if data.distances is None else data.distances
+    rows = len(sample.query) + (0 if data.distances is not None else len(sample.image))
+    return int(rows * array.shape[1] * (3 * array.dtype.itemsize + 16))
+
+
+def _take(array: Any, rows: Integers) -> npt.NDArray[Any]:
+    """Return rows of an array; of one that is read on demand, block by block."""
+    if not is_stored(array):
+        return np.asarray(array)[rows]
+    step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
+    found = [read_rows(array, start, start + step)[
+        rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
+        for start in range(0, array.shape[0], step)]
+    return np.concatenate(found)
+
+
+def _unit(features: npt.NDArray[Any]) -> Doubles:
+    features = features.astype(np.float64)
+    norm = np.sqrt((features * features).sum(axis=1, keepdims=True))
+    return features / np.where(norm == 0, 1, norm)
+
+
+def _separation(distances: npt.NDArray[Any], sample: Sample,
+                given: bool) -> Iterator[Finding]:
+    """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
+    scores = [_nearer(row[good], row[wrong]) for row, good, wrong in zip(
+        distances.real, sample.good, sample.wrong) if wrong.any()]
+    if len(scores) < 2:
+        return
+    auc = float(np.mean(scores))
+    error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
+    evidence: dict[str, int | float] = {
+        "auc": round(auc, 4), "standard_error": round(error, 4), "queries": len(scores)}
+    if len(scores) >= 20 and auc < 0.4 and auc + 4 * error < CHANCE:
+        yield Finding(
+            "doctor:reversed", "error",
+            f"The ranking is worse than chance: a good image is nearer than a wrong one in "
+            f"{100 * auc:.0f} % of the pairs.", evidence,
+            "Are these similarities? Distances must be smaller for nearer images: negate them."
+            if given else "Check that features and labels are in the same order.")
+    elif len(scores) >= MIN_QUERIES and auc < HARDLY and auc - 4 * error < CHANCE:
+        yield Finding(
+            "doctor:chance-level", "warning",
+            "The ranking hardly separates identities: a good image is nearer than a wrong one in "
+            f"{100 * auc:.0f} % of the pairs; 50 % is chance.", evidence,
+            "An untrained or wrongly loaded model, or labels in another order than the "
+            f"{'distances' if given else 'features'}?")
+
+
+def _nearer(good: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> float:
+    """Return the share of pairs in which the good image is nearer; a tie is half."""
+    wrong = np.sort(wrong)
+    before = (np.searchsorted(wrong, good, side="left")
+              + np.searchsorted(wrong, good, side="right"))
+    return float((2 * len(wrong) - before).sum() / (2 * len(wrong) * len(good)))
+
+
+def _constant_columns(query: npt.NDArray[Any], gallery: npt.NDArray[Any]) -> Iterator[Finding]:
+    both = np.concatenate([query, gallery])
+    n_dead = int((both == both[0]).all(axis=0).sum())
+    if len(both) >= MIN_QUERIES and n_dead > 0.9 * both.shape[1]:
+        yield Finding(
+            "doctor:constant-columns", "warning",
+            f"{n_dead:,} of {both.shape[1]:,} columns of the features are the same number on all "
+            "images of the sample.", {"columns": both.shape[1], "constant": n_dead},
+            "Check the layer that features are taken from, and that each image was read.")
+
+
+def _copies(query: npt.NDArray[Any], gallery: npt.NDArray[Any], data: ResultFile,
+            sample: Sample) -> Iterator[Finding]:
+    """Features that are bit for bit the same: one image twice, or a mean made with labels."""
+    codes = _row_codes(np.concatenate([query, gallery.astype(query.dtype)]))
+    query_code, code = codes[:len(query)], codes[len(query):]
+    identity = data.gallery.identity[sample.image]
+    names, group, size = np.unique(identity, return_inverse=True, return_counts=True)
+    different = np.unique(np.stack([group, code], axis=1), axis=0)
+    n_different = np.bincount(different[:, 0], minlength=len(names))
+    wide = (size >= 3) & (names > 0)
+    if wide.sum() >= 5 and (n_different[wide] == 1).mean() > 0.5:
+        equal = int((n_different[wide] == 1).sum())
+        yield Finding(
+            "doctor:equal-within-identity", "error",
+            f"All gallery features of one identity are equal, for {equal:,} of "
+            f"{int(wide.sum()):,} identities of the sample: labels were used to make them.",
+            {"identities": int(wide.sum()), "equal": equal},
+            "Evaluate the feature of each image, not a mean over the test identity.")
+        return
+    if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
+        yield Finding(
+            "doctor:duplicate-features", "warning",
+            f"{len(code):,} gallery images of the sample have {len(np.unique(code)):,} different "
+            "features.", {"images": len(code), "different": len(np.unique(code))},
+            "Check that each image was read, and that the last batch is not repeated.")
+    same = (query_code[:, np.newaxis] == code) & sample.good
+    yield from _query_in_gallery(same.any(axis=1))
+
+
+def _row_codes(rows: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return one number a row, equal for equal rows."""
+    rows = np.ascontiguousarray(rows + 0)  # -0 and 0 are one number
+    as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    return np.unique(as_bytes, return_inverse=True)[1].reshape(-1)
+
+
+def _identical_distances(distances: npt.NDArray[Any], sample: Sample) -> Iterator[Finding]:
+    """Good images at distance 0, but for rounding."""
+    values = abs(distances)
+    if not (distances.real >= 0).all():
+        return  # similarities, or squares less a constant: 0 means nothing
+    near = values <= 1e-6 * np.median(values)
+    if near[sample.wrong].mean() < 1e-3:  # else distances are so coarse that 0 means nothing
+        yield from _query_in_gallery((near & sample.good).any(axis=1))
+
+
+def _query_in_gallery(has_copy: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+    n, queries = int(has_copy.sum()), len(has_copy)
+    if n >= 3 and n > 0.05 * queries:
+        yield Finding(
+            "doctor:query-in-gallery", "warning",
+            f"{n:,} of {queries:,} queries of the sample have an identical image in the gallery "
+            "under another camera.", {"queries": queries, "with_copy": n},
+            "Take the query images out of the gallery, or give them their own camera there; of "
+            "videos, leave out neighbouring frames.")

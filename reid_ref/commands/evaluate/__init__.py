@@ -1,0 +1,1 @@
+"""`reid-ref evaluate`: Rank-k, mAP and mINP of result files."""

@@ -1,0 +1,240 @@
+"""`reid-ref evaluate`: Rank-k, mAP and mINP of a result file."""
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reid_ref.commands.evaluate.command import batch as several, details, rerank as beside
+from reid_ref.commands.gate import command as gates
+from reid_ref.console import confidence, files as ranked_lists, options as common
+from reid_ref.console.files import evaluate_file
+from reid_ref.console.terminal import show
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
+    from reid_ref.evaluation.result_file import ResultFile
+    from reid_ref.labels import IndexLists
+    from reid_ref.result import Result
+    from reid_ref.statistics import Interval
+
+IMPLEMENTATIONS = ("fast", "port", "octave", "all")
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = "Print Rank-k, mAP and mINP of a result file, or of several."
+    command.epilog = (
+        "Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
+        "driver's separate feature and label .mat files; or a distance matrix with "
+        "labels in .mat, .npz or text, in any order. Files that each hold everything "
+        "are evaluated one after the other, a row each. " + gates.CODES)
+    command.set_defaults(run=run)
+    common.add_files(command)
+    _add_choices(command.add_argument_group("what is counted, and how"))
+    _add_output(command.add_argument_group("what is printed and written"))
+    confidence.add(command.add_argument_group("how sure the numbers are"))
+    gates.add(command.add_argument_group("exit codes for CI"))
+    ranked_lists.add(command.add_argument_group("ranked lists in the place of a result file"))
+    beside.add(command.add_argument_group("re-ranking and multiple queries"))
+    _add_implementations(command.add_argument_group("the MATLAB scripts themselves"))
+
+
+def _add_choices(group: Any) -> None:
+    common.add_options(group, "--convention", "--set")
+    group.add_argument("--ties", metavar="ORDER",
+                       help="order of equal distances: gallery-order, reversed, grouped, numpy, "
+                            "numpy-reversed; or bounds: best, worst and expected numbers")
+    common.add_options(group, "--metric", "--no-normalize", "--index-lists", "--max-memory")
+
+
+def _add_output(group: Any) -> None:
+    common.add_options(group, "--ranks", "--name", formats=common.FORMATS)
+    group.add_argument("--cmc", metavar="RANKS",
+                       help="ranks of the CMC curve in JSON: a number, or all; default 50")
+    group.add_argument("--per-query", metavar="FILE",
+                       help="write one line a query to FILE, named .csv or .json")
+    details.add(group)
+
+
+def _add_implementations(group: Any) -> None:
+    group.add_argument("--implementation", choices=IMPLEMENTATIONS, default="fast",
+                       help="fast; port (Python, line by line); octave (the scripts, run "
+                            "live); all: the three side by side, exit code 1 if they differ")
+    group.add_argument("--matlab-dir", metavar="DIR",
+                       help="your own checkout of the MATLAB scripts, for octave and all "
+                            "(or REID_REF_MATLAB_DIR)")
+
+
+def run(args: argparse.Namespace) -> int:
+    args.cmc = common.cmc_length(args)
+    asked, left_out = _asked(args)
+    common.ranks(args)  # a wrong one is known before the work
+    stands_beside = beside.check(args, asked)
+    details.check(args, asked)
+    confidence.check(args)
+    gates.check(args, asked)
+    if args.per_query is not None:
+        _check_per_query(args)
+    is_ranked = ranked_lists.check(args)
+    if several.asked_for(args):
+        lists = common.read_lists(args, asked)
+        return several.run(args, asked, left_out,
+                           lambda own, data: evaluate_file(own, data, asked, lists))
+    data = ranked_lists.read(args) if is_ranked else common.read_files(args)
+    if stands_beside:
+        return beside.run(args, data, asked[0])
+    lists = common.read_lists(args, asked)
+    if args.implementation != "fast":
+        return _evaluate_scripts(args, data, asked[0])
+    if args.ties == "bounds":
+        return _tie_bounds(args, data, asked[0], lists)
+    results = evaluate_file(args, data, asked, lists)
+    gates.examine(args, data, asked)
+    status = gates.status(args, data, next(iter(results.values())))
+    if args.per_query is not None:
+        _write_per_query(args, data, results)
+    found = details.find(args, data, results, lists)
+    _print(args, data, *confidence.find(args, results), left_out, found)
+    return status
+
+
+def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
+    """Return the conventions asked for, with the order of ties asked for, and why `all` is less.
+    """
+    from reid_ref.arrays import InputError, check_choice
+    from reid_ref.arrays.memory import bytes_of
+    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
+
+    if args.max_memory is not None:
+        args.max_memory = bytes_of(args.max_memory, "--max-memory")
+        if args.implementation != "fast" or args.ties == "bounds":
+            raise InputError("--max-memory: only the fast implementation works in blocks; leave "
+                             "it out")
+    names = common.convention_names(args, "matlab")
+    if args.ties is not None:
+        check_choice(args.ties, "--ties", [*TIES, "bounds"])
+    if args.matlab_dir is not None and args.implementation not in ("octave", "all"):
+        raise InputError("--matlab-dir: expected --implementation octave or all, got "
+                         f"{args.implementation}; leave it out, or run the scripts")
+    if (names is None or len(names) > 1) and (
+            args.ties or args.per_query is not None or args.implementation != "fast"):
+        raise InputError("--convention: --ties, --per-query and --implementation need one "
+                         f"convention, got {', '.join(names or ['all'])}; name one")
+    if names is None:
+        left_out = {name: why for name, why in NOT_IN_ALL.items()
+                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
+        return common.with_choices(args, [
+            one for name, one in CONVENTIONS.items() if name not in left_out]), left_out
+    asked = [CONVENTIONS[name] for name in names]
+    ties = {} if args.ties in (None, "bounds") else {"ties": args.ties}
+    return common.with_choices(args, asked, **ties), {}
+
+
+def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
+           intervals: dict[str, dict[str, Interval]] | None, left_out: dict[str, str],
+           found: dict[str, Any]) -> None:
+    from reid_ref.commands.evaluate import show as tables
+    from reid_ref.commands.evaluate.show import rows
+    from reid_ref.text import source
+
+    known = common.recognised(data)
+    first = next(iter(results.values()))
+    here = source(args.files, data.layout)
+    if args.format == "json":
+        common.print_json({"files": args.files, "layout": data.layout,
+                           **tables.results_as_json(results, left_out, known, args.cmc, intervals),
+                           **found})
+    elif args.format != "table":
+        show({"csv": rows.as_csv, "markdown": rows.as_markdown,
+              "latex": rows.as_latex}[args.format](
+                  results if len(results) > 1 else first, ranks=common.ranks(args),
+                  intervals=intervals))
+    elif len(results) > 1:
+        show(tables.conventions_table(results, left_out, here, tables.sizes(data),
+                                      common.ranks(args, (1, 5, 10)), intervals))
+    else:
+        show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None,
+                             common.ranks(args), intervals))
+        details.show_tables(found)
+
+
+def _check_per_query(args: argparse.Namespace) -> None:
+    """Refuse, before any work, a file for --per-query that could not be written as it says."""
+    from reid_ref.arrays import InputError
+    from reid_ref.disk import check_target, is_direct
+
+    name = args.per_query
+    if name == "-":
+        raise InputError("--per-query: expected a file, got '-', and standard output has the "
+                         "report; name a file")
+    check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
+                        *([args.baseline] if args.baseline is not None else ())])
+    suffix = Path(name).suffix
+    if suffix.lower() not in (".csv", ".json") and not (suffix == "" and is_direct(name)):
+        raise InputError(f"--per-query: expected a name that ends in .csv or .json, got {name}")
+
+
+def _write_per_query(args: argparse.Namespace, data: ResultFile,
+                     results: dict[str, Result]) -> None:
+    from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
+    from reid_ref.disk import whole_files
+
+    result, = results.values()
+    text = (json.dumps({"schema": common.SCHEMA,
+                        **per_query_json(result, data.query, data.gallery)}, indent=1) + "\n"
+            if Path(args.per_query).suffix.lower() == ".json"
+            else per_query_csv(result, data.query))
+    with whole_files(args.per_query) as (file,):
+        file.write(text)
+
+
+def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Convention,
+                lists: IndexLists | None) -> int:
+    from reid_ref.arrays import InputError
+    from reid_ref.commands.evaluate.show.details import bounds_json, bounds_table
+    from reid_ref.evaluation.tie_bounds import tie_bounds_distances, tie_bounds_features
+
+    if args.per_query is not None or args.format not in ("table", "json"):
+        raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
+                         "--per-query and other formats")
+    with common.progress_bar(len(data.query)) as bar:
+        options: dict[str, Any] = {
+            "lists": lists, "progress": None if bar is None else bar.update}
+        if data.distances is not None:
+            bounds = tie_bounds_distances(
+                data.distances, data.query, data.gallery, convention, **options)
+        else:
+            bounds = tie_bounds_features(
+                data.query_features, data.gallery_features, data.query, data.gallery, convention,
+                args.metric, args.normalize, **options)
+    if args.format == "json":
+        common.print_json({"files": args.files, "layout": data.layout,
+                           "convention": convention.name, **bounds_json(bounds, args.cmc)})
+    else:
+        show(bounds_table(bounds, len(data.query), common.ranks(args)))
+    return 0
+
+
+def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
+    from reid_ref.arrays import InputError
+    from reid_ref.commands.evaluate.compute import largest_difference, run_fast, run_scripts
+    from reid_ref.commands.evaluate.show.details import scripts_json, scripts_table
+
+    if args.per_query is not None or args.ties or args.format not in ("table", "json"):
+        raise InputError("--implementation: --per-query, --ties and other formats need the fast "
+                         "one; the scripts return no value for each query")
+    given = common.distance_matrix(args, data), data.query, data.gallery, convention
+    answers = {"fast": run_fast(*given)} if args.implementation == "all" else {}
+    try:
+        answers.update(run_scripts(args.implementation, *given, args.matlab_dir))
+    except InputError as error:
+        message = str(error).replace("matlab_dir:", "--matlab-dir:", 1)
+        raise InputError(f"--implementation {args.implementation}: {message}") from None
+    difference = largest_difference(answers)
+    if args.format == "json":
+        common.print_json({"files": args.files, "layout": data.layout,
+                           **scripts_json(answers, difference, args.cmc)})
+    else:
+        show(scripts_table(answers, difference, common.ranks(args)))
+    return 0 if difference == 0 else 1

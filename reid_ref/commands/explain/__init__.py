@@ -1,0 +1,1 @@
+"""`reid-ref explain`: why two conventions give two numbers."""

@@ -1,0 +1,56 @@
+"""`reid-ref explain`: why two conventions give two numbers for one ranking."""
+from __future__ import annotations
+
+import argparse
+
+from reid_ref.console import options as common
+from reid_ref.console.terminal import show
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Walk from one convention to another, one choice at a time: the effect of "
+        "each on mAP and Rank-1, the queries affected, and those that moved most. "
+        "The effects add up exactly.")
+    command.set_defaults(run=run)
+    common.add_files(command)
+    command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
+                         help="a convention (default: matlab)")
+    command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
+                         help="a convention (default: torchreid)")
+    common.add_options(command, "--set", "--metric", "--no-normalize", "--index-lists",
+                       "--max-memory", formats=("table", "json"))
+    command.add_argument("--query", type=int, metavar="N",
+                         help="show query N (from 0): the ranked list around its good images, "
+                              "with every image's role")
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.arrays import InputError
+    from reid_ref.commands.explain import show as report
+    from reid_ref.commands.explain.compute import explain, list_of_query
+    from reid_ref.conventions import find_convention
+    from reid_ref.evaluation.blocks import distances_of_query
+
+    origin, target = common.with_choices(args, [
+        find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
+    data = common.read_files(args)
+    if args.query is not None and not 0 <= args.query < len(data.query):
+        raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
+                         f"got {args.query}")
+    lists = common.read_lists(args, [origin, target])
+    measure = {"metric": args.metric, "normalize": args.normalize}
+    way = explain(data, origin, target, **measure, lists=lists, max_memory=args.max_memory)
+    listed = ([] if args.query is None else list_of_query(
+        args.query, distances_of_query(data, args.query, **measure), data.query, data.gallery,
+        way, lists))
+    if args.format == "json":
+        common.print_json({
+            "files": args.files, "layout": data.layout, **report.as_json(way, data.query),
+            **(report.list_as_json(args.query, listed) if args.query is not None else {})})
+    else:
+        pages = ([report.waterfall(way), report.most_moved(way, data.query)]
+                 if args.query is None
+                 else [report.query_page(args.query, way, data.query, listed)])
+        show("\n".join([*pages, report.signatures(way)]))
+    return 0

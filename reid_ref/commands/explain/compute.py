@@ -1,0 +1,329 @@
+"""Why two conventions give two numbers: from one to the other, one choice at a time.
+
+Every step is an evaluation of its own, so the effects add up exactly: each is the difference
+of two results that stand next to each other.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import (
+    Progress, evaluate_each, evaluate_each_of_features, row_blocks)
+from reid_ref.evaluation.result_file import ResultFile, check_result_file
+from reid_ref.labels import (
+    DISTRACTOR, JUNK, IndexLists, Labels, check_distances, count_distractors)
+from reid_ref.ranking.roles import query_roles
+from reid_ref.result import Result
+
+#: The choices in the order in which they are changed.
+ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
+         "cmc_length")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One choice changed.
+
+    Parameters
+    ----------
+    choice, value : str
+        The field of `Convention` and what it becomes.
+    meaning : str
+        In words.
+    result : Result
+        The numbers after this step.
+    affected : int
+        Queries whose AP or first match this step changed, or that it dropped or took in.
+    """
+
+    choice: str
+    value: str
+    meaning: str
+    result: Result
+    affected: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The way from one convention to another.
+
+    Parameters
+    ----------
+    origin, target : Convention
+    start : Result
+        The numbers under `origin`.
+    steps : tuple of Step
+        The last one's result is that of `target`.
+    """
+
+    origin: Convention
+    target: Convention
+    start: Result
+    steps: tuple[Step, ...]
+
+    @property
+    def end(self) -> Result:
+        """The numbers under `target`."""
+        return self.steps[-1].result if self.steps else self.start
+
+    def map_effects(self) -> list[Fraction]:
+        """Exact effect of each step on mAP; they add up to ``end - start`` exactly.
+
+        Raises
+        ------
+        InputError
+            A step makes mAP NaN, which has no differences.
+        """
+        values = [self.start.mAP, *(step.result.mAP for step in self.steps)]
+        if np.isnan(values).any():
+            raise InputError("mAP: a step makes it NaN, so the effects cannot be added up")
+        exact = [Fraction(value) for value in values]
+        return [after - before for before, after in zip(exact, exact[1:])]
+
+    def most_moved(self, count: int = 5) -> list[int]:
+        """Return the queries whose AP changed most from `start` to `end`, largest first.
+
+        A query that one side gives no AP counts as 0 there.
+        """
+        before, after = (np.nan_to_num(result.per_query.ap) for result in (self.start, self.end))
+        change = np.abs(after - before)
+        order = np.argsort(-change, kind="stable")[:count]
+        return [int(k) for k in order if change[k] > 0]
+
+
+def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Convention,
+         target: str | Convention) -> Explanation:
+    """Walk from one convention to another, one choice at a time.
+
+    `evaluate` returns one result a convention, in order.
+    """
+    origin, target = find_convention(origin), find_convention(target)
+    chain = list(_chain(origin, target))
+    conventions = [origin, *(convention for _, _, _, convention in chain)]
+    if chain:
+        conventions[-1] = target  # the last step has all of its choices, and now its name
+    results = evaluate(conventions)
+    steps = [Step(choice, value, meaning, after, _affected(before, after))
+             for (choice, value, meaning, _), (before, after) in zip(chain, pairwise(results))]
+    return Explanation(origin, target, results[0], tuple(steps))
+
+
+def _chain(origin: Convention,
+           target: Convention) -> Iterator[tuple[str, str, str, Convention]]:
+    """Yield the choice, its value, its meaning and the convention after each change."""
+    now = origin
+    if origin.loads != target.loads:
+        # What is not loaded cannot be ignored as well: one step tells what becomes of label -1.
+        label = tuple(rule for rule in target.ignored if rule == "label -1")
+        others = tuple(rule for rule in now.ignored if rule != "label -1")
+        now = now.replace(loads=target.loads, loader=target.loader, ignored=label + others)
+        yield "loads", target.loads, f"loaded are {LOADS[target.loads].words}", now
+    for rule in now.ignored:
+        if rule not in target.ignored:
+            now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))
+            yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule].words}", now
+    for rule in target.ignored:
+        if rule not in now.ignored:
+            now = now.replace(ignored=(*now.ignored, rule))
+            yield "ignored", f"with {rule}", f"now ignored: {IGNORED[rule].words}", now
+    waiting = [choice for choice in ORDER if getattr(now, choice) != getattr(target, choice)]
+    while waiting:
+        choice = _first_that_fits(now, target, waiting)
+        value = getattr(target, choice)
+        now = now.replace(**{choice: value})
+        waiting.remove(choice)
+        yield choice, str(value), _meaning(choice, value), now
+
+
+def _meaning(choice: str, value: Any) -> str:
+    """Return a value in words, where it has some: a number and an AP rule say it themselves."""
+    return getattr(CHOICES.get(choice, {}).get(value), "words", "")
+
+
+def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) -> str:
+    """Not every rule exists in float32 or for grouped ties: such a change has to wait."""
+    for choice in waiting:
+        try:
+            now.replace(**{choice: getattr(target, choice)})
+        except InputError:
+            continue
+        return choice
+    raise InputError(f"{now.name} to {target.name}: no order of single changes leads there")
+
+
+def _affected(before: Result, after: Result) -> int:
+    old, new = before.per_query, after.per_query
+    same_ap = (old.ap == new.ap) | (np.isnan(old.ap) & np.isnan(new.ap))
+    changed = ~same_ap | (old.first_match != new.first_match)
+    if before.counted != after.counted:
+        changed |= old.n_good == 0
+    return int(np.count_nonzero(changed))
+
+
+@dataclass(frozen=True)
+class ListedImage:
+    """One image of a ranked list.
+
+    Parameters
+    ----------
+    place : int
+        1-based place in the whole gallery by distance.
+    ranks : tuple of int or None
+        Rank among the kept images under each convention; None where it is ignored.
+    image, identity, camera : int
+        Gallery index from 0, and its labels.
+    distance : float
+    role : str
+        good, junk (label -1), junk (same camera), not loaded, distractor, wrong, as the first
+        convention has it; an image it does not ignore is never junk.
+    """
+
+    place: int
+    ranks: tuple[int | None, ...]
+    image: int
+    identity: int
+    camera: int
+    distance: float
+    role: str
+
+
+def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
+                  way: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
+    """Return the ranked list of query k under both ends of the way; see `ranked_list`."""
+    return ranked_list(row, query[k:k + 1], gallery, [way.origin, way.target],
+                       lists=lists and lists.of_queries(slice(k, k + 1)),
+                       distractors=count_distractors(query, gallery) > 0)
+
+
+def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
+                conventions: list[Convention], around: int = 1,
+                lists: IndexLists | None = None, distractors: bool = True) -> list[ListedImage]:
+    """Return one query's ranked list around its good images, with every image's role.
+
+    Parameters
+    ----------
+    row : array, shape (n_gallery,)
+        The query's distances.
+    query : Labels
+        Of this one query.
+    gallery : Labels
+    conventions : list of Convention
+        Whose ranks are wanted; the first one's roles are shown.
+    around : int
+        Images shown before and behind each good one; the nearest are always shown.
+    lists : IndexLists, optional
+        Of this one query.
+    distractors : bool
+        Whether label 0 is a distractor; False where it is a person, as in MSMT17.
+
+    Examples
+    --------
+    >>> from reid_ref.conventions import CONVENTIONS
+    >>> for image in ranked_list(np.array([.3, .1, .2]), Labels([7], [1]),
+    ...         Labels([7, -1, 7], [2, 2, 1]), [CONVENTIONS["matlab"], CONVENTIONS["torchreid"]]):
+    ...     print(image.place, image.ranks, image.role)
+    1 (None, None) junk (label -1)
+    2 (None, None) junk (same camera)
+    3 (1, 1) good
+    """
+    order = np.argsort(row, kind="stable")
+    place_of = np.argsort(order)
+    roles = [query_roles(query, gallery, convention.not_ranked, lists)(0)
+             for convention in conventions]
+    ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
+    loaded = conventions[0].loaded(gallery.identity)
+
+    def role(image: int) -> str:
+        return (_role(image, good, roles[0][1], gallery, distractors) if loaded[image]
+                else "not loaded")
+
+    good = set(roles[0][0].tolist())
+    hits = [place for place, image in enumerate(order) if int(image) in good]
+    shown = {place + step for place in hits for step in range(-around, around + 1)}
+    shown |= set(range(2 * around + 1))
+    return [ListedImage(
+        place=place + 1,
+        ranks=tuple(int(rank[image]) if kept[image] else None
+                    for rank, (_, kept) in zip(ranks, roles)),
+        image=int(image), identity=int(gallery.identity[image]),
+        camera=int(gallery.camera[image]), distance=float(row[image]),
+        role=role(int(image)))
+        for place, image in enumerate(order) if place in shown]
+
+
+def _role(image: int, good: set[int], kept: npt.NDArray[np.bool_], gallery: Labels,
+          distractors: bool) -> str:
+    identity = gallery.identity[image]
+    if not kept[image]:
+        kind = "label -1" if identity == JUNK else "same camera"
+        return f"good+junk ({kind})" if image in good else f"junk ({kind})"
+    if image in good:
+        return "good"
+    return "distractor" if distractors and identity == DISTRACTOR else "wrong"
+
+
+def explain(data: ResultFile, origin: str | Convention = "matlab",
+            target: str | Convention = "torchreid", *, metric: str = "euclidean",
+            normalize: bool = True, lists: IndexLists | None = None,
+            max_memory: int | str | None = None,
+            progress: Progress | None = None) -> Explanation:
+    """Explain why two conventions give two numbers: from one to the other, a choice at a time.
+
+    Parameters
+    ----------
+    data : ResultFile
+        What `reid_ref.read` returns, or arrays:
+        ``ResultFile("arrays", query, gallery, distances=distances)``.
+    origin, target : str or Convention
+        As the option `convention` of `reid_ref.evaluate`.
+    metric, normalize, lists, max_memory, progress
+        As for `reid_ref.evaluate`; the first two are for features, which are ranked by exact
+        distances.
+
+    Returns
+    -------
+    Explanation
+        `start` and `end` (each a `Result`), `steps` in between, `map_effects()` and
+        `most_moved()`.
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 8, 7], [2, 2, 2, 3]),
+    ...     distances=[[.2, .1, .3, .4]])
+    >>> why = reid_ref.explain(data)
+    >>> [(step.choice, step.value, round(step.result.mAP, 4)) for step in why.steps[:2]]
+    [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
+    """
+    check_result_file(data)
+    check_choice(metric, "metric", METRICS)
+
+    def evaluate(conventions: list[Convention]) -> list[Result]:
+        labels = data.query, data.gallery
+        if data.distances is None:
+            return evaluate_each_of_features(
+                data.query_features, data.gallery_features, *labels, conventions, metric,
+                normalize, lists=lists, max_memory=max_memory, progress=progress)
+        distances = check_distances(data.distances, *labels)
+        return evaluate_each(
+            row_blocks(distances, bytes_of(max_memory)), *labels, conventions,
+            {"distances": str(distances.dtype)}, lists, progress)
+
+    return walk(evaluate, origin, target)

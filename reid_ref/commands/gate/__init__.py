@@ -1,0 +1,1 @@
+"""The gates of `reid-ref evaluate`: exit codes for CI."""

@@ -1,0 +1,146 @@
+"""Gates: numbers that a result must have, floors, and a stored result that it must not lose to."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from reid_ref.arrays import InputError
+from reid_ref.commands.compare.compute import Comparison, compare_scores
+from reid_ref.conventions import as_text
+from reid_ref.datasets.printed import parse_percent, unit_of
+from reid_ref.labels import Labels
+from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
+from reid_ref.result.stored import Stored
+from reid_ref.signature import differing_choices, parse_signature
+from reid_ref.statistics import holm
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A number that is not as it was asked for.
+
+    Parameters
+    ----------
+    name : str
+        mAP, mINP or Rank-k.
+    value : Decimal or None
+        In percent; None is NaN.
+    wanted : Decimal
+        The number expected, or the least that is allowed.
+    tolerance : Decimal or None
+        None for a least number.
+    """
+
+    name: str
+    value: Decimal | None
+    wanted: Decimal
+    tolerance: Decimal | None = None
+
+
+def parse_wanted(text: str, option: str) -> dict[str, Decimal]:
+    """Read numbers by name, e.g. ``mAP=76.12,Rank-1=90.1``.
+
+    Examples
+    --------
+    >>> parse_wanted("mAP=76.12,Rank-1=90.1", "--expect")
+    {'mAP': Decimal('76.12'), 'Rank-1': Decimal('90.1')}
+    """
+    wanted: dict[str, Decimal] = {}
+    for part in text.split(","):
+        name, equals, number = (word.strip() for word in part.partition("="))
+        if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
+            raise InputError(f"{option}: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, "
+                             f"e.g. mAP=76.12,Rank-1=90.1, got {part.strip()!r}")
+        if name in wanted:
+            raise InputError(f"{option}: expected {name} once, got it twice; leave one out")
+        wanted[name] = parse_percent(number, f"{option} {name}")
+    return wanted
+
+
+def parse_tolerance(text: str) -> Decimal:
+    """Read percent points."""
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text):
+        raise InputError(f"--tolerance: expected percent points such as 0.01, got {text!r}")
+    return Decimal(text)
+
+
+def unexpected(result: Result, wanted: Mapping[str, Decimal],
+               tolerance: Decimal | None) -> Iterator[Missed]:
+    """Yield the numbers that are off; without a tolerance, those that round to other digits."""
+    for name, number in wanted.items():
+        value = percent_of(result, name, "--expect")
+        allowed = unit_of(number) / 2 if tolerance is None else tolerance
+        if value is None or abs(value - number) > allowed:
+            yield Missed(name, value, number, allowed)
+
+
+def too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[Missed]:
+    """Yield the numbers below the least that is allowed; NaN is below every number."""
+    for name, number in least.items():
+        value = percent_of(result, name, "--fail-under")
+        if value is None or value < number:
+            yield Missed(name, value, number)
+
+
+def percent_of(result: Result, name: str, option: str) -> Decimal | None:
+    """Return a number of the result in percent, exactly as its double prints."""
+    kind, _, k = name.partition("-")
+    if k and int(k) > len(result.cmc):
+        raise InputError(f"{option}: expected a rank up to {len(result.cmc)}, where this CMC "
+                         f"curve ends, got {name}")
+    value = result.rank(int(k)) if k else float(getattr(result, kind))
+    return None if value != value else Decimal(repr(value)) * 100
+
+
+#: Of the test, over the metrics together (Holm).
+ALPHA = 0.05
+
+
+def worse_than(stored: Stored, result: Result, query: Labels,
+               gallery: Labels) -> list[Comparison]:
+    """Return the metrics in which the result is significantly worse: mAP, Rank-1, or both.
+
+    Raises
+    ------
+    InputError
+        Another convention, other labels, or a metric that is NaN.
+    """
+    _check_same(stored, result, query, gallery)
+    metrics = ["mAP", *(["Rank-1"] if result.convention.curve.counts else [])]
+    ours = {name: query_values(result, name) for name in metrics}
+    theirs = {name: _values(stored, name, values) for name, values in ours.items()}
+    found = compare_scores({"baseline": theirs, "result": ours}, result.per_query.identity,
+                           *unit_of_queries(result, "identity")).comparisons
+    adjusted = holm([one.p for one in found])
+    return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted)
+            if one.difference < 0 and p < ALPHA]
+
+
+def _check_same(stored: Stored, result: Result, query: Labels, gallery: Labels) -> None:
+    for key in differing_choices(stored.convention, result.convention):
+        ours, theirs = (as_text(getattr(one, key)) for one in (
+            result.convention, stored.convention))
+        raise InputError(f"{stored.path}: expected the same convention, got {key} {theirs}, but "
+                         f"{ours} here; evaluate both under one convention")
+    if stored.fields.get("lists") != _lists(result):
+        raise InputError(f"{stored.path}: expected the same --index-lists")
+    for side, one in (("query", query), ("gallery", gallery)):
+        if stored.labels.get(side) != one.fingerprint():
+            raise InputError(f"{stored.path}: expected the same {side} labels, in the same order; "
+                             "a paired test is over the same images")
+
+
+def _lists(result: Result) -> str | None:
+    return parse_signature(result.signature).get("lists")
+
+
+def _values(stored: Stored, metric: str, ours: QueryValues) -> QueryValues:
+    """Return the stored values, of the queries that count here: labels and rules are the same."""
+    values = (stored.per_query.ap if metric == "mAP"
+              else (stored.per_query.first_match == 1).astype(np.float64))
+    values = np.where(ours.counted, np.nan_to_num(values), 0.0)
+    return QueryValues(float(values[ours.counted].mean()), values, ours.counted)

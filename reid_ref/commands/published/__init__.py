@@ -1,0 +1,1 @@
+"""`reid-ref published`: the built-in table of published figures."""

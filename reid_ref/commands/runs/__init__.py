@@ -1,0 +1,1 @@
+"""`reid-ref runs`: several runs of one system."""

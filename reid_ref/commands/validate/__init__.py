@@ -1,0 +1,1 @@
+"""`reid-ref validate`: which convention gives a published figure."""

@@ -1,0 +1,294 @@
+"""A published figure against a result file: which convention gives it, and can it be at all?
+
+Aim: given the ranking and the printed digits, name every convention and metric that
+reproduces them, show which come closest, and say when no ranking of these labels could.
+
+Conventions: a printed figure is percent and stands for every number that rounds to it; a tie
+counts for both neighbours, because which of them a program prints depends on its rounding rule
+and on binary noise. Of features the ranking is judged in three ways: normalised (cosine,
+Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
+features is the first again.
+
+Contents: `validate`, and its two halves `validate_file` and `validate_dataset`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from reid_ref.arrays import InputError, each_warning_once, warn
+from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
+from reid_ref.datasets import good_and_wrong
+from reid_ref.datasets.possible import (
+    HitCounts, MapBounds, is_possible, possible, possible_of_counts)
+from reid_ref.datasets.printed import Figure, agreement, parse_figure
+from reid_ref.datasets.published import Published
+from reid_ref.evaluation.engine import Progress, results_of_distances, results_of_features
+from reid_ref.evaluation.result_file import ResultFile, check_result_file
+from reid_ref.labels import JUNK
+from reid_ref.result import Result
+
+#: How features are compared: name, metric, divided by their norm.
+RANKINGS = {
+    "normalised": ("euclidean", True),
+    "Euclidean": ("euclidean", False),
+    "dot": ("dot", False),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Numbers that one or several ways to evaluate agree on, to the last bit.
+
+    Parameters
+    ----------
+    ways : tuple of (str, str, str)
+        Ranking (a key of `RANKINGS`, or "distances"), convention and signature of each.
+    rank1, mean_ap : float
+        In [0, 1]; mAP may be NaN.
+    match : {"rounded", "truncated", "no"}
+        How the printed digits follow from the numbers, the worse of the two.
+    difference : float
+        The larger of the differences to the printed figures, in points of percent.
+    """
+
+    ways: tuple[tuple[str, str, str], ...]
+    rank1: float
+    mean_ap: float
+    match: str
+    difference: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """All that is known about a printed figure and a result file, or a benchmark.
+
+    Parameters
+    ----------
+    figure : Figure
+    candidates : tuple of Candidate
+        Those that reproduce it first, then by difference; empty where there is no file.
+    left_out : dict of str to str
+        Conventions that were not tried, with the reason.
+    hit_counts : tuple of HitCounts
+        Over all queries, and over those with a good image where they are fewer.
+    bounds : tuple of MapBounds
+        Empty if Rank-1 is impossible, or if bounds are not known.
+    no_bounds : str
+        Why `bounds` is empty.
+    """
+
+    figure: Figure
+    candidates: tuple[Candidate, ...]
+    left_out: dict[str, str]
+    hit_counts: tuple[HitCounts, ...]
+    bounds: tuple[MapBounds, ...]
+    no_bounds: str
+
+    @property
+    def reproduced(self) -> bool:
+        """Some convention gives the printed digits, rounded."""
+        return any(candidate.match == "rounded" for candidate in self.candidates)
+
+    @property
+    def possible(self) -> bool:
+        """Some ranking of these labels prints the figure, rounded or cut off."""
+        return is_possible(self.hit_counts, self.bounds, self.no_bounds)
+
+
+def warn_other_queries(row: Published, what: str, n_query: int) -> None:
+    """Warn where a row of the built-in table is over another number of queries."""
+    if row.n_query and int(row.n_query) != n_query:
+        warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, {what} "
+             f"has {n_query:,}: it is not the same test set")
+
+
+def validate_dataset(dataset: str, figure: Figure) -> Validation:
+    """Say whether any ranking of a benchmark's images has the printed figure.
+
+    `dataset` is a key of `reid_ref.datasets.FINGERPRINTS`.
+    """
+    good, wrong = good_and_wrong(dataset)
+    return Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
+
+
+def validate_file(data: ResultFile, figure: Figure,
+                  conventions: Iterable[str | Convention] | None = None, *,
+                  label_minus_1: str = "", max_memory: int | str | None = None,
+                  progress: Callable[[int], object] | None = None) -> Validation:
+    """Compare a printed figure with every convention and metric, and with what is possible.
+
+    Parameters
+    ----------
+    data : ResultFile
+        What `reid_ref.files.read_result` returns.
+    figure : Figure
+    conventions : iterable of str or Convention, optional
+        Default: all but those in `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where
+        an image is labelled -1.
+    label_minus_1 : {"", "loaded", "not loaded"}
+        Whether the code behind the figure loaded images labelled -1, where known (a column of
+        the built-in table). "not loaded": the default leaves out whatever ranks them, and bounds
+        are those without them.
+    max_memory : int or str, optional
+        As for `reid_ref.evaluate`.
+    progress : callable, optional
+        Called with the number of queries done after each block, for each ranking anew.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
+
+    Warns
+    -----
+    UserWarning
+        As those, each message once.
+
+    Examples
+    --------
+    >>> from reid_ref.datasets.printed import parse_figure
+    >>> from reid_ref.files import ResultFile
+    >>> from reid_ref.labels import Labels
+    >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
+    ...                   np.array([[.1, .2, .3]]), {})
+    >>> found = validate_file(data, parse_figure("100/83.3"), ["matlab", "torchreid"])
+    >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
+    (True, ['torchreid'])
+    """
+    query, gallery = data.query, data.gallery
+    if conventions is None:
+        is_there = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
+        left_out = _left_out(is_there, label_minus_1)
+        conventions = [name for name in CONVENTIONS if name not in left_out]
+    else:
+        left_out = {}
+    if label_minus_1 == "not loaded":
+        query, gallery = (labels[labels.identity != JUNK] for labels in (query, gallery))
+    # NaN is not equal to itself; its text is.
+    numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    with each_warning_once():
+        for ranking, results in _results(data, find_conventions(conventions), max_memory,
+                                         progress):
+            for name, result in results.items():
+                same = repr(float(result.cmc[0])), repr(float(result.mAP))
+                numbers.setdefault(same, []).append((ranking, name, result.signature))
+    candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
+                  for (rank1, mean_ap), ways in numbers.items()]
+    order = ("rounded", "truncated", "no")
+    candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
+    return Validation(figure, tuple(candidates), left_out,
+                      *possible(figure, query, gallery))
+
+
+def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
+    """Return what is not tried by default, with the reason.
+
+    `is_there`: an image of the file is labelled -1.
+    """
+    left_out = dict(NOT_IN_ALL)
+    if not is_there:
+        return left_out
+    for name, function in FUNCTIONS.items():
+        if name not in NOT_IN_ALL:
+            del left_out[function]
+    if label_minus_1 == "not loaded":
+        left_out.update({
+            name: "ranks images labelled -1, which the code behind this figure does not load"
+            for name, convention in CONVENTIONS.items()
+            if name not in left_out and "label -1" not in convention.not_ranked})
+    return left_out
+
+
+def _results(data: ResultFile, names: list[Convention], max_memory: int | str | None,
+             progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
+    labels = data.query, data.gallery
+    if data.distances is not None:
+        yield "distances", results_of_distances(
+            data.distances, *labels, names, max_memory=max_memory, progress=progress)
+        return
+    for ranking, (metric, normalize) in RANKINGS.items():
+        yield ranking, results_of_features(
+            data.query_features, data.gallery_features, *labels, names, metric, normalize,
+            max_memory=max_memory, progress=progress)
+
+
+def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],
+               figure: Figure) -> Candidate:
+    pairs = [(value, printed) for value, printed in (
+        (rank1, figure.rank1), (mean_ap, figure.mean_ap)) if printed is not None]
+    matches = {agreement(value, printed) for value, printed in pairs}
+    match = next(name for name in ("no", "truncated", "rounded") if name in matches)
+    differences = [abs(100 * value - float(printed)) for value, printed in pairs]
+    return Candidate(ways, rank1, mean_ap, match,
+                     np.inf if np.isnan(differences).any() else max(differences))
+
+
+def validate(data: ResultFile | None = None, published: str = "", *,
+             dataset: str | None = None,
+             convention: str | Convention | Iterable[str | Convention] | None = None,
+             max_memory: int | str | None = None,
+             progress: Progress | None = None) -> Validation:
+    """Compare a printed figure with every convention and metric, and with what is possible.
+
+    Parameters
+    ----------
+    data : ResultFile, optional
+        As for `reid_ref.explain`.
+    published : str
+        Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
+    dataset : str, optional
+        In the place of `data`, a key of `reid_ref.datasets.FINGERPRINTS`: the counts of that
+        benchmark say what is possible, and no convention is tried.
+    convention : str or Convention, or several of them, optional
+        Default: all that need no more than the file has and are quick.
+    max_memory : int or str, optional
+        As for `reid_ref.evaluate`.
+    progress : callable, optional
+        As for `reid_ref.evaluate`; for each way to rank features anew.
+
+    Returns
+    -------
+    Validation
+        `reproduced`, `candidates` (the nearest first), `left_out`, and what is possible at all:
+        `possible`, `hit_counts`, `bounds`.
+
+    Raises
+    ------
+    InputError
+        A figure that cannot be read, and as `reid_ref.evaluate`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]),
+    ...     distances=np.array([[.1, .2, .3]]))
+    >>> found = reid_ref.validate(data, "100/83.3", convention=["matlab", "torchreid"])
+    >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
+    (True, ['torchreid'])
+
+    Of 3,368 queries, none of the numbers of hits prints as 89.91:
+
+    >>> reid_ref.validate(dataset="market1501", published="89.91/").possible
+    False
+    """
+    if (data is None) == (dataset is None):
+        raise InputError("data, dataset: expected one of them, got "
+                         + ("none" if data is None else "both")
+                         + '; pass what reid_ref.read returns, or dataset="market1501"')
+    if data is None:
+        if convention is not None:
+            raise InputError("convention: expected data to evaluate, got dataset alone; leave it "
+                             "out, or pass data")
+        return validate_dataset(str(dataset), parse_figure(published))
+    check_result_file(data)
+    chosen = [convention] if isinstance(convention, (str, Convention)) else convention
+    return validate_file(data, parse_figure(published), chosen,
+                         max_memory=max_memory, progress=progress)

@@ -1,0 +1,1 @@
+"""`reid-ref verify`: do the numbers of a stored result follow from its queries?"""

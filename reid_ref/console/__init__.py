@@ -1,0 +1,1 @@
+"""What commands share: output, options, the files that are named, intervals."""

@@ -1,0 +1,161 @@
+"""The files that a command is given: results, their names, ranked lists, names of images."""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reid_ref.console import options as common
+from reid_ref.console.terminal import in_options
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
+    from reid_ref.evaluation.result_file import ResultFile
+    from reid_ref.labels import IndexLists
+    from reid_ref.result import Result
+
+
+def evaluate_file(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
+                  lists: IndexLists | None) -> dict[str, Result]:
+    """Evaluate what a file holds under each convention, with a bar."""
+    from reid_ref.evaluation.engine import results_of_distances, results_of_features
+    from reid_ref.evaluation.ranked_lists import results_of_lists
+
+    with common.progress_bar(len(data.query)) as bar:
+        options = {"lists": lists, "max_memory": args.max_memory,
+                   "progress": None if bar is None else bar.update}
+        if data.ranked is not None:
+            return results_of_lists(data.ranked, data.query, data.gallery, asked, **options)
+        if data.distances is not None:
+            return results_of_distances(
+                data.distances, data.query, data.gallery, asked, **options)
+        return results_of_features(
+            data.query_features, data.gallery_features, data.query, data.gallery, asked,
+            args.metric, args.normalize, **options)
+
+
+@contextlib.contextmanager
+def said_of(name: str, files: list[str]) -> Iterator[None]:
+    """Let warnings and errors say which result they are about."""
+    from reid_ref.arrays import InputError, warn
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except InputError as error:
+            text = in_options(str(error))
+            named = text.startswith(tuple(files))
+            raise InputError(text if named else f"{name}: {text}") from None
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        warn(f"{name}: {in_options(text)}")
+
+
+def names_of_results(args: argparse.Namespace) -> list[str]:
+    """Return the names of the rows: as asked for, or after the files."""
+    from reid_ref.arrays import InputError
+
+    if args.names is None:
+        return _names_of_files([files[0] for files in args.groups])
+    names: list[str] = args.names
+    if len(names) != len(args.groups):
+        names = [name for given in names for name in given.split(",")]
+    names = [name.strip() for name in names]
+    if len(names) != len(args.groups) or "" in names or len(set(names)) < len(names):
+        raise InputError(f"--name: expected a name of its own for each of {len(args.groups)} "
+                         f"results, got {', '.join(map(repr, names))}")
+    return names
+
+
+def _names_of_files(paths: list[Path]) -> list[str]:
+    """Return file names; names of folders where those are alike; whole paths at the worst."""
+    stems = [path.name if path.is_dir() else path.stem for path in paths]
+    names = [path.absolute().parent.name if stems.count(stem) > 1 else stem
+             for path, stem in zip(paths, stems)]
+    return names if len({*names, ""}) > len(names) else list(map(str, paths))
+
+
+def add(command: Any) -> None:
+    command.add_argument("--labels", nargs="+", metavar="FILE",
+                         help="FILE holds ranked lists, text, .json or .npy; their labels: a "
+                              "table of the queries and one of the gallery (.npy, csv or image "
+                              "names), or files that `reid-ref dataset` reads")
+    command.add_argument("--numbers-from", type=int, choices=(0, 1),
+                         help="what the first gallery image's number is in the lists; default 1 "
+                              "in text, 0 in .json and .npy")
+    command.add_argument("--n-good", metavar="FILE",
+                         help="with --labels: how many good images exist for each query, where "
+                              "the gallery lacks some")
+
+
+def check(args: argparse.Namespace) -> bool:
+    """Tell whether ranked lists are given; refuse what does not go together."""
+    from reid_ref.arrays import InputError
+
+    if args.labels is None:
+        if args.numbers_from is not None or args.n_good is not None:
+            raise InputError("--numbers-from, --n-good: expected ranked lists and --labels beside "
+                             "them")
+        return False
+    for option, is_given in (
+            ("--metric, --no-normalize", args.metric is not None or not args.normalize),
+            ("--rerank", args.rerank is not None), ("--multi-query", args.multi_query is not None),
+            ("--ties", args.ties is not None),
+            ("--implementation", args.implementation != "fast")):
+        if is_given:
+            raise InputError(f"{option}: expected features or distances, got ranked lists "
+                             "(--labels); leave it out")
+    return True
+
+
+def read(args: argparse.Namespace) -> ResultFile:
+    """Read the lists and their labels."""
+    from reid_ref.datasets.named_labels import read_sides
+    from reid_ref.evaluation.result_file import ResultFile
+    from reid_ref.files.ranked_lists import read_n_good, read_ranked_lists
+
+    query, gallery = read_sides(*args.labels)
+    ranked = read_ranked_lists(args.files[0], len(query.labels), query.names, gallery.names,
+                               args.numbers_from)
+    if args.n_good is not None:
+        ranked = replace(ranked, n_good=read_n_good(args.n_good))
+    return ResultFile("ranked lists", query.labels, gallery.labels, ranked=ranked)
+
+
+def add_images(command: argparse.ArgumentParser) -> None:
+    either = command.add_mutually_exclusive_group()
+    either.add_argument("--images", metavar="ROOT",
+                        help="folder of the images: names are those in the result file, else "
+                             "those in its folders, in sorted order or in that of torchvision's "
+                             "ImageFolder; they must say the identity and camera of the labels")
+    either.add_argument("--no-images", action="store_true", help="no pictures (default)")
+    for side in ("query", "gallery"):
+        command.add_argument(f"--{side}-names", metavar="FILE",
+                             help=f"names of the {side} images below ROOT, one a line, in the "
+                                  "order of the features")
+
+
+def check_images(args: argparse.Namespace) -> None:
+    """Refuse names of images where there are none."""
+    from reid_ref.arrays import InputError
+
+    if args.images is None and (args.query_names or args.gallery_names):
+        raise InputError("--query-names, --gallery-names: expected --images ROOT, the folder that "
+                         "they are below")
+
+
+def image_names(args: argparse.Namespace, files: Sequence[str],
+                data: ResultFile) -> tuple[list[str], list[str]]:
+    """Return the names of both sides, which fit the labels."""
+    from reid_ref.datasets.names import check_names
+    from reid_ref.files.images import names_of_side
+
+    query = names_of_side("query", len(data.query), files, args.images, args.query_names)
+    gallery = names_of_side("gallery", len(data.gallery), files, args.images, args.gallery_names)
+    check_names(query, data.query, "query")
+    check_names(gallery, data.gallery, "gallery")
+    return query, gallery

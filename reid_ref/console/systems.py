@@ -1,0 +1,103 @@
+"""What compare, runs and splits take: result files, ranked lists, files of values a query."""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reid_ref.console import confidence, files as ranked_lists, options as common
+from reid_ref.console.files import evaluate_file, names_of_results, said_of
+
+if TYPE_CHECKING:
+    from reid_ref.conventions import Convention
+    from reid_ref.result.systems import System
+
+FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
+         "lists, with --labels; or .json and .csv files that reid-ref evaluate --per-query "
+         "wrote, which need no features.")
+METRICS = "mAP,Rank-1"
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Take what says how files are evaluated, and how intervals are made."""
+    command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
+                         help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
+    common.add_options(command, "--convention", "--set", "--no-normalize", "--index-lists",
+                       "--max-memory", "--name", formats=common.FORMATS)
+    ranked_lists.add(command)
+    confidence.add_options(command)
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse, before the work, what cannot be read or does not go together."""
+    from reid_ref.arrays import InputError
+    from reid_ref.result import kind_of_metric
+
+    if len(args.files) < 2:
+        raise InputError(f"FILE: expected at least 2 files, got {len(args.files)}")
+    args.metrics = [name.strip() for name in args.metrics.split(",")]
+    for name in args.metrics:
+        kind_of_metric(name)
+    args.metric = args.rerank = args.multi_query = args.ties = None
+    args.implementation = "fast"
+    ranked_lists.check(args)
+    confidence.read_options(args)
+
+
+def read(args: argparse.Namespace) -> dict[str, System]:
+    """Read every file; evaluate those that hold no values a query."""
+    from reid_ref.arrays import InputError
+    from reid_ref.result.stored import SUFFIXES
+
+    names = _names(args)
+    tables = [not args.labels and Path(file).suffix.lower() in SUFFIXES for file in args.files]
+    if all(tables) and (args.convention or args.choices or args.index_lists):
+        raise InputError("--convention, --set, --index-lists: these files hold values of each "
+                         "query already; evaluate the result files anew")
+    convention = _convention(args)
+    systems = {}
+    for name, file, is_table in zip(names, args.files, tables):
+        with said_of(name, [file]):
+            systems[name] = _table(file) if is_table else _evaluated(args, file, convention)
+    return systems
+
+
+def _names(args: argparse.Namespace) -> list[str]:
+    """Return the name of each file; of a file that is named twice, with a number."""
+    # Only a file that is named twice can have the name of another.
+    files = list(dict.fromkeys(args.files)) if args.names is None else args.files
+    args.groups = [[Path(file)] for file in files]
+    by_file = dict(zip(files, names_of_results(args)))
+    names = [by_file[file] for file in args.files]
+    return [f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name
+            for k, name in enumerate(names)]
+
+
+def _convention(args: argparse.Namespace) -> Convention:
+    from reid_ref.arrays import InputError
+    from reid_ref.conventions import CONVENTIONS
+
+    names = common.convention_names(args, "matlab")
+    if names is None or len(names) > 1:
+        raise InputError("--convention: expected one, for systems are compared under one, got "
+                         f"{', '.join(names or ['all'])}")
+    return common.with_choices(args, [CONVENTIONS[names[0]]])[0]
+
+
+def _table(file: str) -> System:
+    from reid_ref.result.stored import read_per_query
+    from reid_ref.result.systems import system_of_table
+
+    table = read_per_query(file, "what reid-ref evaluate --per-query writes (or name a result "
+                                 "file, or ranked lists with --labels)")
+    return system_of_table(table, Path(file).name)
+
+
+def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> System:
+    from reid_ref.result.systems import system_of_result
+
+    own = argparse.Namespace(**{**vars(args), "files": [file]})
+    data = ranked_lists.read(own) if args.labels else common.read_files(own)
+    lists = common.read_lists(own, [convention])
+    result, = evaluate_file(own, data, [convention], lists).values()
+    return system_of_result(result, data.query, data.gallery)

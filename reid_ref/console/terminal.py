@@ -1,0 +1,136 @@
+"""What reaches the terminal: text without control characters, in the words of the command line.
+
+A terminal shows headings in bold and verdicts in colour; a file or a pipe gets the text alone.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+
+from reid_ref.text import visible
+
+#: The warnings that this command has told, in order: JSON repeats them.
+WARNINGS: list[str] = []
+
+#: Arguments of the library that an option of a command sets; messages begin with their name.
+OPTIONS = {
+    "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
+    "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
+    "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
+    "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
+    "published": "--published", "key": "KEY"}
+
+#: What a message tells a caller of the library to do, and what a user of the command does.
+WAYS_OUT = {
+    "pass lists=IndexLists(good, junk)": "name the two files: --index-lists GOOD JUNK",
+    "Use reid_ref.matlab.evaluation": "Use `reid-ref evaluate --implementation port`",
+    "convention.replace(unmatched='zero' or 'drop')": "--set unmatched=zero, or unmatched=drop",
+    "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
+
+
+BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"
+_VERDICT = re.compile(r"(^verdict +|: )(EQUAL|DIFFERENT|FAILED)\b")
+#: The first line of a paragraph, without a number or a colon, such as the head of a table; not
+#: that of a wrapped row, of Markdown or of LaTeX.
+_HEADING = re.compile(r"(?m)(?<=\n\n)(?![|`\\])(?!.*(?::|(?<![\w-])\d)).+$(?!\n {4})")
+
+#: Whether standard error gets errors alone; each run of the command sets it.
+_quiet = False
+
+
+def set_quiet(quiet: bool) -> None:
+    """Let standard error have errors alone, or progress and warnings, too."""
+    global _quiet
+    _quiet = quiet
+
+
+def shows_progress() -> bool:
+    """Tell whether a bar may be drawn: standard error is a terminal, and --quiet is not given."""
+    return not _quiet and sys.stderr.isatty()
+
+
+def show(text: str) -> None:
+    """Print the lines of a report; whatever names in it hold, a line stays a line."""
+    shown = _visible_lines(text)
+    _print(_painted(shown) if _takes_colours() else shown)
+
+
+def show_plain(text: str) -> None:
+    """Print what is no report, such as JSON, a script or a help: no terminal colours it."""
+    _print(_visible_lines(text))
+
+
+def _visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _print(text: str) -> None:
+    with _stdout_named():
+        print(text, flush=True)
+
+
+def _takes_colours() -> bool:
+    """Tell whether standard output is a terminal whose user has nothing against colours."""
+    return (sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            and os.environ.get("TERM") != "dumb")
+
+
+def _painted(text: str) -> str:
+    """Return a report with bold headings, and its verdicts in green or red.
+
+    Examples
+    --------
+    >>> _painted("verdict  EQUAL to matlab")
+    'verdict  \\x1b[1;32mEQUAL\\x1b[0m to matlab'
+    """
+    text = _HEADING.sub(rf"{BOLD}\g<0>{PLAIN}", text)
+    return "\n".join(_VERDICT.sub(
+        lambda found: f"{found[1]}{GREEN if found[2] == 'EQUAL' else RED}{found[2]}{PLAIN}", line)
+        for line in text.split("\n"))
+
+
+def flush() -> None:
+    """Let what was printed reach its reader, so that an error on the way is known."""
+    with _stdout_named():
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _stdout_named() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def tell(text: str) -> None:
+    """Print one line on stderr."""
+    if sys.stderr is not None:  # or print would take standard output
+        print(visible(f"reid-ref: {text}"), file=sys.stderr)
+
+
+def tell_warning(message: str) -> None:
+    """Print one warning of the library on stderr, in the words of the command line."""
+    WARNINGS.append(in_options(message))
+    if not _quiet:
+        tell(f"warning: {WARNINGS[-1]}")
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with options in the place of arguments.
+
+    Examples
+    --------
+    >>> in_options("convention: unknown 'x'")
+    "--convention: unknown 'x'"
+    """
+    name, colon, rest = message.partition(": ")
+    for said, here in WAYS_OUT.items():
+        rest = rest.replace(said, here)
+    return OPTIONS.get(name, name) + colon + rest

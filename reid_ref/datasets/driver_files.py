@@ -1,0 +1,365 @@
+"""The MATLAB drivers as a table, and the files that each loads as features and labels."""
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import InputError, check_choice, check_finite_rows
+from reid_ref.datasets import pool_tracklets, read_cuhk03, read_tracks, take
+from reid_ref.datasets.labels import CUHK03_KEYS, query_indices
+from reid_ref.disk import check_different
+from reid_ref.distances import unit_rows
+from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
+from reid_ref.files import read_result, read_rows
+from reid_ref.files.formats import NPY, Contents, read_contents
+from reid_ref.files.layouts import role_of
+from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.labels import Labels
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of a driver.
+
+    Parameters
+    ----------
+    space : str
+        In which distances are measured: a key of `reid_ref.commands.baseline.compute.SPACES`.
+    reranked : bool
+        Whether k-reciprocal re-ranking follows.
+    """
+
+    space: str
+    reranked: bool = False
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What a driver does.
+
+    Parameters
+    ----------
+    script, repository, commit : str
+        Where it is.
+    dtype : str
+        Of the features that it computes with.
+    methods : mapping of str to Method
+        Its lines, in the order in which it prints them.
+    convention : str
+        How it evaluates: a key of `reid_ref.CONVENTIONS`.
+    camera_pairs : bool
+        Whether it prints means over pairs of cameras.
+    files : str
+        What it loads, of query and gallery.
+    training_files : str
+        What it loads for the learnt metrics.
+    """
+
+    script: str
+    repository: str
+    commit: str
+    dtype: str
+    methods: Mapping[str, Method]
+    convention: str
+    camera_pairs: bool
+    files: str
+    training_files: str
+
+    @property
+    def without_training(self) -> str:
+        """Why a learnt line is left out where there are no training images."""
+        return f"learns from training images; {self.training_files} would give them"
+
+
+_RERANKED = {
+    "Euclidean": Method("features"),
+    "Euclidean + re-ranking": Method("features", reranked=True),
+    "XQDA": Method("xqda"),
+    "XQDA + re-ranking": Method("xqda", reranked=True),
+}
+
+#: Name of a driver to what it does.
+DRIVERS: Mapping[str, Driver] = {
+    "market1501": Driver(
+        "Market_1501_evaluation.m", "zhunzhong07/person-re-ranking", "278f2c7", "float32",
+        _RERANKED, "matlab", camera_pairs=False,
+        files="ResNet_50_IDE_query.mat, ResNet_50_IDE_test.mat, queryID.mat, queryCam.mat, "
+              "testID.mat, testCam.mat",
+        training_files="ResNet_50_IDE_train.mat, train_label.mat, train_cam.mat"),
+    "cuhk03": Driver(
+        "CUHK03_evaluation.m", "zhunzhong07/person-re-ranking", "278f2c7", "float64",
+        _RERANKED, "matlab", camera_pairs=False,
+        files="ResNet_50_IDE_detected.mat, cuhk03_new_protocol_config_detected.mat",
+        training_files="ResNet_50_IDE_detected.mat (all images), "
+                       "cuhk03_new_protocol_config_detected.mat"),
+    "mars": Driver(
+        "test_mars.m", "liangzheng06/MARS-evaluation", "3a91bbc", "float64",
+        {"XQDA": Method("xqda"), "KISSME": Method("kissme mars"),
+         "Mahalanobis": Method("similar pairs"), "Euclidean": Method("components")},
+        "mars", camera_pairs=True,
+        files="ide_feat_test.mat, tracks_test_info.mat, query_IDX.mat",
+        training_files="ide_feat_train.mat, tracks_train_info.mat"),
+    "ide": Driver(
+        "baseline_evaluation_IDE.m", "zhunzhong07/IDE-baseline-Market-1501", "8be027b", "float64",
+        {"Euclidean": Method("features"), "XQDA": Method("xqda"), "KISSME": Method("kissme ide")},
+        "matlab", camera_pairs=False,
+        files="IDE_ResNet_50_query.mat, IDE_ResNet_50_test.mat, queryID.mat, queryCam.mat, "
+              "testID.mat, testCam.mat",
+        training_files="IDE_ResNet_50_train.mat, train_label.mat, train_cam.mat"),
+}
+
+
+Array = npt.NDArray[Any]
+
+_MARS_FILES = {
+    ("test", "features"): "ide_feat_test.mat", ("test", "tracks"): "tracks_test_info.mat",
+    ("query", "tracks"): "query_IDX.mat",
+    ("train", "features"): "ide_feat_train.mat", ("train", "tracks"): "tracks_train_info.mat"}
+
+
+@dataclass(frozen=True)
+class Images:
+    """One side of an evaluation, or the training images.
+
+    Parameters
+    ----------
+    features : array, shape (n, d)
+        One row an image, of norm 1, float32 or float64 as the driver computes.
+    labels : Labels
+        Identity and camera of each row.
+    """
+
+    features: Array
+    labels: Labels
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The images of a driver; `train` is None where no file has training images."""
+
+    query: Images
+    gallery: Images
+    train: Images | None
+
+
+def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
+    """Read the files of a driver, and normalise features as the driver does.
+
+    Parameters
+    ----------
+    driver : str
+        A key of `DRIVERS`.
+    *paths : str or path
+        The driver's own files, in any order, recognised by their names; or, but for MARS, a
+        result file as `reid_ref.files.read_result` reads it. Files of training images have
+        train in their names.
+
+    Returns
+    -------
+    Inputs
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read or is missing, arrays that do not fit each other, NaN, an image
+        of zeros, a tracklet of no frame, a camera of MARS outside 1 to 6.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "result.npz")
+    ...     np.savez(path, query_f=np.eye(2), query_label=[3, 5], query_cam=[1, 1],
+    ...              gallery_f=2 * np.eye(2), gallery_label=[3, 5], gallery_cam=[2, 2])
+    ...     inputs = read_inputs("market1501", path)
+    >>> inputs.gallery.features, inputs.train is None
+    (array([[1., 0.],
+           [0., 1.]], dtype=float32), True)
+    """
+    check_choice(driver, "driver", DRIVERS)
+    listed = [Path(path) for path in paths]
+    check_different(listed)
+    return _READERS[driver](listed, np.dtype(DRIVERS[driver].dtype))
+
+
+# ---------------------------------------------------------------- Market-1501 and result files
+
+def _read_sides(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
+    training = [path for path in paths if _is_training(path)]
+    data = read_result(*(path for path in paths if path not in training))
+    if data.distances is not None:
+        raise InputError(f"{', '.join(map(str, paths))}: expected features, since the "
+                         f"driver computes the distances, got distances ({data.layout})")
+    query, gallery = (
+        _normalized(read_rows(features), labels, dtype, f"{side} features")
+        for features, labels, side in ((data.query_features, data.query, "query"),
+                                       (data.gallery_features, data.gallery, "gallery")))
+    train = _read_training(training, dtype) if training else None
+    return _checked(query, gallery, train)
+
+
+def _is_training(path: Path) -> bool:
+    return re.search("(?<![a-z])train(?!ed)", path.stem.lower()) is not None
+
+
+def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
+    found: dict[str, tuple[Contents, Stored]] = {}
+    for path in paths:
+        contents = read_contents(path)
+        for key, value in contents.values.items():
+            name = path.stem if len(contents.values) == 1 else key
+            role = role_of(re.sub("train", "query", name, flags=re.IGNORECASE)) or ""
+            field = role.rpartition("_")[2]
+            if not role.startswith("query_") or field in found:
+                raise InputError(
+                    f"{path}: {key}: expected one array each of features, identity and camera of "
+                    f"the training images, got {'two' if field in found else 'another'}; name "
+                    f"them as {DRIVERS['market1501'].training_files}")
+            found[field] = contents, value
+    missing = [name for field, name in (("features", "features"), ("identity", "train_label.mat"),
+                                        ("camera", "train_cam.mat")) if field not in found]
+    if missing:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: expected features, identity and camera of the "
+            f"training images, got no {', no '.join(missing)}; name all "
+            f"({DRIVERS['market1501'].training_files}) or none of them")
+    labels = StoredLabels(found["identity"][1], found["camera"][1]).load()
+    contents, value = found["features"]
+    return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
+
+
+# ---------------------------------------------------------------- CUHK03
+
+def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
+    """Read the configuration and the features of all images, or a result file."""
+    files = {path: read_contents(path) for path in paths if not path.is_dir()}
+    configurations = [path for path, contents in files.items()
+                      if contents.values.keys() >= set(CUHK03_KEYS)]
+    if not configurations:
+        for contents in files.values():
+            contents.close()
+        return _read_sides(paths, dtype)
+    others = [path for path in files if path not in configurations]
+    if len(configurations) > 1 or len(others) != 1 or len(files[others[0]].values) != 1:
+        raise InputError(
+            f"{', '.join(map(str, paths))}: expected {DRIVERS['cuhk03'].files}: one configuration "
+            "and one file with the features of all images")
+    (path,), part = others, read_cuhk03(configurations[0])
+    (value,) = files[path].values.values()
+    features = _rows(value, files[path], len(part.labels)).load()
+    query, gallery, train = (
+        _normalized(features[index], take(part.labels, index), dtype, f"{path}: {name}")
+        for name, index in (("query", part.query), ("gallery", part.gallery),
+                            ("train", part.train)))
+    return _checked(query, gallery, train)
+
+
+# ---------------------------------------------------------------- MARS
+
+def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
+    found = {_mars_role(path): path for path in paths}
+    missing = [name for role, name in _MARS_FILES.items() if role not in found]
+    if missing or len(found) < len(paths):
+        raise InputError(
+            f"{', '.join(map(str, paths))}: expected {', '.join(_MARS_FILES.values())}, "
+            "recognised by train, test, query and tracks in their names; "
+            + (f"got no {', no '.join(missing)}: every line of this driver learns from training "
+               "tracklets" if missing else "got two files for one of them"))
+    sides = []
+    for side in ("train", "test"):
+        tracks, features = found[side, "tracks"], found[side, "features"]
+        info = read_tracks(tracks)
+        _check_cameras(info.labels, tracks)
+        try:
+            pooled = pool_tracklets(_frames(features, int(info.last.max()) + 1),
+                                    info.first, info.last)
+        except InputError as error:
+            raise InputError(f"{tracks}, {features}: {error}") from None
+        sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
+    train, gallery = sides
+    index = query_indices(found["query", "tracks"], found["test", "tracks"], len(gallery))
+    query = Images(gallery.features[index], take(gallery.labels, index))
+    return _checked(query, gallery, train)
+
+
+def _mars_role(path: Path) -> tuple[str, str]:
+    name = path.stem.lower()
+    side = ("train" if _is_training(path) else "query" if "query" in name else
+            "test" if "test" in name else name)
+    return side, "tracks" if side == "query" or "track" in name else "features"
+
+
+def _frames(path: Path, n_frames: int) -> Any:
+    contents = read_contents(path)
+    if len(contents.values) != 1:
+        raise InputError(f"{path}: expected one matrix, the features of all frames, got "
+                         f"{', '.join(contents.values) or 'none'}")
+    (value,) = contents.values.values()
+    return _rows(value, contents, n_frames, exactly=False).lazy()
+
+
+def _check_cameras(labels: Labels, path: Path) -> None:
+    outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
+    if outside.size:
+        raise InputError(
+            f"{path}: expected cameras 1 to {SCRIPT_CAMERAS}, as the driver has, got "
+            f"{labels.camera[outside[0]]} in tracklet {outside[0]}; renumber them, or use "
+            "reid-ref camera-pairs, which takes any number")
+
+
+# ---------------------------------------------------------------- checks
+
+_READERS: Mapping[str, Callable[[Sequence[Path], np.dtype[Any]], Inputs]] = {
+    "market1501": _read_sides, "ide": _read_sides, "cuhk03": _read_cuhk03, "mars": _read_mars}
+
+
+def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> Stored:
+    """Return a matrix with one row an image; MATLAB's files have one column an image."""
+    if len(value.shape) == 2:
+        turned = [] if contents.format == NPY else [value.T]
+        for matrix in (*turned, value):
+            if matrix.shape[0] == n:
+                return matrix
+        if not exactly:
+            return (*turned, value)[0]
+    raise InputError(f"{value.where}: expected features of {n} images, one column an image (in "
+                     f".npy one row), as many as its labels, got shape {value.shape}")
+
+
+def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: str) -> Images:
+    if features.dtype.kind not in "fiub":
+        raise InputError(f"{where}: expected real numbers, got dtype {features.dtype}")
+    features = features.astype(dtype)
+    check_finite_rows(features, where)
+    return _finite(unit_rows(features), labels, where)
+
+
+def _finite(features: Array, labels: Labels, where: str) -> Images:
+    zero = np.flatnonzero(np.isnan(features).any(axis=1))
+    if zero.size:
+        raise InputError(f"{where}: expected features that can be normalised, got only zeros in "
+                         f"row {zero[0]} (of {len(features)}); check how it was read, or leave "
+                         "it out")
+    return Images(features, labels)
+
+
+def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
+    sides = {"query": query, "gallery": gallery, **({"train": train} if train else {})}
+    dimensions = {name: side.features.shape[1] for name, side in sides.items()}
+    for name, side in sides.items():
+        if not len(side):
+            raise InputError(f"{name}: expected at least one image, got none")
+    if len(set(dimensions.values())) > 1:
+        raise InputError("features: expected one dimension, as one model gives, got "
+                         + ", ".join(f"{d} ({name})" for name, d in dimensions.items()))
+    return Inputs(query, gallery, train)

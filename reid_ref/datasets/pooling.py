@@ -1,0 +1,263 @@
+"""Several images as one feature: frames of a tracklet, and multiple queries.
+
+Frames are pooled as MARS's driver does (liangzheng06/MARS-evaluation, utils/process_box_feat.m):
+maximum over the frames, then the 2-norm; an average is only a comment there.
+
+Multiple queries: one feature pooled from all images of the query's identity on its camera.
+
+Aim: the setting "multiple query" of Market-1501. The pooled feature takes the place of the
+query's own; labels, gallery and evaluation stay as they are.
+
+Conventions: one row an image. Every image is divided by its 2-norm, the rows are pooled by mean
+or max, and the pooled row is divided by its 2-norm again. Arithmetic is in the precision of the
+features, as in the originals.
+
+The originals, and what they do otherwise:
+
+1. layumi's test.py normalises images before it writes them, and its evaluate.py takes their mean
+   and does not normalise again: it ranks by dot products, whose order no positive factor changes.
+   So its numbers are those of ``pooling="mean"``, normalised or not.
+2. zzd_evaluation_res_fast.m normalises before and after, by mean (avg) and by max. Its lines
+   ``[ap_max(k), CMC_avg(k, :)]`` and ``[ap_avg(k), CMC_max(k, :)]`` exchange the curves: beside
+   the mAP of one pooling it prints the Rank-1 of the other.
+3. A query without an image: layumi's mean of no rows is NaN, and AP is that of the order in which
+   sorting leaves NaN (evaluate_gpu.py gives no warning); the MATLAB driver stops. Here it is an
+   `InputError`.
+
+Source: layumi/Person_reID_baseline_pytorch, commit 82ff40f, test.py and evaluate.py;
+layumi/2016_person_re-ID, commit 3ef47fe, evaluation/zzd_evaluation_res_fast.m.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import (
+    Doubles, InputError, as_array, as_integers, check_choice, check_finite_rows, check_same_length)
+from reid_ref.arrays.stored import as_rows, is_lazy, read_rows
+from reid_ref.disk import renamed
+from reid_ref.distances import unit_rows, working_precision
+from reid_ref.files.formats import read_contents
+from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
+
+
+def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
+    """Take the maximum of every feature over a tracklet's frames, then divide by the 2-norm.
+
+    Squares are added one after another in double precision, so results are bit-identical to the
+    driver's. Only one tracklet's frames are in memory at a time; a memory-mapped array is enough.
+
+    Parameters
+    ----------
+    frame_features : array_like, shape (n_frames, d)
+        One row a frame.
+    first, last : array_like of int, shape (n_tracks,)
+        First and last frame of each tracklet, both included, counted from 0 as `read_tracks` does.
+
+    Returns
+    -------
+    float64 array, shape (n_tracks, d)
+        A tracklet whose maxima are all 0 becomes NaN, as in the driver.
+
+    Raises
+    ------
+    InputError
+        A tracklet of no frame, or with frames that are not there or not finite.
+
+    Examples
+    --------
+    >>> pool_tracklets([[3., 1.], [0., 4.], [0., 2.]], first=[0, 2], last=[1, 2])
+    array([[0.6, 0.8],
+           [0. , 1. ]])
+    """
+    frames = (frame_features if is_lazy(frame_features)
+              else as_array(frame_features, "frame_features"))
+    if frames.ndim != 2 or frames.dtype.kind not in "fiub":
+        raise InputError("frame_features: expected real features (n_frames, d), one row a frame, "
+                         f"got shape {frames.shape}, dtype {frames.dtype}")
+    starts, ends = as_integers(first, "first"), as_integers(last, "last")
+    if len(starts) != len(ends):
+        raise InputError(f"last: expected {len(starts)} frames, one for each of first, "
+                         f"got {len(ends)}")
+    _check_frames(starts, ends, len(frames))
+    pooled = np.empty((len(starts), frames.shape[1]))
+    for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
+        pooled[k] = read_rows(frames, start, end + 1).max(axis=0)
+    bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1))
+    if bad.size:
+        raise InputError(f"frame_features: expected finite numbers, got NaN or Inf in tracklet "
+                         f"{bad[0]} (rows {starts[bad[0]]} to {ends[bad[0]]})")
+    total = np.zeros(len(pooled))
+    for column in pooled.T:
+        total += column * column
+    with np.errstate(invalid="ignore"):
+        pooled /= np.sqrt(total)[:, np.newaxis]
+    return pooled
+
+
+def _check_frames(first: Any, last: Any, n_frames: int) -> None:
+    empty = np.flatnonzero(last < first)
+    if empty.size:
+        k = empty[0]
+        raise InputError(f"last: expected at least one frame a tracklet, got none in tracklet {k} "
+                         f"(first {first[k]}, last {last[k]}); leave that tracklet out")
+    outside = np.flatnonzero((first < 0) | (last >= n_frames))
+    if outside.size:
+        k = outside[0]
+        raise InputError(
+            f"first, last: expected frames from 0 to {n_frames - 1}, got {first[k]} to {last[k]} "
+            f"in tracklet {k}; "
+            + ("features and tracklets must come from the same list of frames"
+               if first[k] >= 0 and first.min() != 1 else
+               "MARS's files count from 1: read_tracks counts from 0"))
+
+
+Array = npt.NDArray[Any]
+
+#: Pooling to its function, of the rows of one query's images.
+POOLINGS: dict[str, Callable[[Array], Array]] = {
+    "mean": lambda rows: rows.mean(axis=0),
+    "max": lambda rows: rows.max(axis=0),
+}
+
+#: What layumi's multi_query.mat calls identity, camera and features.
+KEYS = {"identity": "mquery_label", "camera": "mquery_cam", "features": "mquery_f"}
+
+
+def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "mean",
+                 normalize: bool = True) -> Array:
+    """Pool, for every query, the features of all images of its identity on its camera.
+
+    Parameters
+    ----------
+    query : Labels
+        Identity and camera of each of n queries.
+    images : Labels
+        Those of each image of the multi-query set, which holds the query's own image too.
+    features : array_like, shape (n_image, d)
+        Finite real numbers, one row an image. A dataset of an open HDF5 file, or a dask array,
+        is read whole.
+    pooling : {"mean", "max"}
+    normalize : bool
+        Divide every image by its 2-norm before pooling, and the pooled rows after it.
+
+    Returns
+    -------
+    array, shape (n, d)
+        float32 stays float32, float16 becomes it; all else becomes float64. To be handed to
+        `reid_ref.evaluate` in the place of the queries' features.
+
+    Raises
+    ------
+    InputError
+        Wrong shape or count, NaN or Inf, an unknown pooling, a query without an image, a feature
+        of norm 0 where it is to be normalised.
+
+    Examples
+    --------
+    Two images of the query on its camera, one on another:
+
+    >>> query, images = Labels([7], [1]), Labels([7, 7, 7], [1, 1, 2])
+    >>> pool_queries(query, images, [[3., 4.], [3., 0.], [0., 1.]], normalize=False)
+    array([[3., 2.]])
+    >>> pool_queries(query, images, [[3., 4.], [3., 0.], [0., 1.]]).round(4)
+    array([[0.8944, 0.4472]])
+    """
+    check_choice(pooling, "pooling", POOLINGS)
+    with renamed({"gallery": "images", "query_features": "features"}):
+        check_labels(query, images)
+        check_feature_shapes(features, features, images, images)
+    features = as_rows(features, "features")
+    check_finite_rows(features, "features")
+    features = working_precision(features)
+    if normalize:
+        zero = np.flatnonzero(~features.any(axis=1))
+        if zero.size:
+            raise InputError(f"features: expected no row of zeros, which cannot be normalised, "
+                             f"got one at {zero[0]}; leave that image out")
+        features = unit_rows(features)
+    rows_of = _rows_by_label(images)
+    pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
+    for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
+        if label not in rows_of:
+            raise InputError(
+                f"images: expected at least one for each query, got none of identity {label[0]} "
+                f"on camera {label[1]} (query {k}); the multi-query set holds the query's own "
+                "image too. Are both numbered alike?")
+        pooled[k] = POOLINGS[pooling](features[rows_of[label]])
+    if normalize:
+        zero = np.flatnonzero(~pooled.any(axis=1))
+        if zero.size:
+            raise InputError(
+                f"features: the images of query {zero[0]} cancel out: their {pooling} is 0 and "
+                "cannot be normalised; look at these images")
+        pooled = unit_rows(pooled)
+    return pooled
+
+
+def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
+    """Read the multi-query set that layumi's test.py writes with ``--multi``.
+
+    Parameters
+    ----------
+    path : str or path
+        multi_query.mat, or .npz or HDF5 with the same keys: mquery_f (n x d), mquery_label and
+        mquery_cam.
+
+    Returns
+    -------
+    images : Labels
+    features : array, shape (n_image, d)
+        Of the dtype stored. `pool_queries` takes both.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or lacks a key; labels that are not whole numbers or do not fit
+        the features.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "multi_query.npz"
+    ...     np.savez(path, mquery_f=np.eye(2), mquery_label=[[7, 7]], mquery_cam=[[1, 2]])
+    ...     images, features = read_multi_query(path)
+    >>> images.camera, features.shape
+    (array([1, 2]), (2, 2))
+    """
+    path = Path(path)
+    contents = read_contents(path)
+    values = {name: contents.values[key].load() for name, key in KEYS.items()
+              if key in contents.values}
+    contents.close()
+    missing = [key for name, key in KEYS.items() if name not in values]
+    if missing:
+        raise InputError(
+            f"{path}: expected {', '.join(KEYS.values())}, as layumi's test.py --multi writes "
+            f"them, got no {', no '.join(missing)}; it holds {', '.join(contents.values) or '-'}")
+    where = {name: f"{path}: {key}" for name, key in KEYS.items()}
+    identity, camera = (as_integers(values[name], where[name]) for name in ("identity", "camera"))
+    features = np.asarray(values["features"])
+    check_same_length(len(identity), len(camera), (where["identity"], where["camera"]),
+                      features.shape if contents.either_way else features.shape[:1])
+    with renamed({**where, "gallery": where["identity"], "query": where["identity"],
+                  "query_features": where["features"]}):
+        images = Labels(identity, camera)
+        if contents.either_way and features.shape[:1] != (len(images),):
+            features = features.T
+        features, _ = check_features(features, features, images, images)
+    return images, features
+
+
+def _rows_by_label(images: Labels) -> dict[tuple[int, int], list[int]]:
+    """Return the images of each identity and camera, in their order."""
+    rows: dict[tuple[int, int], list[int]] = {}
+    for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
+        rows.setdefault(label, []).append(row)
+    return rows

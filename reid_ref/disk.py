@@ -1,0 +1,248 @@
+"""Files that are read are regular files; files that are written are whole or not at all.
+
+Aim: after an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and
+no other is left.
+
+Conventions: a new file is written in the folder of the one it replaces, under a random name, with
+the usual rights of a new file, and renamed at the end. A link is followed: the file that it names
+is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
+written to directly, and so is a file that standard output already goes to.
+"""
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reid_ref.arrays import InputError
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+def check_regular(path: Path) -> None:
+    """Refuse pipes, sockets and devices, whose opening or reading may never end.
+
+    Raises
+    ------
+    InputError
+    OSError
+        The path does not exist, or its status cannot be read.
+    """
+    kind = stat.S_IFMT(os.stat(path).st_mode)
+    if kind in _KINDS:
+        raise InputError(f"{path}: expected a file, got {_KINDS[kind]} which cannot be read "
+                         "twice; write its content to a file first")
+
+
+def read_lines(path: Path, expected: str) -> list[str]:
+    """Return the lines of a text file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read; the message says what was expected.
+    """
+    try:
+        check_regular(path)
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise InputError(f"{path}: cannot be read: {reason}; expected {expected}") from None
+
+
+def check_different(paths: list[Path]) -> None:
+    """Refuse a file that is named twice."""
+    for path in paths:
+        if paths.count(path) > 1:
+            raise InputError(f"{path}: expected different files, got this one twice")
+
+
+@contextmanager
+def renamed(names: Mapping[str, str]) -> Iterator[None]:
+    """Let a message that begins with an argument's name begin with another, such as a file's."""
+    try:
+        yield
+    except InputError as error:
+        name, _, rest = str(error).partition(": ")
+        raise InputError(f"{names.get(name, name)}: {rest}") from None
+
+
+PathLike = str | os.PathLike[str]
+
+
+def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
+    """Refuse, before any work, a file that could not be written afterwards, or that is read.
+
+    Parameters
+    ----------
+    path : str or path
+    inputs : iterable of str or path
+        Files that are read, and folders whose files are.
+
+    Raises
+    ------
+    InputError
+        A folder, a file in a folder that does not exist or cannot be written to, a file
+        without the right to write it, or one of the inputs.
+
+    Examples
+    --------
+    >>> check_target(os.curdir)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    reid_ref.arrays.errors.InputError: .: expected a file name in a folder that exists, got a f...
+    """
+    name = os.fspath(path)
+    try:
+        there = _status(name)
+        if there is not None and stat.S_ISDIR(there.st_mode):
+            raise InputError(f"{name}: expected a file name in a folder that exists, got a folder")
+        _check_is_no_input(name, there, inputs)
+        if is_direct(name):
+            return
+        part, target = _part_and_target(name)
+        folder = os.path.dirname(target) or os.curdir
+        if not os.path.basename(target) or not os.path.isdir(folder):
+            raise InputError(f"{name}: expected a file name in a folder that exists")
+        try:
+            os.close(_create(part))
+        finally:
+            _remove(part)
+        if there is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise InputError(f"{name}: cannot be written: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
+    """Open files for writing; they get their names when the block has ended without an error.
+
+    Parameters
+    ----------
+    *paths : str or path
+    mode : {"w", "wb"}
+        Text, which is UTF-8, or bytes.
+
+    Yields
+    ------
+    tuple of files
+        One for each path.
+
+    Raises
+    ------
+    InputError
+        A file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "new.txt")
+    ...     with whole_files(path) as (file,):
+    ...         _ = file.write("whole")
+    ...         before = os.path.exists(path)
+    ...     before, os.listdir(folder)
+    (False, ['new.txt'])
+    """
+    encoding = None if "b" in mode else "utf-8"
+    names = [os.fspath(path) for path in paths]
+    parts: dict[str, str] = {}
+    nothing = "; nothing was written"
+    try:
+        with contextlib.ExitStack() as stack:
+            files = []
+            for name in names:
+                if is_direct(name):
+                    nothing = ""
+                    descriptor = _open_directly(name)
+                else:
+                    part, target = _part_and_target(name)
+                    parts[part] = target
+                    descriptor = _create(part)
+                files.append(stack.enter_context(open(descriptor, mode, encoding=encoding)))
+            yield tuple(files)
+        for part, target in parts.items():
+            os.replace(part, target)
+            nothing = ""
+    except OSError as error:
+        if error.errno is None:  # an error of reading, not of writing
+            raise
+        raise InputError(f"{', '.join(names)}: cannot be written: {error.strerror}"
+                         f"{nothing}") from None
+    finally:
+        for part in parts:
+            _remove(part)
+
+
+def _status(name: PathLike) -> os.stat_result | None:
+    try:
+        return os.stat(name)
+    except FileNotFoundError:
+        return None
+
+
+def _check_is_no_input(name: str, there: os.stat_result | None,
+                       inputs: Iterable[PathLike]) -> None:
+    if there is None or stat.S_ISCHR(there.st_mode):
+        return
+    for given in inputs:
+        read = [os.fspath(given)]
+        with contextlib.suppress(OSError):
+            read += [os.path.join(given, inside) for inside in os.listdir(given)]
+        for source in read:
+            with contextlib.suppress(OSError):
+                if os.path.samestat(there, os.stat(source)):
+                    raise InputError(f"{name}: expected a file to write, got {source}, which is "
+                                     "read; give another name")
+
+
+def is_direct(path: PathLike) -> bool:
+    """Tell whether a file is written to directly: see the top of this module."""
+    there = _status(path)
+    return there is not None and (not stat.S_ISREG(there.st_mode) or _stream(there) is not None)
+
+
+def _stream(there: os.stat_result) -> int | None:
+    """Return the number of the standard stream that goes to this file, if one does."""
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(number), there):
+                return number
+    return None
+
+
+def _open_directly(name: str) -> int:
+    number = _stream(os.stat(name))
+    if number is not None:  # both share one position in the file, so neither overwrites the other
+        return os.dup(number)
+    try:
+        descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise OSError(error.errno, "nothing reads from it") from None
+        raise
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def _part_and_target(name: str) -> tuple[str, str]:
+    target = os.path.realpath(name) if os.path.islink(name) else name
+    part = f".reid-ref-{os.urandom(8).hex()}.part"
+    return os.path.join(os.path.dirname(target), part), target
+
+
+def _create(part: str) -> int:
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+
+
+def _remove(part: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(part)

@@ -1,0 +1,146 @@
+"""mAP or Rank-1 of each pair of cameras, as a matrix."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.drawing.style import add_legend_below, add_title, axes_or, text_size
+from reid_ref.evaluation.camera_pairs import CameraPairs
+from reid_ref.text import percent
+
+#: How many cameras a figure can show.
+MOST_CAMERAS = 100
+METRICS = ("mAP", "Rank-1")
+#: Height of a figure a column wide, in inches, and the smallest text in a cell, in points.
+HEIGHT, SMALLEST = 3.2, 3.5
+COLOURS = "viridis"
+
+
+def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
+            scale: tuple[float, float] | None = None) -> Any:
+    """Draw a metric of each pair of cameras in percent, with the number of queries below it.
+
+    Colours span the values of different cameras. The diagonal, where both cameras are one, is
+    framed; pairs without a score are hatched.
+
+    Parameters
+    ----------
+    pairs : CameraPairs
+    ax
+        As for `cmc`.
+    metric : {"mAP", "Rank-1"}
+    scale : (float, float), optional
+        Values in [0, 1] at both ends of the colours, to compare figures.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        More cameras than a figure can show; another metric; matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> pairs = reid_ref.camera_pairs(
+    ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
+    >>> ax = reid_ref.figures.cameras(pairs)
+    >>> [text.get_text() for text in ax.texts]
+    ['100.0', '1']
+    """
+    check_choice(metric, "metric", METRICS)
+    n = len(pairs.cameras)
+    if n > MOST_CAMERAS:
+        raise InputError(f"cameras: expected at most {MOST_CAMERAS} in a figure, got {n}; "
+                         "are these the numbers of cameras?")
+    ax = axes_or(ax, HEIGHT)
+    matrix, count, mean = {
+        "mAP": (pairs.ap_matrix, pairs.ap_count, pairs.mean_ap),
+        "Rank-1": (pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1)}[metric]
+    low, high = shared_scale([pairs], metric) if scale is None else scale
+    image = ax.imshow(100 * matrix, vmin=100 * low, vmax=100 * high, cmap=COLOURS)
+    cell = _cell(ax, n)
+    fits = _write_cells(ax, matrix, count, (low, high), cell)
+    handles = _mark_cells(ax, matrix)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(range(n), pairs.cameras.tolist())
+    ax.set_yticks(range(n), pairs.cameras.tolist())
+    ax.tick_params(length=0, labelsize=min(text_size(ax), 0.5 * cell))
+    add_title(ax, f"{metric} by pair of cameras (%), rule {pairs.rule}",
+              f"mean over different cameras: {percent(mean)}",
+              "" if fits else "(too narrow for numbers)")
+    ax.set(xlabel="gallery camera", ylabel="query camera")
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=text_size(ax))
+    handles += [_words("small: queries")] if fits else []
+    add_legend_below(ax, handles=handles, ncols=3, handlelength=1, handleheight=1,
+                     columnspacing=1.2)
+    return ax
+
+
+def shared_scale(several: list[CameraPairs], metric: str) -> tuple[float, float]:
+    """Return the lowest and the highest value of a metric on pairs of different cameras."""
+    name = {"mAP": "ap_matrix", "Rank-1": "rank1_matrix"}[metric]
+    values = np.concatenate([
+        getattr(pairs, name)[~np.eye(len(pairs.cameras), dtype=bool)] for pairs in several])
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    return (low, high) if low < high else (max(0.0, low - 0.05), min(1.0, high + 0.05))
+
+
+def _write_cells(ax: Any, matrix: Doubles, count: Integers, scale: tuple[float, float],
+                 cell: float) -> bool:
+    """Write value and number of queries into the cells; return False where they do not fit."""
+    from matplotlib import colormaps
+
+    low, high = scale
+    size = min(text_size(ax), 0.34 * cell)
+    if 0.75 * size < SMALLEST:
+        return False
+    for (i, j), value in np.ndenumerate(matrix):
+        if np.isnan(value):
+            continue
+        red, green, blue, _ = colormaps[COLOURS]((value - low) / (high - low))
+        # Black has more contrast from a relative luminance of 0.18 on.
+        is_light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18
+        style = {"ha": "center", "va": "center", "color": "black" if is_light else "white"}
+        ax.text(j, i - 0.12, f"{100 * value:.1f}", fontsize=size, **style)
+        ax.text(j, i + 0.28, f"{count[i, j]:,}", fontsize=0.75 * size, **style)
+    return True
+
+
+def _cell(ax: Any, n: int) -> float:
+    """Return the side of a cell in points."""
+    box = ax.get_window_extent()
+    return float(min(box.width, box.height) / n * 72 / ax.figure.dpi)
+
+
+def _words(text: str) -> Any:
+    """Return an entry of the key that is words alone."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none", label=text)
+
+
+def _mark_cells(ax: Any, matrix: Doubles) -> list[Any]:
+    """Frame the diagonal, hatch empty cells; return what the key shows."""
+    from matplotlib.patches import Rectangle
+
+    frame: dict[str, Any] = {"fill": False, "edgecolor": "#D55E00", "linewidth": 1.2}
+    empty: dict[str, Any] = {
+        "facecolor": "#eeeeee", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0}
+    for i, j in np.argwhere(np.isnan(matrix)).tolist():
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **empty))
+    for i in range(len(matrix)):
+        ax.add_patch(Rectangle((i - 0.46, i - 0.46), 0.92, 0.92, **frame))
+    handles = [Rectangle((0, 0), 1, 1, **frame, label="same camera")]
+    if np.isnan(matrix).any():
+        handles.append(Rectangle((0, 0), 1, 1, **empty, label="no score"))
+    return handles

@@ -1,0 +1,202 @@
+"""What all figures share: axes of a column's width, colours, line styles, legends, files."""
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from reid_ref.arrays import InputError
+from reid_ref.disk import whole_files
+from reid_ref.result import Result
+from reid_ref.text import visible, wrap
+
+#: Width of one column of a two-column page, and the height of a figure, in inches.
+COLUMN, HEIGHT = 3.3, 2.5
+#: Okabe and Ito's colours: they differ for the colour-blind, too.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Lines are told apart without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v")
+#: Of axes that are made here. Fonts of type 42 are what publishers ask for in PDF.
+SETTINGS: Any = {
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 8,
+    "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
+    "legend.fontsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False,
+    "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42,
+    "svg.hashsalt": "reid-ref"}
+
+
+def check_matplotlib() -> None:
+    """Refuse to draw where matplotlib is not installed."""
+    try:
+        import matplotlib  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
+    except ImportError:
+        raise InputError("figures: drawing needs matplotlib, which is not installed; "
+                         'pip install "reid-ref[plot]"') from None
+
+
+def panels(n: int, width: float = COLUMN, height: float = HEIGHT) -> list[Any]:
+    """Return n axes in a new figure of this width: as many side by side as have a column each.
+
+    The figure is not pyplot's: it opens no window, and nothing need close it.
+    """
+    check_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    columns = columns_of(n, width)
+    rows = -(-n // columns)
+    with rc_context(SETTINGS):
+        figure = Figure(figsize=(width, rows * height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for left_over in axes[n:]:
+        left_over.remove()
+    return list(axes[:n])
+
+
+def columns_of(n: int, width: float) -> int:
+    """Return how many of n panels stand side by side."""
+    return max(1, min(n, int(width / COLUMN + 0.1)))
+
+
+def axes_or(ax: Any, height: float = HEIGHT) -> Any:
+    """Return `ax`, or new axes if there are none."""
+    return panels(1, height=height)[0] if ax is None else ax
+
+
+def line_style(k: int) -> dict[str, Any]:
+    """Return colour and dashes of line k: 35 that differ."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
+
+
+def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
+    """Return the results by name as text without formulas; anything else is refused."""
+    if not isinstance(results, Mapping) or not results:
+        got = "none" if isinstance(results, Mapping) else type(results).__name__
+        raise InputError('results: expected results by name, such as {"ours": result}, got '
+                         f"{got}")
+    return {plain(name): result for name, result in results.items()}
+
+
+def plain(name: str) -> str:
+    """Return a name that matplotlib shows as it is: no formula, and not hidden from the key."""
+    text = visible(str(name)).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def conventions_of(results: Iterable[Result]) -> str:
+    """Return the names of the conventions of some results."""
+    return ", ".join(dict.fromkeys(result.convention.name for result in results))
+
+
+def text_size(ax: Any) -> float:
+    """Return the size of small text in these axes, in points."""
+    return 0.875 * float(ax.xaxis.label.get_size())
+
+
+def add_title(ax: Any, *lines: str, loc: str = "center") -> None:
+    """Put a title above the axes in the size of their labels; long lines are wrapped."""
+    size = float(ax.xaxis.label.get_size())
+    points = ax.get_window_extent().width * 72 / ax.figure.dpi
+    # A letter is about 0.55 of its size wide, and a title may reach a little over the axes.
+    letters = max(16, int(1.15 * points / (0.55 * size)))
+    text = "\n".join(part for line in lines for part in wrap(line, width=letters))
+    ax.set_title(text, fontsize=size, loc=loc)
+
+
+def add_legend(ax: Any, **options: Any) -> None:
+    """Put a key into the axes where it covers least, in small text."""
+    ax.legend(**{"frameon": False, "fontsize": text_size(ax), "handlelength": 2.6,
+                 "borderaxespad": 0.3, "labelspacing": 0.3, **options})
+
+
+def add_legend_below(ax: Any, **options: Any) -> None:
+    """Put a key below the label of the x axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down = -(3.2 * float(ax.xaxis.label.get_size()) + 4) / 72
+    place = ax.transAxes + ScaledTranslation(0, down, ax.figure.dpi_scale_trans)
+    add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
+               **options)
+
+
+#: Suffixes of files, with the entries of their metadata that hold the date.
+KINDS: dict[str, dict[str, None]] = {
+    ".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}
+#: Dots per inch of a .png: what printers ask for.
+DPI = 300
+
+
+def check_figure(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a figure that could not be drawn or saved afterwards."""
+    if Path(path).suffix.lower() not in KINDS:
+        raise InputError(f"{os.fspath(path)}: expected a name that ends in {', '.join(KINDS)}")
+    check_matplotlib()
+
+
+def save(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure, whole or not at all, with the same bytes for the same input.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        Such as ``ax.figure``.
+    path : str or path
+        Ends in .pdf, .svg or .png.
+
+    Raises
+    ------
+    InputError
+        Another suffix; the file cannot be written; matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import os, tempfile, reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> ax = reid_ref.figures.cmc({"ours": reid_ref.evaluate_distances([[.2, .1, .3]], *labels)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     reid_ref.figures.save(ax.figure, os.path.join(folder, "cmc.pdf"))
+    ...     os.listdir(folder)
+    ['cmc.pdf']
+    """
+    check_figure(path)
+    kind = Path(path).suffix.lower()
+    data = as_bytes(figure, kind)  # before the file is opened: drawing can fail
+    with whole_files(path, mode="wb") as (file,):
+        file.write(data)
+
+
+def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
+    """Return a figure as the bytes of a file of this kind, with other settings of matplotlib."""
+    from matplotlib import rc_context
+
+    # Only what is asked at this point: text keeps the fonts that it was made with.
+    at_end: Any = {name: SETTINGS[name] for name in (
+        "svg.hashsalt", "pdf.fonttype", "hatch.linewidth", "font.sans-serif")}
+    data = io.BytesIO()
+    with rc_context(at_end | settings):
+        figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS[kind])
+    return data.getvalue()
+
+
+def written(path: str | os.PathLike[str]) -> str:
+    """Return the line that says which file was written."""
+    return f"wrote {visible(os.fspath(path))}"
+
+
+def svg(figure: Any) -> str:
+    """Return a figure as an <svg> element for an HTML page, with text as text.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> ax = reid_ref.figures.cmc({"ours": reid_ref.evaluate_distances([[.2, .1, .3]], *labels)})
+    >>> reid_ref.figures.svg(ax.figure)[:4]
+    '<svg'
+    """
+    text = as_bytes(figure, ".svg", **{"svg.fonttype": "none"}).decode()
+    return text[text.index("<svg"):]

@@ -1,0 +1,322 @@
+"""Ranked lists of a few queries, each image with its role; the queries worth a look."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import metrics
+from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.stored import read_rows
+from reid_ref.conventions import Convention
+from reid_ref.distances import distance_matrix
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, count_distractors
+from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.good_ranks import in_order
+from reid_ref.ranking.roles import Mask, query_roles
+from reid_ref.result import Result
+
+
+def worst_queries(result: Result, n: int) -> Integers:
+    """Return the n queries of lowest AP, the lowest first; equal ones by their number.
+
+    Only queries in the mean of mAP, with the AP that they have there: a query without a good
+    image comes first where it counts as AP 0, and last where its AP is NaN.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2])
+    >>> result = reid_ref.evaluate_distances([[.1, .2], [.1, .2]], query, gallery)
+    >>> worst_queries(result, 1)
+    array([1])
+    """
+    there = np.flatnonzero(result.per_query.status != "not loaded")
+    n_good = result.per_query.n_good[there]
+    queries, ap = (result.convention.counted(values, n_good) for values in (
+        there.astype(np.float64), result.per_query.ap[there]))
+    return queries[np.argsort(ap, kind="stable")[:n]].astype(np.int64)
+
+
+def nearest_wrong(data: ResultFile, queries: Integers, convention: Convention,
+                  metric: str = "euclidean", normalize: bool = True,
+                  lists: IndexLists | None = None,
+                  max_memory: int | str | None = None) -> list[int | None]:
+    """Return each query's nearest image among the kept ones that are not good; None without one.
+
+    Of several at the same distance it is the first in the gallery, whatever the convention's
+    order of ties.
+    """
+    own_lists = lists and IndexLists([lists.good[k] for k in queries],
+                                     [lists.junk[k] for k in queries])
+    roles = query_roles(data.query[queries], data.gallery, convention.not_ranked, own_lists)
+    nearest: list[int | None] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
+        for k, row in enumerate(rows_of_queries(data, queries, metric, normalize, max_memory)):
+            good, kept = roles(k)
+            kept[good] = False
+            wrong = np.flatnonzero(kept)
+            order = np.argsort(row[wrong], kind="stable")
+            nearest.append(int(wrong[order[0]]) if len(wrong) else None)
+    return nearest
+
+
+def rows_of_queries(data: ResultFile, queries: Integers, metric: str, normalize: bool,
+                    max_memory: int | str | None) -> Iterator[npt.NDArray[Any]]:
+    """Yield values that rank the gallery as the distances of each chosen query do."""
+    if data.distances is not None:
+        for k in queries.tolist():
+            yield read_rows(data.distances, k, k + 1, "distances")[0]
+    if data.distances is not None or not len(queries):
+        return
+    features = np.concatenate([read_rows(data.query_features, k, k + 1, "query_features")
+                               for k in queries.tolist()])
+    for block in feature_rows(features, data.gallery_features, metric, normalize,
+                              bytes_of(max_memory)):
+        yield from block
+
+
+#: Why a query is shown, with its meaning.
+REASONS = {
+    "worst": "lowest AP",
+    "median": "AP nearest to the median",
+    "random": "drawn at random",
+    "rank-1 wrong": "a wrong image at rank 1, the highest AP first",
+    "no match": "no good image",
+    "tied": "a good and a wrong image at one distance",
+}
+GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One image of a ranked list.
+
+    Parameters
+    ----------
+    image, identity, camera : int
+        Gallery index from 0, and its labels.
+    rank : int or None
+        From 1 among the kept images; None where it is ignored.
+    distance : float
+    role : str
+        "good", "wrong", "distractor" or "ignored".
+    reason : str
+        Why it is ignored; else empty.
+    """
+
+    image: int
+    identity: int
+    camera: int
+    rank: int | None
+    distance: float
+    role: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RankList:
+    """The beginning of one query's ranked list.
+
+    Parameters
+    ----------
+    query, identity, camera : int
+        Which query, from 0, and its labels.
+    entries : tuple of Entry
+        The first kept images and the ignored ones before the last of them, in order.
+    more_ignored : int
+        Ignored images among them that are left out, since there are many.
+    next_good : Entry or None
+        The first good image behind the entries.
+    good : tuple of Entry
+        The first good images by rank, at most as many as are shown.
+    """
+
+    query: int
+    identity: int
+    camera: int
+    entries: tuple[Entry, ...]
+    more_ignored: int
+    next_good: Entry | None
+    good: tuple[Entry, ...]
+
+
+def choose(result: Result, n: int, seed: int = 12345,
+           first: Iterable[int] = ()) -> dict[str, list[int]]:
+    """Return about n queries by reason; a query can have several reasons.
+
+    Parameters
+    ----------
+    result : Result
+    n : int
+        Different queries at most.
+    seed : int
+        Of those drawn at random.
+    first : iterable of int
+        Queries that are shown anyway, and count.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2])
+    >>> result = reid_ref.evaluate_distances([[.1, .2], [.1, .2]], query, gallery)
+    >>> {reason: found for reason, found in choose(result, 1).items() if found}
+    {'worst': [1], 'median': [1], 'rank-1 wrong': [1]}
+    """
+    ordered = {reason: found.tolist() for reason, found in _candidates(result, seed).items()}
+    taken = dict.fromkeys(list(first)[:n])
+    by_reason: dict[str, list[int]] = {reason: [] for reason in ordered}
+    for place in range(max(map(len, ordered.values()))):
+        if len(taken) >= n:
+            break
+        for reason, found in ordered.items():
+            if place < len(found) and (len(taken) < n or found[place] in taken):
+                taken[found[place]] = None
+                by_reason[reason].append(found[place])
+    for reason in ("rank-1 wrong", "no match", "tied"):
+        by_reason[reason] = [query for query in ordered[reason] if query in taken]
+    return by_reason
+
+
+def _candidates(result: Result, seed: int) -> dict[str, Integers]:
+    """Return all queries that each reason fits, the best first."""
+    per_query = result.per_query
+    worst = worst_queries(result, len(per_query.ap))
+    worst = worst[~np.isnan(per_query.ap[worst])]
+    ap = per_query.ap[worst]
+    middle = np.argsort(np.abs(ap - np.median(ap)), kind="stable") if len(worst) else worst
+    with_good = np.flatnonzero(per_query.status == "ok")
+    later = with_good[per_query.first_match[with_good] != 1]
+    absent = ~np.isin(per_query.status, ("ok", "not loaded"))
+    return {
+        "worst": worst, "median": worst[middle],
+        "random": np.random.RandomState(seed).permutation(worst),
+        "rank-1 wrong": later[np.argsort(-per_query.ap[later], kind="stable")],
+        "no match": np.flatnonzero(absent), "tied": tied_queries(result)}
+
+
+def tied_queries(result: Result) -> Integers:
+    """Return the queries with a good and a wrong image at one distance."""
+    groups, _, hits = metrics.tie_groups(result.ranks)
+    return np.unique(groups.query[groups.tied > hits])
+
+
+def rank_lists(data: ResultFile, convention: Convention, queries: Sequence[int], top: int = 10,
+               metric: str = "euclidean", normalize: bool = True, *,
+               lists: IndexLists | None = None,
+               max_memory: int | str | None = None) -> list[RankList]:
+    """Return the ranked lists of the chosen queries, as a convention ranks.
+
+    Parameters
+    ----------
+    data : ResultFile
+    convention : Convention
+    queries : sequence of int
+        Which, from 0.
+    top : int
+        Kept images shown; also good and ignored ones at most.
+    metric, normalize, lists, max_memory
+        As for `reid_ref.evaluate`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 8, 7], [1, 2, 2, 3]),
+    ...     distances=np.array([[.1, .2, .3, .4]]))
+    >>> found, = rank_lists(data, reid_ref.CONVENTIONS["matlab"], [0], top=2)
+    >>> [(entry.rank, entry.role, entry.reason) for entry in found.entries][:3]
+    [(None, 'ignored', 'same camera'), (None, 'ignored', 'label -1'), (1, 'wrong', '')]
+    """
+    chosen = np.asarray(queries, dtype=np.int64)
+    own = lists and IndexLists([lists.good[k] for k in chosen], [lists.junk[k] for k in chosen])
+    roles = query_roles(data.query[chosen], data.gallery, convention.not_ranked, own)
+    loaded = convention.loaded(data.gallery.identity)
+    distractors = count_distractors(data.query, data.gallery) > 0
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
+        for k, row in enumerate(rows_of_queries(data, chosen, metric, normalize, max_memory)):
+            good, kept = roles(k)
+            one = _List(int(chosen[k]), data, convention, kept & loaded, good,
+                        distractors, metric, normalize)
+            found.append(one.first(row, loaded, top))
+    return found
+
+
+@dataclass(frozen=True)
+class _List:
+    """What is known of one query before its distances are ordered."""
+
+    query: int
+    data: ResultFile
+    convention: Convention
+    kept: Mask
+    good: Integers
+    distractors: bool
+    metric: str
+    normalize: bool
+
+    def first(self, row: npt.NDArray[Any], loaded: Mask, top: int) -> RankList:
+        there = np.flatnonzero(loaded)
+        order = there[in_order(row[there], self.convention.ties)]
+        kept = self.kept[order]
+        rank = np.cumsum(kept)
+        end = int(np.searchsorted(rank, top, side="left")) + 1
+        places = np.arange(min(end, len(order)))
+        ignored = places[~kept[places]]
+        shown = np.setdiff1d(places, ignored[top:])
+        is_good = np.isin(order, self.good) & kept
+        good = np.flatnonzero(is_good)
+        later = good[good >= end][:1]
+        every = np.concatenate([shown, good[:top], later])
+        values = self._distances(order[every], row)
+        entries = [self._entry(int(order[place]), int(rank[place]) if kept[place] else None,
+                               bool(is_good[place]), value)
+                   for place, value in zip(every.tolist(), values.tolist())]
+        n, n_good = len(shown), len(good[:top])
+        query = self.data.query
+        return RankList(self.query, int(query.identity[self.query]),
+                        int(query.camera[self.query]), tuple(entries[:n]),
+                        len(ignored[top:]), entries[n + n_good] if len(later) else None,
+                        tuple(entries[n:n + n_good]))
+
+    def _distances(self, images: Integers, row: npt.NDArray[Any]) -> Doubles:
+        """Return distances as `reid_ref.explain` shows them; rows of features hold their order."""
+        if self.data.distances is not None:
+            return np.asarray(row[images], dtype=np.float64)
+        gallery: Any = self.data.gallery_features
+        rows = [np.asarray(read_rows(gallery, k, k + 1)) for k in images.tolist()]
+        if not rows:
+            return np.zeros(0)
+        query = read_rows(self.data.query_features, self.query, self.query + 1)
+        found: Doubles = distance_matrix(
+            query, np.concatenate(rows), self.metric, self.normalize)[0].astype(np.float64)
+        return found
+
+    def _entry(self, image: int, rank: int | None, is_good: bool, distance: float) -> Entry:
+        identity = int(self.data.gallery.identity[image])
+        camera = int(self.data.gallery.camera[image])
+        if rank is None:
+            role, reason = IGNORED, self._reason(identity, camera)
+        elif is_good:
+            role, reason = GOOD, ""
+        else:
+            distracts = self.distractors and identity == DISTRACTOR
+            role, reason = DISTRACTING if distracts else WRONG, ""
+        return Entry(image, identity, camera, rank, distance, role, reason)
+
+    def _reason(self, identity: int, camera: int) -> str:
+        if self.convention.needs_lists:
+            return "listed as junk"
+        if identity == JUNK and "label -1" in self.convention.not_ranked:
+            return "label -1"
+        own = camera == int(self.data.query.camera[self.query])
+        return "same camera" if own else "same location"

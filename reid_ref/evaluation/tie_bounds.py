@@ -1,0 +1,215 @@
+"""What the order of equal distances can do to the numbers: best, worst and expected.
+
+Exact and without sampling: images at one distance form a group, a good image of a group can
+stand anywhere in it, and groups do not touch each other. The expectation is over all orders
+of each group, every one equally likely.
+
+A query labelled -1, whose good images are junk as well, keeps its gallery-order place.
+
+The AP rules that it knows are the trapezoid and the step; `sklearn-*` and grouped ties have
+no order, so nothing can move them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reid_ref import metrics
+from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.conventions import TIES, Convention
+from reid_ref.evaluation.engine import (
+    Progress, check_needed_lists, features_provenance, rank_blocks, rank_features, rank_key,
+    row_blocks, warn_unmatched)
+from reid_ref.evaluation.summary import Curves, summarize
+from reid_ref.labels import IndexLists, Labels
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries
+
+#: Rules of which the expectation is known.
+RULES = ("trapezoid", "step")
+
+
+@dataclass(frozen=True)
+class TieBounds:
+    """mAP and CMC over all orders of equal distances.
+
+    Parameters
+    ----------
+    best, worst, expected : tuple of float and float64 array, shape (length,)
+        mAP and the CMC curve with the good images first in their groups, last, and on average.
+    tied : int
+        Queries with a good and a wrong image at equal distance.
+    signature : str
+        Everything that could change the numbers, the version last; empty for bare ranks.
+    """
+
+    best: tuple[float, Doubles]
+    worst: tuple[float, Doubles]
+    expected: tuple[float, Doubles]
+    tied: int
+    signature: str = ""
+
+
+def tie_bounds_distances(distances: Any, query: Labels, gallery: Labels, convention: Convention,
+                         lists: IndexLists | None = None,
+                         progress: Progress | None = None) -> TieBounds:
+    """Return the bounds of a distance matrix; arguments and errors as `evaluate_distances`.
+
+    Examples
+    --------
+    >>> from reid_ref.conventions import CONVENTIONS
+    >>> bounds = tie_bounds_distances(np.zeros((1, 2)), Labels([7], [1]), Labels([7, 8], [2, 2]),
+    ...                               CONVENTIONS["matlab"])
+    >>> bounds.worst[0], bounds.best[0], "|ties:bounds|" in bounds.signature
+    (0.25, 1.0, True)
+    """
+    _check(convention, lists, query, gallery)
+    ranks, _ = rank_blocks(row_blocks(distances), query, gallery, [convention], lists, progress)
+    return _with_signature(ranks[rank_key(convention)], query, gallery, convention,
+                           {"distances": str(distances.dtype)})
+
+
+def tie_bounds_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                        convention: Convention, metric: str = "euclidean", normalize: bool = True,
+                        lists: IndexLists | None = None,
+                        progress: Progress | None = None) -> TieBounds:
+    """Return the bounds of features; arguments and errors as `evaluate`."""
+    _check(convention, lists, query, gallery)
+    # Any order of ties has the same groups.
+    ranks = rank_features(query_features, gallery_features, query, gallery,
+                          [convention.not_ranked], metric, normalize, lists=lists,
+                          progress=progress)
+    provenance = features_provenance(query_features, gallery_features, metric, normalize)
+    return _with_signature(ranks[convention.not_ranked], query, gallery, convention, provenance)
+
+
+def _check(convention: Convention, lists: IndexLists | None, query: Labels,
+           gallery: Labels) -> None:
+    check_rule(convention)
+    check_needed_lists([convention], lists, query, gallery)
+
+
+def _with_signature(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
+                    provenance: dict[str, str]) -> TieBounds:
+    result = summarize(ranks, query, gallery, convention, provenance,
+                       Curves([convention], query, gallery))
+    warn_unmatched(result, query, gallery)
+    bounds = tie_bounds(of_queries(ranks, convention.loaded(query.identity)), convention,
+                        len(gallery))
+    return replace(bounds, signature=result.signature.replace(
+        f"|ties:{convention.ties}|", "|ties:bounds|"))
+
+
+def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBounds:
+    """Return the bounds of mAP and CMC over tie orders, and their expectation.
+
+    Parameters
+    ----------
+    ranks : GoodRanks
+        Of the queries that this convention loads, in any order of ties.
+    convention : Convention
+        With AP by trapezoid or step, in double, and the CMC of first matches.
+    length : int
+        Of the CMC curve, in ranks.
+
+    Raises
+    ------
+    InputError
+        A convention whose expectation is not known here.
+
+    Examples
+    --------
+    One good image tied with one wrong one at the nearest place: AP 1 or 1/4.
+
+    >>> from reid_ref.conventions import CONVENTIONS
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> ranks = replace(from_lists([[1]], n_kept=3), tied=np.array([2]))
+    >>> bounds = tie_bounds(ranks, CONVENTIONS["matlab"], length=2)
+    >>> bounds.best[0], bounds.worst[0], bounds.expected[0], bounds.expected[1]
+    (1.0, 0.25, 0.625, array([0.5, 1. ]))
+    """
+    check_rule(convention)
+    ranks = convention.cut_off(convention.in_order(ranks))
+    groups, before, hits = metrics.tie_groups(ranks)
+    place = ranks.nth - np.repeat(before, hits)  # among the good ones of its group
+    best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
+    worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - np.repeat(hits, hits) + place),
+                     convention, length)
+    # How many good images come before a group is known: only places within groups are random.
+    nearer, tied = groups.nearer, groups.tied
+    total = np.bincount(groups.query, weights=[
+        _expected_sum(*group, rule=convention.ap) for group in zip(nearer, tied, before, hits)],
+        minlength=len(ranks.found)).astype(np.float64)
+    ap = np.full(len(ranks.found), np.nan)
+    np.divide(total, ranks.n_good, out=ap, where=ranks.n_good > 0)
+    ap[(ranks.n_good == 0) & (ranks.n_kept == 0)] = 0.0
+    first = before == 0
+    curve = np.zeros(length)
+    for group in zip(nearer[first], tied[first], hits[first]):
+        curve += _expected_match(*group, length=length)
+    junk_matches = ranks.first_match[ranks.found == 0]
+    curve += metrics.cumulative_matching(junk_matches, length, 1)
+    expected = (_mean(ap, ranks, convention),
+                metrics.per_query_share(curve, convention.n_in_cmc(ranks.n_good)))
+    return TieBounds(best, worst, expected, len(np.unique(groups.query[tied > hits])))
+
+
+def check_rule(convention: Convention) -> None:
+    """Refuse a convention whose expectation is not known here."""
+    if (convention.ap not in RULES or TIES[convention.ties].grouped
+            or convention.top_k is not None or not convention.curve.counts
+            or convention.arithmetic != "double"):
+        raise InputError(
+            f"convention: bounds over tie orders are for AP by {' or '.join(RULES)} in double, "
+            f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
+            "or torchreid")
+
+
+def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:
+    start = np.cumsum(ranks.found) - ranks.found
+    has = ranks.found > 0
+    first = ranks.first_match.copy()
+    first[has] = rank[start[has]]
+    return replace(ranks, rank=rank, first_match=first)
+
+
+def _summary(ranks: GoodRanks, convention: Convention, length: int) -> tuple[float, Doubles]:
+    curve = metrics.cumulative_matching(
+        ranks.first_match, length, convention.n_in_cmc(ranks.n_good))
+    return _mean(convention.average_precision(ranks), ranks, convention), curve
+
+
+def _mean(ap: Doubles, ranks: GoodRanks, convention: Convention) -> float:
+    return convention.mean(convention.counted(ap, ranks.n_good))
+
+
+def _expected_sum(nearer: int, tied: int, before: int, hits: int, rule: str) -> float:
+    """Expected n times AP that a group adds: `hits` good among `tied` images behind `nearer`.
+
+    At each place of the group the image is good with chance hits/tied; given that, each place
+    before it in the group is good with chance (hits-1)/(tied-1).
+    """
+    place = np.arange(1, tied + 1)
+    good_before = before + (place - 1) * ((hits - 1) / (tied - 1) if tied > 1 else 0.0)
+    precision = (good_before + 1) / (nearer + place)
+    if rule == "trapezoid":
+        position = nearer + place - 1
+        old = np.ones(tied)
+        np.divide(good_before, position, out=old, where=position > 0)
+        precision = (old + precision) / 2
+    return float(np.sum(precision) * (hits / tied))
+
+
+def _expected_match(nearer: int, tied: int, hits: int, length: int) -> Doubles:
+    """Chance that the first good image stands at rank k or before, for k = 1 .. length."""
+    wrong = tied - hits
+    step = np.arange(wrong + 1)
+    # All of the first `step` places of the group are wrong.
+    missed = np.cumprod(np.concatenate([[1.0], (wrong - step[:-1]) / (tied - step[:-1])]))
+    chance = np.zeros(length)
+    inside = 1 - np.append(missed[1:], 0.0)
+    end = min(length, nearer + len(inside))
+    chance[nearer:end] = inside[:max(end - nearer, 0)]
+    chance[end:] = 1.0
+    return chance if nearer < length else np.zeros(length)

@@ -1,1 +1,0 @@
-"""Results, and what analysis found, as text, tables and pictures; nothing computes here."""

@@ -1,0 +1,631 @@
+"""What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import metrics, statistics, text as words
+from reid_ref._version import __version__
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
+from reid_ref.conventions import Convention
+from reid_ref.labels import Labels
+from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
+from reid_ref.statistics.interval import LEVEL, Interval
+from reid_ref.statistics.units import RESAMPLES, SEED
+
+#: The ranks of the CMC curve that papers report.
+RANKS = (1, 5, 10, 20)
+
+#: What became of a query, in the order in which reports list them, with its meaning.
+STATUSES = {
+    "ok": "at least one good image",
+    "identity absent": "no gallery image has the query's identity",
+    "only same camera": "the query's identity is in the gallery, but only on its own camera",
+    "only same location": "the same, where a location is what is ignored",
+    "none listed": "the query's list of good images is empty",
+    "only junk": "the query is labelled -1, so all of its good images are junk too",
+    "nothing kept": "every gallery image is junk for this query",
+    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
+}
+
+
+def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> str:
+    """Return all that could change a number: the fields, how many images, the version."""
+    every = {**fields, "queries": len(query), "gallery": len(gallery), "reid-ref": __version__}
+    return "|".join(f"{key}:{value}" for key, value in every.items())
+
+
+def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
+    """Return Rank-k by name, as far as the curve reaches."""
+    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if _from_1(k, "ranks") <= len(cmc)}
+
+
+def ranks_as_json(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float | None]:
+    """Return Rank-k by name; NaN, which JSON lacks, becomes None."""
+    return {name: words.number(value) for name, value in named_ranks(cmc, ranks).items()}
+
+
+def _from_1(value: Any, name: str) -> int:
+    if not isinstance(value, numbers.Integral) or value is True or value < 1:
+        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class PerQuery:
+    """What each of n queries got; every array has shape (n,), and cannot be written to.
+
+    Parameters
+    ----------
+    ap : float64
+        Average precision in [0, 1], as `compute_AP.m` returns it: NaN without a good image.
+    inp : float64
+        Inverse negative penalty in (0, 1]; NaN without a ranked good image.
+    first_match : int64
+        1-based rank of the first match among kept images; 0 is none.
+    n_good, n_junk : int64
+        Good and ignored gallery images.
+    status : str
+        A key of `STATUSES`.
+    identity : int64
+        Who the query shows: queries of one identity are no independent samples.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    >>> result.per_query.first_match, result.per_query.n_good, result.per_query.status.tolist()
+    (array([2]), array([2]), ['ok'])
+    """
+
+    ap: Doubles
+    inp: Doubles
+    first_match: Integers
+    n_good: Integers
+    n_junk: Integers
+    status: npt.NDArray[np.str_]
+    identity: Integers
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many images and queries of each kind there were.
+
+    Parameters
+    ----------
+    query, gallery : int
+        Images on either side.
+    gallery_junk : int
+        Gallery images labelled -1.
+    gallery_not_loaded : int
+        Those of them that the toolbox's loader leaves out.
+    gallery_distractors : int
+        Gallery images labelled 0, which are wrong answers for every query; none where a query is
+        labelled 0, too: then 0 is a person, as in MSMT17.
+    gallery_kept : int
+        Gallery images that are loaded, and not ignored for every query. For each query, those
+        of its identity on its own camera are ignored as well.
+    good, junk_same_camera : int
+        Pairs of query and gallery image, over all queries: good ones, and those ignored
+        otherwise than for their label (the query's identity on its own camera).
+    tied : int
+        Queries with a good image at the very distance of a wrong one: their numbers depend on
+        the order of ties.
+    status : dict of str to int
+        Queries by status: each key of `STATUSES`.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> counts = reid_ref.evaluate_distances(
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])).counts
+    >>> counts.gallery, counts.gallery_junk, counts.good, counts.status["ok"]
+    (3, 1, 2, 1)
+    """
+
+    query: int
+    gallery: int
+    gallery_junk: int
+    gallery_not_loaded: int
+    gallery_distractors: int
+    gallery_kept: int
+    good: int
+    junk_same_camera: int
+    tied: int
+    status: dict[str, int]
+
+
+def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
+           absent: Any) -> npt.NDArray[Any]:
+    """Return one value a query, where `values` are of the loaded ones."""
+    if there.all():
+        return values
+    dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
+    every = np.full(len(there), absent, dtype=dtype or values.dtype)
+    every[there] = values
+    return every
+
+
+@dataclass(frozen=True)
+class AtK:
+    """Numbers of the first k kept images; see `Result.at`.
+
+    Parameters
+    ----------
+    k : int
+    accuracy, precision, recall, mAP : float
+        Means over the queries that count, in [0, 1].
+    per_query : dict of str to float64 arrays, shape (n,)
+        By "accuracy", "precision", "recall" and "ap"; NaN where a query has none.
+    """
+
+    k: int
+    accuracy: float
+    precision: float
+    recall: float
+    mAP: float
+    per_query: dict[str, Doubles] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The numbers of one evaluation, with all that is needed to believe them.
+
+    Parameters
+    ----------
+    mAP : float
+        Mean average precision, in [0, 1]; `mean_ap` is another name for it.
+    cmc : float64, shape (n_gallery,)
+        Rank-k is ``cmc[k - 1]``, in [0, 1].
+    mINP : float
+        Mean inverse negative penalty, in [0, 1]; `mean_inp` is another name for it. A query
+        without a good image counts as it does in mAP.
+    per_query : PerQuery
+    counts : Counts
+    counted : int
+        Queries in the mean of mAP: all, or those with a good image where the convention drops
+        the others.
+    signature : str
+        Everything that could change the numbers, the version last.
+    ranks : GoodRanks
+        Where each query's good images stand among the images that it keeps, to the end of the
+        list and in the convention's order of equal distances: ``ranks.rank`` holds the ranks,
+        query after query, ``ranks.found`` how many of them each query has.
+    convention : Convention
+        What was evaluated.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    >>> result.ranks.rank, result.ranks.image
+    (array([2, 3]), array([0, 2]))
+    >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)
+    (0.4167, 0.0, 0.6667)
+    >>> result.signature.split("|")[0]
+    'convention:matlab'
+    >>> print(result)  # doctest: +ELLIPSIS
+    percent:   Rank-1 0.00
+               mAP 41.67, mINP 66.67
+    queries:   1 of 1 counted
+    signature: convention:matlab | ap:trapezoid | unmatched:zero |...
+    """
+
+    mAP: float
+    cmc: Doubles
+    mINP: float
+    per_query: PerQuery
+    counts: Counts
+    counted: int
+    signature: str
+    ranks: GoodRanks = field(repr=False, compare=False)
+    convention: Convention = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cmc", read_only(self.cmc))
+        object.__setattr__(self, "ranks", locked(self.ranks))
+
+    @property
+    def mean_ap(self) -> float:
+        """Another name for `mAP`."""
+        return self.mAP
+
+    @property
+    def mean_inp(self) -> float:
+        """Another name for `mINP`."""
+        return self.mINP
+
+    def __str__(self) -> str:
+        """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
+        means = {"mAP": self.mAP, "mINP": self.mINP}
+        first, second = (
+            ", ".join(f"{name} {words.percent(value)}" for name, value in values.items())
+            for values in (named_ranks(self.cmc), means))
+        rows = [("percent:", first), ("", second),
+                ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
+                ("signature:", words.spaced(self.signature))]
+        return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
+
+    def _repr_html_(self) -> str:
+        """Return what `__str__` says as a table, which notebooks show."""
+        found = {**named_ranks(self.cmc), "mAP": self.mAP, "mINP": self.mINP}
+        return words.html_table(
+            ["", *found, "queries"],
+            [["percent", *map(words.percent, found.values()),
+              f"{self.counted:,} of {self.counts.query:,}"]], words.spaced(self.signature))
+
+    def rank(self, k: int) -> float:
+        """Return Rank-k, the point k of the CMC curve, in [0, 1].
+
+        Raises
+        ------
+        InputError
+            `k` is not a whole number from 1 to the length of the curve.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> result.rank(1), result.rank(2)
+        (0.0, 1.0)
+        """
+        if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.cmc):
+            raise InputError(f"k: expected a whole number from 1 to {len(self.cmc)}, the length "
+                             f"of this CMC curve, got {k!r}")
+        return float(self.cmc[k - 1])
+
+    def at(self, k: int) -> AtK:
+        """Return accuracy, precision, recall and AP at k: of the first k images that are kept.
+
+        A convention that looks at fewer than k images (its `top_k`) ends the list there.
+
+        accuracy at k
+            1 where a match stands at rank k or before, else 0. Its mean is Rank-k where the CMC
+            curve is that of the first match, over the same queries. (success_k in trec_eval)
+        precision at k
+            Good images among the first k, over k, also where fewer than k are kept. (P_k)
+        recall at k
+            Good images among the first k, over all that exist. (recall_k)
+        AP at k
+            The convention's rule of AP on the list cut after k images. Recall is over all good
+            images that exist, or those in the cut list where the convention's `recall` is
+            "found". (map_cut_k, where the rule is "step".) Equal distances that the convention
+            takes as one group are cut where gallery order cuts them.
+
+        Of a query without a good image accuracy and precision are 0, recall is NaN, and AP is
+        what the rule returns: NaN, or 0 where it keeps no image. All four are NaN where the
+        query is not loaded. Means are over the queries that are in the mean of mAP; where those
+        without a good image count as 0 there, their recall does here.
+
+        Parameters
+        ----------
+        k : int
+            From 1; may be beyond the gallery.
+
+        Returns
+        -------
+        AtK
+            The four means (`mAP` is that of AP at k), and `per_query`.
+
+        Raises
+        ------
+        InputError
+            `k` is not a whole number from 1.
+
+        Notes
+        -----
+        Sources: usnistgov/trec_eval f425365, m_success.c, m_P.c, m_recall.c, m_map_cut.c;
+        zjykzj/SimpleIR 9bc420d, simpleir/metric/impl (accuracy, precision, recall).
+
+        Examples
+        --------
+        Good images at ranks 2 and 3. AP at 2 by the trapezoid: 1/2 * (0 + 1/2)/2.
+
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> result.at(2)
+        AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
+        """
+        k = _from_1(k, "k")
+        there = self.per_query.status != "not loaded"
+        ranks = of_queries(self.ranks, there)
+        cut = truncate(ranks, min(k, self.convention.top_k or k))
+        within = replace(cut, tied=np.minimum(cut.tied, k - cut.nearer))
+        found = {
+            "accuracy": metrics.accuracy_at(cut, k),
+            "precision": metrics.precision_at(cut, k),
+            "recall": metrics.recall_at(cut, k),
+            "ap": self.convention.average_precision(self.convention.cut_off(within))}
+        accuracy, precision, recall, mean_ap = (
+            self.convention.mean(self.convention.counted(values, ranks.n_good))
+            for values in found.values())
+        return AtK(k, accuracy, precision, recall, mean_ap, per_query={
+            name: read_only(spread(values, there, np.nan)) for name, values in found.items()})
+
+    def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
+        """Return the precision-recall curve of one query, over the images that it keeps.
+
+        Parameters
+        ----------
+        query : int
+            Which query, from 0.
+
+        Returns
+        -------
+        precision, recall : float64, shape (n_kept,)
+            Entry k - 1 is precision at k and recall at k, as `at` defines them. Shorter where
+            the convention cuts the list (`top_k`); empty where no image is kept.
+
+        Raises
+        ------
+        InputError
+            No such query.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> precision, recall = result.precision_recall(0)
+        >>> precision.round(2), recall
+        (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
+        """
+        n = len(self.per_query.status)
+        if not isinstance(query, numbers.Integral) or not 0 <= query < n:
+            raise InputError(f"query: expected a whole number from 0 to {n - 1}, got {query!r}")
+        ranks = of_queries(self.ranks, np.arange(n) == query)
+        length = int(ranks.n_kept[0])
+        precision, recall = metrics.precision_recall_curve(
+            ranks, min(length, self.convention.top_k or length))
+        return precision[0], recall[0]
+
+    def interval(self, metric: str, *, level: float = LEVEL, unit: Any = "identity",
+                 method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                 seed: int = SEED) -> Interval:
+        """Return the confidence interval of a number, given this gallery and this model.
+
+        Queries of one identity share their good images, so identities are what is resampled. A
+        query without a match counts as it does in the number itself.
+
+        Parameters
+        ----------
+        metric : str
+            "mAP", "mINP", "Rank-k", "P@k" or "R@k" (precision and recall at k), with a number
+            for k.
+        level : float
+            In percent, from 50 to below 100.
+        unit : str or array_like, shape (n_query,)
+            "identity", "query" (as if queries were independent), or one group a query: a number
+            or a text, for tracklets or videos.
+        method : str
+            "bootstrap-t", or "analytic": without random numbers.
+        resamples, seed : int
+            Of the bootstrap.
+
+        Returns
+        -------
+        Interval
+
+        Raises
+        ------
+        InputError
+            An argument is not one of these; the number is NaN; fewer than two units count; or
+            Rank-k is not made of ranks of images (conventions that draw images or count
+            identities).
+
+        Examples
+        --------
+        Thirty identities, of which ten have a wrong image first:
+
+        >>> import numpy as np, reid_ref
+        >>> labels = Labels(range(30), [1] * 30), Labels(range(30), [2] * 30)
+        >>> distances = 1 - np.eye(30)
+        >>> distances[:10, 20] = -1
+        >>> result = reid_ref.evaluate_distances(distances, *labels)
+        >>> found = result.interval("Rank-1")
+        >>> found.value == result.rank(1), found.units, round(found.se, 4)
+        (True, 30, 0.0875)
+        >>> round(found.low, 3), round(found.high, 3)
+        (0.456, 0.824)
+        """
+        return intervals_of([sums_of_units(self, metric, unit)], level=level, method=method,
+                            resamples=resamples, seed=seed)[0]
+
+    def to_dict(self, cmc: int | None = 50, ranks: Iterable[int] = RANKS) -> dict[str, Any]:
+        """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
+
+        Parameters
+        ----------
+        cmc : int, optional
+            How many ranks of the CMC curve; None is all.
+        ranks : iterable of int
+            Rank-k by name, as far as the curve reaches.
+
+        Returns
+        -------
+        dict
+            Rank-1 and so on, mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted,
+            signature.
+
+        Raises
+        ------
+        InputError
+            A rank that is not a whole number from 1.
+
+        Examples
+        --------
+        >>> import json, reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+        >>> json.dumps(result.to_dict())[:57]
+        '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
+        """
+        return {
+            **ranks_as_json(self.cmc, ranks),
+            "mAP": words.number(self.mAP),
+            "mINP": words.number(self.mINP),
+            "cmc": words.numbers(self.cmc[:None if cmc is None else _from_1(cmc, "cmc")]),
+            "counts": asdict(self.counts),
+            "counted": self.counted,
+            "signature": self.signature,
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one row a query, in the order of the queries.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: the fields of `PerQuery`, by their names. The index, `query`, counts from 0.
+
+        Raises
+        ------
+        InputError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+        >>> result.to_frame().loc[0, "ap"]  # doctest: +SKIP
+        1.0
+        """
+        try:
+            import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        except ImportError as error:
+            raise InputError(
+                f"to_frame: needs pandas ({error}); pip install pandas, or take the arrays of "
+                "result.per_query") from None
+        columns = {name: getattr(self.per_query, name).copy()
+                   for name in PerQuery.__dataclass_fields__}
+        return pandas.DataFrame(
+            columns, index=pandas.RangeIndex(self.counts.query, name="query"))
+
+
+class QueryValues(NamedTuple):
+    """What a number is the mean of.
+
+    Parameters
+    ----------
+    mean : float
+        The number, as the convention's own arithmetic has it.
+    values : float64, shape (n,)
+        One a query; 0 where it does not count.
+    counted : bool, shape (n,)
+        Which queries are in the mean, by the convention's rule for this metric.
+    """
+
+    mean: float
+    values: Doubles
+    counted: npt.NDArray[np.bool_]
+
+
+class SumsOfUnits(NamedTuple):
+    """What an interval is made of: the number, the name of the unit, sums by unit and by query."""
+
+    mean: float
+    unit: str
+    by_unit: statistics.UnitSums
+    by_query: statistics.UnitSums
+
+
+def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOfUnits:
+    """Return what the interval of a metric is made of; refuses what has none."""
+    mean, values, counted = query_values(result, metric)
+    name, groups = unit_of_queries(result, unit)
+    return SumsOfUnits(mean, name, statistics.unit_sums(values, groups, counted),
+                       statistics.unit_sums(values, np.arange(len(values)), counted))
+
+
+def intervals_of(several: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
+    """Return the intervals of several numbers, for which random numbers are drawn once.
+
+    `options` are those of `Result.interval`, but for the unit.
+    """
+    several = list(several)
+    found = statistics.intervals_of([(one.by_unit, one.by_query) for one in several], **options)
+    return [replace(interval, value=one.mean, unit=one.unit)
+            for one, interval in zip(several, found)]
+
+
+def kind_of_metric(metric: str) -> tuple[str, int]:
+    """Return mAP, mINP, Rank-, P@ or R@, and k; 1 where there is none."""
+    found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
+    if found is None:
+        raise InputError("metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 "
+                         f"for k, such as 'Rank-1', got {metric!r}")
+    return found[1] or found[2], int(found[3] or 1)
+
+
+def query_values(result: Result, metric: str) -> QueryValues:
+    """Return the values a query whose mean a metric is."""
+    kind, k = kind_of_metric(metric)
+    there = result.per_query.status != "not loaded"
+    n_good = result.per_query.n_good[there]
+    convention, every = result.convention, np.arange(len(n_good))
+    if kind == "Rank-":
+        mean, values = result.rank(k), _values_at_rank(result, k, there)
+        # CMC divides by all, or by those with a good image.
+        kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)
+        values = values[kept]
+    else:
+        mean, values = _values_of_mean(result, kind, k)
+        values = convention.counted(values[there], n_good)
+        kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)
+    if np.isnan(values).any():
+        raise InputError(
+            f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
+            "a value counts, so there is no interval; take a convention that counts such "
+            "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+    if np.isnan(mean):
+        raise InputError(f"metric: {metric} is NaN, for some lists end before their last good "
+                         "image, so there is no interval; take complete lists, or another metric")
+    counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
+    places = np.flatnonzero(there)[kept]
+    counted[places], spread_values[places] = True, values
+    return QueryValues(mean, spread_values, counted)
+
+
+def _values_at_rank(result: Result, k: int, there: npt.NDArray[np.bool_]) -> Doubles:
+    of_query = result.convention.curve.of_query
+    if of_query is None:
+        raise InputError(
+            f"metric: Rank-{k} under convention {result.convention.name!r} counts "
+            f"{result.convention.curve.words}, of which the result keeps no values a query; "
+            "take mAP, or a convention whose CMC is that of the first match")
+    return of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)
+
+
+def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
+    if kind == "mAP":
+        return result.mAP, result.per_query.ap
+    if kind == "mINP":
+        return result.mINP, result.per_query.inp
+    at_k = result.at(k)
+    if kind == "P@":
+        return at_k.precision, at_k.per_query["precision"]
+    return at_k.recall, at_k.per_query["recall"]
+
+
+def unit_of_queries(result: Result, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+    """Return the name of a unit, and the unit of each query."""
+    if not isinstance(unit, str):
+        return "group", np.asarray(unit)
+    units = {"identity": result.per_query.identity, "query": np.arange(result.counts.query)}
+    check_choice(unit, "unit", units)
+    return unit, units[unit]

@@ -1,0 +1,228 @@
+"""Results and stored values of each query by name, and whether they are of the same queries."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles, InputError, Integers, warn
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions.choices import ARITHMETIC, UNMATCHED
+from reid_ref.labels import Labels
+from reid_ref.result import QueryValues, Result, kind_of_metric, query_values
+from reid_ref.result.stored import QueryTable
+
+#: What is compared where nothing else is asked for.
+METRICS = ("mAP", "Rank-1")
+
+
+def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[str, Result]:
+    """Return at least two results by name: a sequence by these names, or numbered from 1."""
+    if isinstance(results, Mapping):
+        named = dict(results)
+    else:
+        every = [results] if isinstance(results, Result) else list(results)
+        names = [str(k + 1) for k in range(len(every))] if names is None else list(names)
+        if len(set(names)) < len(names) or len(names) != len(every):
+            raise InputError(f"names: expected {len(every)} different names, one for each "
+                             f"result, got {', '.join(map(repr, names))}")
+        named = dict(zip(names, every))
+    for name, result in named.items():
+        if not isinstance(name, str):
+            raise InputError(f"results: expected a text as the name of each, got {name!r}")
+        if not isinstance(result, Result):
+            raise InputError(f"results: expected a Result for {name!r}, got "
+                             f"{type(result).__name__}; pass what reid_ref.evaluate returns")
+    if len(named) < 2:
+        raise InputError(f"results: expected at least 2 results, got {len(named)}")
+    return named
+
+
+def checked_metrics(metrics: Sequence[str]) -> list[str]:
+    """Return each metric once."""
+    if isinstance(metrics, str) or not len(metrics):
+        raise InputError(f"metrics: expected a list of metrics, such as ['mAP'], got {metrics!r}")
+    return list(dict.fromkeys(metrics))
+
+
+def check_same_convention(results: Mapping[str, Result]) -> None:
+    """Refuse numbers that are made in different ways."""
+    (first, one), *others = results.items()
+    for name, other in others:
+        if other.convention != one.convention:
+            raise InputError(
+                f"{name}: expected the convention of {first}, {one.convention.name!r}, got "
+                f"{other.convention.name!r}; evaluate both under one convention")
+
+
+def check_same_queries(results: Mapping[str, Result]) -> None:
+    """Refuse results of other queries or of another gallery, naming the first difference."""
+    check_same_convention(results)
+    (first, one), *others = results.items()
+    for name, other in others:
+        if other.counts.query != one.counts.query:
+            raise InputError(f"{name}: expected {one.counts.query} queries, as in {first}, got "
+                             f"{other.counts.query}; both must be of the same labels")
+        for field, words in (("identity", "identity {} in {}"),
+                             ("n_good", "{} good images in {}")):
+            ours, theirs = getattr(one.per_query, field), getattr(other.per_query, field)
+            bad = np.flatnonzero(ours != theirs)
+            if bad.size:
+                raise InputError(
+                    f"{name}: query {bad[0]} has {words.format(ours[bad[0]], first)} and "
+                    f"{words.format(theirs[bad[0]], name)}, and {bad.size} of {len(ours)} queries "
+                    "differ so; both must be of the same labels, in the same order")
+        if other.counts.gallery != one.counts.gallery:
+            raise InputError(f"{name}: expected {one.counts.gallery} gallery images, as in "
+                             f"{first}, got {other.counts.gallery}; both must be of the same "
+                             "labels")
+
+
+#: Fields of a signature that make the convention; one that is absent is that of matlab.
+CONVENTION = ("convention", "ap", "unmatched", "ties", "loads", "ignored", "recall", "top_k",
+              "junk_match", "cmc", "cmc_length", "arithmetic", "n_good", "lists")
+
+
+@dataclass(frozen=True)
+class System:
+    """What is compared.
+
+    Parameters
+    ----------
+    signature : str
+        Empty where the file has none.
+    labels : tuple of two str
+        Fingerprints of query and gallery labels; empty where the file has none.
+    identity, camera, n_good : int64, shape (n,)
+    values : callable
+        Metric to `QueryValues`.
+    """
+
+    signature: str
+    labels: tuple[str, str]
+    identity: Integers
+    camera: Integers
+    n_good: Integers
+    values: Callable[[str], QueryValues]
+
+
+def system_of_result(result: Result, query: Labels, gallery: Labels) -> System:
+    """Return a system of an evaluation."""
+    return System(result.signature, (query.fingerprint(), gallery.fingerprint()), query.identity,
+                  query.camera, result.per_query.n_good, lambda name: query_values(result, name))
+
+
+def system_of_table(table: QueryTable, name: str) -> System:
+    """Return a system of a file of values a query; `name`: of the file, for messages."""
+    rows, signature = table.per_query, table.numbers.get("signature", "")
+    if not signature and not np.isin(rows.status, ("ok", "not loaded")).all():
+        warn("a .csv file does not name its convention; a query without a match that "
+             "counts is taken as 0; --per-query FILE.json says it")
+    labels = (table.labels.get("query", ""), table.labels.get("gallery", ""))
+    return System(signature, labels, rows.identity, table.camera, rows.n_good,
+                  lambda metric: _table_values(table, metric, fields(signature), name))
+
+
+def fields(signature: str) -> dict[str, str]:
+    """Return the fields of a signature."""
+    return dict(part.partition(":")[::2] for part in signature.split("|") if part)
+
+
+def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
+                  name: str) -> QueryValues:
+    """Return the values whose mean a metric is, as `query_values` does of a result."""
+    rows = table.per_query
+    kind, k = kind_of_metric(metric)
+    if kind in ("P@", "R@"):
+        raise InputError(f"--metric: {name} holds the values of mAP, mINP and Rank-k, got "
+                         f"{metric!r}; P@k and R@k need the result file itself")
+    if kind == "Rank-":
+        return _rank_values(table, k, said, name)
+    values = (rows.ap if metric == "mAP" else rows.inp).copy()
+    missing = np.isnan(values) & table.counted
+    # The last good image of a list that is cut may stand anywhere.
+    is_open = (metric == "mINP" and ("ranked" in said or not said)
+               and bool((missing & (rows.status == "ok")).any()))
+    if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):
+        raise InputError(f"--metric: {metric} of {name} is NaN, since a query that counts has no "
+                         "value; compare another metric")
+    values[np.isnan(values)] = 0
+    return _values(values, table.counted, said)
+
+
+def _rank_values(table: QueryTable, k: int, said: Mapping[str, str], name: str) -> QueryValues:
+    if said.get("cmc", "first-match") != "first-match":
+        raise InputError(f"--metric: the CMC curve of {name} is {said['cmc']!r}, which leaves no "
+                         "value for each query; compare mAP")
+    rows = table.per_query
+    loaded = rows.status != "not loaded"
+    if not said and not np.array_equal(loaded, table.counted):
+        raise InputError(f"--metric: {name} does not say whether its queries without a match are "
+                         f"in Rank-{k}; compare mAP, or write --per-query FILE.json")
+    rule = UNMATCHED[said.get("unmatched", "zero")]
+    counted = loaded if rule.in_cmc else loaded & (rows.n_good > 0)
+    hits = (rows.first_match > 0) & (rows.first_match <= k) & counted
+    return _values(hits.astype(np.float64), counted, said)
+
+
+def _values(values: Doubles, counted: npt.NDArray[np.bool_],
+            said: Mapping[str, str]) -> QueryValues:
+    arithmetic = ARITHMETIC[said.get("arithmetic", "double")]
+    mean = arithmetic.mean(values[counted]) if counted.any() else math.nan
+    return QueryValues(mean, values, counted)
+
+
+def check_systems_convention(systems: Mapping[str, System]) -> None:
+    """Refuse numbers that are made in different ways, as far as the files say it."""
+    said = {name: fields(one.signature) for name, one in systems.items() if one.signature}
+    first = next(iter(said), "")
+    default = CONVENTIONS["matlab"]
+    for name, field in ((name, field) for name in said for field in CONVENTION):
+        ours, theirs = said[first].get(field), said[name].get(field)
+        if ours != theirs:
+            raise InputError(f"{name}: expected {field} {ours or getattr(default, field, 'none')}"
+                             f", as in {first}, got {theirs or getattr(default, field, 'none')}; "
+                             "evaluate both under one convention")
+
+
+def check_systems_queries(systems: Mapping[str, System]) -> None:
+    """Refuse systems of other queries or of another gallery, naming the first difference."""
+    check_systems_convention(systems)
+    (first, one), *others = systems.items()
+    for name, other in others:
+        if len(other.identity) != len(one.identity):
+            raise InputError(f"{name}: expected {len(one.identity)} queries, as in {first}, got "
+                             f"{len(other.identity)}; both must be of the same labels")
+        for field, words in (("identity", "identity {} in {}"), ("camera", "camera {} in {}"),
+                             ("n_good", "{} good images in {}")):
+            _check_each(first, getattr(one, field), name, getattr(other, field), words)
+        if one.labels[1] and other.labels[1] and one.labels[1] != other.labels[1]:
+            raise InputError(f"{name}: expected the gallery labels of {first} ({one.labels[1]}), "
+                             f"got others ({other.labels[1]}); both must rank the same images, "
+                             "in the same order")
+
+
+def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: str) -> None:
+    bad = np.flatnonzero(ours != theirs)
+    if bad.size:
+        k = int(bad[0])
+        raise InputError(
+            f"{name}: query {k} has {words.format(ours[k], first)} and "
+            f"{words.format(theirs[k], name)}, and {bad.size} of {len(ours)} queries differ so; "
+            "both must be of the same labels, in the same order")
+
+
+def unit_of(system: System, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+    """Return the name of a unit, and the unit of each query, as `unit_of_queries` does."""
+    if not isinstance(unit, str):
+        return "group", np.asarray(unit)
+    return unit, (system.identity if unit == "identity" else np.arange(len(system.identity)))
+
+
+def all_identities(systems: Mapping[str, System]) -> Integers:
+    """Return the identities of all queries, system after system."""
+    return np.concatenate([one.identity for one in systems.values()])

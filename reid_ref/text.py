@@ -1,0 +1,209 @@
+"""Words and numbers as text: wrapped rows, percent, JSON's numbers, CSV, Markdown and LaTeX.
+
+Nothing heavy is imported: whatever the command line prints goes through `visible`.
+"""
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reid_ref.arrays import Doubles
+
+#: Columns of the terminal that reports are made for.
+WIDTH = 80
+#: What stands in the place of a benchmark's name.
+NO_BENCHMARK = "none of the known benchmarks has these counts"
+
+
+def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
+    """Return lines of at most `width` columns, `first` before the first, `rest` before others.
+
+    A word that is longer stays whole: a file name or a signature can be copied.
+    """
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest,
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def row(name: str, text: str, indent: int = 10) -> list[str]:
+    """Return the lines of one row of a report: a name, and text in a column of its own.
+
+    Examples
+    --------
+    >>> row("input", "result.mat")
+    ['input     result.mat']
+    """
+    return wrap(text, f"{name:{indent}}", " " * indent)
+
+
+def cells(name: str, values: Iterable[str], indent: int, width: int = 7) -> list[str]:
+    """Return a row of a table: a name of `indent` columns, or a line of its own, and its cells.
+
+    Examples
+    --------
+    >>> cells("matlab", ["41.64", "-"], 12)
+    ['matlab        41.64      -']
+    >>> cells("matlab[ap=step]", ["42.11"], 12)
+    ['matlab[ap=step]', '              42.11']
+    """
+    line = "".join(f"{value:>{width}}" for value in values)
+    if len(name) < indent:
+        return [f"{name:{indent}}{line}"]
+    return [name, " " * indent + line]
+
+
+def spaced(signature: str) -> str:
+    """Return a signature with spaces between its fields; without any it could not be wrapped."""
+    return signature.replace("|", " | ")
+
+
+def signature_rows(signature: str) -> list[str]:
+    """Return a signature as rows of a report."""
+    return row("signature", spaced(signature))
+
+
+def percent(value: float, absent: str = "-") -> str:
+    """Return percent with two decimals, `absent` for NaN.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(math.nan)
+    ('50.00', '-')
+    """
+    return absent if math.isnan(value) else f"{100 * value:.2f}"
+
+
+def signed_percent(difference: float) -> str:
+    """Return a difference in percentage points with its sign, a dash for NaN.
+
+    Examples
+    --------
+    >>> signed_percent(0.5), signed_percent(-1e-9)
+    ('+50.00', '+0.00')
+    """
+    points = round(100 * difference, 2) + 0.0  # no -0.00
+    return "-" if math.isnan(points) else f"{points:+.2f}"
+
+
+def number(value: float | None) -> float | None:
+    """Return `value` as JSON has it: None for NaN and infinity, and for what is not there.
+
+    Examples
+    --------
+    >>> number(0.5), number(math.nan), number(None)
+    (0.5, None, None)
+    """
+    return value if value is not None and math.isfinite(value) else None
+
+
+def numbers(values: Doubles) -> list[float | None]:
+    """Return doubles as a JSON list; see `number`."""
+    return [number(value) for value in values.tolist()]
+
+
+def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
+    """Return reason to names, of name to reason: what has one reason shares a line.
+
+    Examples
+    --------
+    >>> by_reason({"a": "slow", "b": "needs lists", "c": "slow"})
+    {'slow': ['a', 'c'], 'needs lists': ['b']}
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return names
+
+
+def signature_lines(signatures: Mapping[str, str]) -> list[str]:
+    """Return every signature once, below the files that it is of."""
+    of_files = by_reason({name: text for name, text in signatures.items() if text})
+    lines: list[str] = []
+    for text, names in of_files.items():
+        lines += row("of", ", ".join(names)) if len(of_files) > 1 else []
+        lines += signature_rows(text)
+    return lines
+
+
+def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], note: str) -> str:
+    """Return a small table for a notebook; it has no colours, so it fits light and dark.
+
+    The first cell of a row is its name, and the others are numbers.
+
+    Examples
+    --------
+    >>> table = html_table(["", "mAP"], [["a<b", "41.64"]], "percent")
+    >>> ">a&lt;b</th>" in table, ">41.64</td>" in table
+    (True, True)
+    """
+    from html import escape  # only notebooks need it
+
+    right, left = (f'style="text-align: {side}; padding: 0.2em 0.6em"'
+                   for side in ("right", "left"))
+    head = "".join(f'<th scope="col" {right}>{escape(name)}</th>' for name in heads)
+    body = ""
+    for name, *values in rows:
+        cells = "".join(f"<td {right}>{escape(value)}</td>" for value in values)
+        body += f'<tr><th scope="row" {left}>{escape(name)}</th>{cells}</tr>'
+    # Without "inherit" a page in quirks mode writes tables in black, on a dark ground, too.
+    return (f'<table style="color: inherit"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table>"
+            f'<p style="opacity: 0.75; font-size: smaller; overflow-wrap: anywhere">'
+            f"{escape(note)}</p>")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"}}
+
+
+def csv_text(lines: Iterable[Iterable[Any]]) -> str:
+    """Return lines of cells as CSV, without a newline at the end."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().removesuffix("\n")
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+def markdown(text: str) -> str:
+    """Return a text as Markdown shows it."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", one_line(text))
+
+
+def latex(text: str) -> str:
+    """Return a text as LaTeX sets it."""
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+def visible(text: str) -> str:
+    r"""Return `text` with control characters, newlines among them, as one can read them.
+
+    Examples
+    --------
+    >>> print(visible("a\nb\x1b[31m.mat"))
+    a\nb\x1b[31m.mat
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
+                   for one in text)
+
+
+def names(files: Iterable[str]) -> str:
+    """Return file names, for people."""
+    return ", ".join(map(visible, files))
+
+
+def source(files: Iterable[str], layout: str) -> str:
+    """Return file names and their layout, for people."""
+    return f"{names(files)}: {layout}"

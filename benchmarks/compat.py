@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ import checks
 import made
 import peers
 from reid_ref import Labels, compat
+from sizes import Size
 from stopwatch import Contestant, clock, seconds, take_turns
 from table import Row, second
-
-if TYPE_CHECKING:
-    from works import Size
 
 Numbers = dict[str, Any]
 #: A toolbox's function and ours, called alike; the answer is one number.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,8 @@ import checks
 import made
 import stopwatch
 from reid_ref import statistics
+from sizes import Size
 from table import Row, memory_row
-
-if TYPE_CHECKING:
-    from works import Size
 
 Numbers = dict[str, Any]
 #: Queries and identities.

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ import checks
 import made
 import stopwatch
 from reid_ref import Labels, distributed, evaluate
+from sizes import Size
 from table import MIB, Row, second
-
-if TYPE_CHECKING:
-    from works import Size
 
 Numbers = dict[str, Any]
 

@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +25,8 @@ import peers
 import stopwatch
 from reid_ref import evaluate_distances, matlab
 from reid_ref.reranking.k_reciprocal import rerank, rerank_blocks
+from sizes import Size
 from table import MIB, Row, memory_row, second
-
-if TYPE_CHECKING:
-    from works import Size
 
 Array = npt.NDArray[Any]
 Numbers = dict[str, Any]

@@ -12,20 +12,31 @@ import argparse
 import datetime
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import compat
+import intervals
+import larger
+import rerank
+import table
 import works
 from machine import machine, versions
 from plot import growth_plot
-from table import markdown, rows
+from sizes import FULL, QUICK
 
 RESULTS = Path(__file__).with_name("results")
+#: What makes the rows of each work.
+ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
+        "growth": table.growth_rows, "start": table.start_rows,
+        "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
+        "compat": compat.rows, "larger": larger.rows}
 
 
 def main() -> None:
     options = arguments()
-    size = works.QUICK if options.quick else works.FULL
+    size = QUICK if options.quick else FULL
     names = [options.only] if options.only else list(works.WORKS)
     with tempfile.TemporaryDirectory() as folder:
         numbers = works.run(names, size, Path(folder))
@@ -34,7 +45,7 @@ def main() -> None:
               "versions": versions(), "works": rounded(numbers)}
     for kind in ("machine", "versions"):
         print("; ".join(f"{key} {value}" for key, value in report[kind].items()))
-    print(f"\n{markdown(rows(numbers, wanted=not options.quick))}")
+    print(f"\n{table.markdown(rows(numbers, wanted=not options.quick))}")
     whole = not (options.quick or options.only)
     output = options.output or (RESULTS / f"{today}.json" if whole else None)
     if output is not None:
@@ -47,6 +58,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=works.WORKS, help="this work alone")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write the numbers here")
     return parser.parse_args()
+
+
+def rows(numbers: dict[str, Any], wanted: bool) -> list[table.Row]:
+    """Make the rows; `wanted`: say what is wanted, which is meant for the full size."""
+    found = [row for name, measured in numbers.items() for row in ROWS[name](measured)]
+    return found if wanted else [replace(row, wanted="") for row in found]
 
 
 def rounded(value: Any) -> Any:

@@ -5,7 +5,7 @@ of itself; whether they are reached is said in words.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 MIB = 2**20
@@ -50,21 +50,6 @@ class Row:
                   for limit in WANTED[self.wanted]]
         return (self.work, self.ours, self.against, shown + self.unit, *(limits + [""])[:2],
                 reached[-1] if reached else "no")
-
-
-def rows(numbers: dict[str, Any], wanted: bool) -> list[Row]:
-    """Make the rows; `wanted`: say what is wanted, which is meant for the full size."""
-    import compat  # their rows are made of ours
-    import intervals
-    import larger
-    import rerank
-
-    made = {"distances": distance_rows, "features": feature_rows, "growth": growth_rows,
-            "start": start_rows, "conventions": convention_rows, "rerank": rerank.rows,
-            "intervals": intervals.rows, "compat": compat.rows,
-            "larger": larger.rows}
-    found = [row for name, measured in numbers.items() for row in made[name](measured)]
-    return found if wanted else [replace(row, wanted="") for row in found]
 
 
 def distance_rows(measured: dict[str, Any]) -> list[Row]:

@@ -9,7 +9,6 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,31 +22,11 @@ import made
 import peers
 import rerank
 from reid_ref import Labels, conventions, evaluate, evaluate_distances
+from sizes import Size
 from stopwatch import Contestant, clock, own_process, seconds, take_turns
 
 Numbers = dict[str, Any]
 ROOT = Path(__file__).parents[1]
-
-
-@dataclass(frozen=True)
-class Size:
-    """How much is measured; `share` of Market-1501's identities, junk and distractors."""
-
-    share: float
-    repetitions: int
-    slow_repetitions: int
-    octave_queries: int
-    dims: tuple[int, ...]
-    growth: tuple[int, ...]
-    growth_dims: int
-    starts: int
-
-
-FULL = Size(share=1, repetitions=7, slow_repetitions=2, octave_queries=100, dims=(512, 2048),
-            growth=(19_732, 40_000, 80_000, 160_000, 320_000, 519_732), growth_dims=512,
-            starts=10)
-QUICK = Size(share=0.05, repetitions=2, slow_repetitions=1, octave_queries=10, dims=(64, 128),
-             growth=(987, 2_000, 4_000), growth_dims=64, starts=2)
 
 
 def from_distances(size: Size, folder: Path) -> Numbers:

@@ -2,26 +2,34 @@
 import ast
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1] / "reid_ref"
-#: A room imports its own files and the rooms before it, never one behind it.
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "reid_ref"
+#: A room imports its own files and the rooms before it, never one after it.
 ROOMS = (
-    "_version", "matlab", "arrays", "words", "labels", "statistics", "ranking", "devices",
-    "metrics", "conventions", "result", "distances", "evaluation", "reranking",
-    "metric_learning", "files", "datasets", "drivers", "analysis", "crosschecking", "protocols",
-    "compat", "report", "commands", "cli", "__main__")
-#: Only these look at the port: the rest shares no code with it.
-USES_THE_PORT = {"analysis"}
+    "_version", "matlab", "arrays", "text", "disk", "labels", "statistics", "ranking", "metrics",
+    "conventions", "signature", "result", "distances", "evaluation", "reranking",
+    "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
+    "commands", "cli", "__main__")
+#: Only this runs the port; the rest shares no code with it.
+USES_THE_PORT = {"commands.evaluate.compute"}
+#: The files of a command's room, each a module or a package, in the order of the data.
+STAGES = ("compute", "show", "command")
+#: Commands that take another one's room: gates take what they test by; a split is a run of its
+#: own queries; `plot` and `report` stand last and show what the others compute.
+TAKES = {"evaluate": {"gate"}, "gate": {"compare", "doctor"}, "splits": {"runs"},
+         "plot": {"camera_pairs", "evaluate"},
+         "report": {"camera_pairs", "compare", "doctor", "evaluate", "explain"}}
 
 
-def modules():
-    """Every module but the package's own file: its name without the package, and its tree."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+def modules(folder):
+    """Every module: its name below the folder, and its tree."""
+    for path in sorted(folder.rglob("*.py")):
+        name = ".".join(path.relative_to(folder).with_suffix("").parts)
         if name != "__init__":
             yield name.removesuffix(".__init__"), ast.parse(path.read_text())
 
 
-NAMES = {name for name, _ in modules()}
+TREES = dict(modules(PACKAGE))
 
 
 def imported(tree):
@@ -31,7 +39,7 @@ def imported(tree):
             module = node.module.removeprefix("reid_ref").removeprefix(".")
             for alias in node.names:
                 inner = f"{module}.{alias.name}".removeprefix(".")
-                yield inner if inner in NAMES else module
+                yield inner if inner in TREES else module
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.startswith("reid_ref."):
@@ -39,39 +47,45 @@ def imported(tree):
 
 
 ARROWS = {name: {other for other in imported(tree) if other and other != name}
-          for name, tree in modules()}
+          for name, tree in TREES.items()}
+#: Command, its stage (None: the room itself, or a command of one file), what it imports.
+COMMANDS = [(*[*name.split("."), None][1:3], others) for name, others in ARROWS.items()
+            if name.startswith("commands.")]
 
 
 def room(name):
     return name.split(".")[0]
 
 
+def check_no_cycle(arrows):
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, " > ".join([*path[path.index(name):], name])
+        if name in done:
+            return
+        path.append(name)
+        for other in sorted(arrows.get(name, ())):
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    for name in arrows:
+        visit(name)
+    assert done
+
+
 def test_every_room_has_its_place():
-    assert {room(name) for name in NAMES} == set(ROOMS)
+    assert {room(name) for name in TREES} == set(ROOMS)
 
 
 def test_arrows_only_point_to_rooms_before():
-    upward = [f"{name} > {other}" for name, others in ARROWS.items() for other in others
-              if ROOMS.index(room(other)) > ROOMS.index(room(name))]
-    assert upward == []
+    assert [f"{name} > {other}" for name, others in ARROWS.items() for other in others
+            if ROOMS.index(room(other)) > ROOMS.index(room(name))] == []
 
 
 def test_no_cycle():
-    done, open_ = set(), []
-
-    def visit(name):
-        assert name not in open_, " > ".join([*open_[open_.index(name):], name])
-        if name in done:
-            return
-        open_.append(name)
-        for other in sorted(ARROWS.get(name, ())):
-            visit(other)
-        open_.pop()
-        done.add(name)
-
-    for name in ARROWS:
-        visit(name)
-    assert len(done) > 80
+    check_no_cycle(ARROWS)
 
 
 def test_the_port_stands_alone():
@@ -79,4 +93,41 @@ def test_the_port_stands_alone():
         if room(name) == "matlab":
             assert {room(other) for other in others} <= {"matlab"}, name
         elif any(room(other) == "matlab" for other in others):
-            assert room(name) in USES_THE_PORT, name
+            assert name in USES_THE_PORT, name
+
+
+def test_a_command_has_three_stages():
+    assert {stage for _, stage, _ in COMMANDS} == {*STAGES, None}
+
+
+def test_stages_only_import_those_before():
+    for command, stage, others in COMMANDS:
+        for other in others if stage else ():
+            parts = other.split(".")
+            if parts[:2] == ["commands", command] and len(parts) > 2:
+                assert STAGES.index(parts[2]) <= STAGES.index(stage), (command, stage, other)
+
+
+def test_commands_take_no_others_but_those_listed():
+    taken = {}
+    for command, _, others in COMMANDS:
+        taken.setdefault(command, set()).update(
+            other.split(".")[1] for other in others if other.startswith("commands."))
+    taken = {command: found - {command} for command, found in taken.items()}
+    assert {command: found for command, found in taken.items() if found} == TAKES
+
+
+def test_what_takes_the_stages_of_others_takes_no_command():
+    for command, _, others in COMMANDS:
+        for other in others:
+            parts = other.split(".")
+            if command in TAKES and parts[0] == "commands" and parts[1] != command:
+                assert parts[2:3] != ["command"] or parts[1] == "gate", (command, other)
+
+
+def test_benchmarks_have_no_cycle():
+    scripts = dict(modules(ROOT / "benchmarks"))
+    check_no_cycle({name: scripts.keys() & {
+        module for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))
+        for module in (getattr(node, "module", None), *(alias.name for alias in node.names))}
+        for name, tree in scripts.items()})

@@ -20,10 +20,9 @@ from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_conve
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import (
     Progress, evaluate_each, evaluate_each_of_features, row_blocks)
+from reid_ref.evaluation.query_list import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import (
-    DISTRACTOR, JUNK, IndexLists, Labels, check_distances, count_distractors)
-from reid_ref.ranking.roles import query_roles
+from reid_ref.labels import IndexLists, Labels, check_distances, count_distractors
 from reid_ref.result import Result
 
 #: The choices in the order in which they are changed.
@@ -171,106 +170,12 @@ def _affected(before: Result, after: Result) -> int:
     return int(np.count_nonzero(changed))
 
 
-@dataclass(frozen=True)
-class ListedImage:
-    """One image of a ranked list.
-
-    Parameters
-    ----------
-    place : int
-        1-based place in the whole gallery by distance.
-    ranks : tuple of int or None
-        Rank among the kept images under each convention; None where it is ignored.
-    image, identity, camera : int
-        Gallery index from 0, and its labels.
-    distance : float
-    role : str
-        good, junk (label -1), junk (same camera), not loaded, distractor, wrong, as the first
-        convention has it; an image it does not ignore is never junk.
-    """
-
-    place: int
-    ranks: tuple[int | None, ...]
-    image: int
-    identity: int
-    camera: int
-    distance: float
-    role: str
-
-
 def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
                   way: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
     """Return the ranked list of query k under both ends of the way; see `ranked_list`."""
     return ranked_list(row, query[k:k + 1], gallery, [way.origin, way.target],
                        lists=lists and lists.of_queries(slice(k, k + 1)),
                        distractors=count_distractors(query, gallery) > 0)
-
-
-def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
-                conventions: list[Convention], around: int = 1,
-                lists: IndexLists | None = None, distractors: bool = True) -> list[ListedImage]:
-    """Return one query's ranked list around its good images, with every image's role.
-
-    Parameters
-    ----------
-    row : array, shape (n_gallery,)
-        The query's distances.
-    query : Labels
-        Of this one query.
-    gallery : Labels
-    conventions : list of Convention
-        Whose ranks are wanted; the first one's roles are shown.
-    around : int
-        Images shown before and behind each good one; the nearest are always shown.
-    lists : IndexLists, optional
-        Of this one query.
-    distractors : bool
-        Whether label 0 is a distractor; False where it is a person, as in MSMT17.
-
-    Examples
-    --------
-    >>> from reid_ref.conventions import CONVENTIONS
-    >>> for image in ranked_list(np.array([.3, .1, .2]), Labels([7], [1]),
-    ...         Labels([7, -1, 7], [2, 2, 1]), [CONVENTIONS["matlab"], CONVENTIONS["torchreid"]]):
-    ...     print(image.place, image.ranks, image.role)
-    1 (None, None) junk (label -1)
-    2 (None, None) junk (same camera)
-    3 (1, 1) good
-    """
-    order = np.argsort(row, kind="stable")
-    place_of = np.argsort(order)
-    roles = [query_roles(query, gallery, convention.not_ranked, lists)(0)
-             for convention in conventions]
-    ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
-    loaded = conventions[0].loaded(gallery.identity)
-
-    def role(image: int) -> str:
-        return (_role(image, good, roles[0][1], gallery, distractors) if loaded[image]
-                else "not loaded")
-
-    good = set(roles[0][0].tolist())
-    hits = [place for place, image in enumerate(order) if int(image) in good]
-    shown = {place + step for place in hits for step in range(-around, around + 1)}
-    shown |= set(range(2 * around + 1))
-    return [ListedImage(
-        place=place + 1,
-        ranks=tuple(int(rank[image]) if kept[image] else None
-                    for rank, (_, kept) in zip(ranks, roles)),
-        image=int(image), identity=int(gallery.identity[image]),
-        camera=int(gallery.camera[image]), distance=float(row[image]),
-        role=role(int(image)))
-        for place, image in enumerate(order) if place in shown]
-
-
-def _role(image: int, good: set[int], kept: npt.NDArray[np.bool_], gallery: Labels,
-          distractors: bool) -> str:
-    identity = gallery.identity[image]
-    if not kept[image]:
-        kind = "label -1" if identity == JUNK else "same camera"
-        return f"good+junk ({kind})" if image in good else f"junk ({kind})"
-    if image in good:
-        return "good"
-    return "distractor" if distractors and identity == DISTRACTOR else "wrong"
 
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reid_ref.commands.explain.compute import Explanation, ListedImage
+from reid_ref.commands.explain.compute import Explanation
+from reid_ref.evaluation.query_list import ListedImage
 from reid_ref.labels import Labels
 from reid_ref.result import Result, ranks_as_json
 from reid_ref.text import number, signature_rows, wrap

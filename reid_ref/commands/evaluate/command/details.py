@@ -58,7 +58,8 @@ def find(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
     """Return what was asked for as plain JSON values; empty if nothing was."""
     from reid_ref.commands.evaluate.show import details as report
     from reid_ref.evaluation.groups import by_group
-    from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
+    from reid_ref.evaluation.query_list import nearest_wrong
+    from reid_ref.evaluation.rank_lists import worst_queries
 
     result = next(iter(results.values()))
     found: dict[str, Any] = {}

@@ -22,7 +22,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def reid_ref_command(*arguments):
+def command(*arguments):
     return subprocess.run([sys.executable, "-m", "reid_ref.cli", *arguments],
                           capture_output=True, text=True)
 
@@ -31,7 +31,7 @@ def reid_ref_command(*arguments):
 def folder(tmp_path_factory):
     pytest.importorskip("shtab")
     folder = tmp_path_factory.mktemp("shell")
-    done = reid_ref_command("completion", "bash")
+    done = command("completion", "bash")
     assert (done.returncode, done.stderr) == (0, "")
     (folder / "script").write_text(done.stdout)
     for name in ("model_a.mat", "model_b.npz"):
@@ -71,7 +71,7 @@ def test_other_shells_take_the_script(tmp_path, shell, check):
     pytest.importorskip("shtab")
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not here")
-    script = reid_ref_command("completion", shell).stdout
+    script = command("completion", shell).stdout
     assert "model" not in script and "fast-reid-function" in script and "markdown" in script
     (tmp_path / "script").write_text(script)
     done = subprocess.run([shell, *check], cwd=tmp_path, capture_output=True, text=True)
@@ -88,7 +88,7 @@ def test_without_shtab(monkeypatch, capsys):
 
 
 def test_another_shell():
-    done = reid_ref_command("completion", "fish")
+    done = command("completion", "fish")
     assert done.returncode == 2 and "invalid choice: 'fish'" in done.stderr
 
 
@@ -97,7 +97,7 @@ def test_bibtex_says_what_the_citation_file_says():
                             re.MULTILINE))
     author, = re.findall(r"- name: (.*)", (ROOT / "CITATION.cff").read_text())
     assert facts["version"] == reid_ref.__version__
-    done = reid_ref_command("--cite")
+    done = command("--cite")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
         "@misc{reid-ref,\n"

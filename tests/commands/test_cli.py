@@ -187,8 +187,8 @@ def test_index_lists(tmp_path):
                           ("9" * 20, "line 1: expected gallery numbers from 1"),
                           ("999\n" * 48, r"good\[0\]: expected indices below 345.*got 998")):
         bad.write_text(text)
-        assert_one_line_error(command("evaluate", MARKET, "--convention", "veri", "--index-lists",
-                                      bad, tmp_path / "junk.txt"), message)
+        assert_one_line_error(command(
+            "evaluate", MARKET, "--convention", "veri", "--index-lists", bad, bad), message)
 
 
 def test_per_query_as_json(tmp_path):

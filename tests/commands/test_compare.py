@@ -318,7 +318,6 @@ def test_splits_refuse_groups_and_other_conventions(tmp_path):
         f"--unit: expected identity or query, for splits have queries of their own, got the file "
         f"{groups}")
     for name in ("matlab", "torchreid"):
-        table("evaluate", MARKET, "--convention", name, "--per-query",
-            tmp_path / f"{name}.json")
+        table("evaluate", MARKET, "--convention", name, "--per-query", tmp_path / f"{name}.json")
     assert "evaluate both under one convention" in refusal(
         "splits", tmp_path / "matlab.json", tmp_path / "torchreid.json")

@@ -1,9 +1,6 @@
 """Numbers at k, the worst queries with their nearest wrong image, identities and cameras."""
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +10,10 @@ import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
 from reid_ref.analysis.worst import nearest_wrong, worst_queries
 from tests.cases import market_like
+from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
+from tests.documents import ROOT
 from tests.shared import shared
 
-ROOT = Path(__file__).parents[2]
-FIXTURES = ROOT / "fixtures"
-MARKET = str(FIXTURES / "market_like.mat")
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
 # Query 0 ranks images 1, 0, 2: good at 2 and 3. Query 1: good at 1. Query 2: nobody like it.
@@ -40,17 +36,6 @@ def evaluate(convention="matlab"):
 
 def groups_of(groups):
     return {name: getattr(groups, name).tolist() for name in groups.__dataclass_fields__}
-
-
-def command(*arguments, cwd=None):
-    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *map(str, arguments)],
-                          capture_output=True, text=True, cwd=cwd)
-
-
-def answer(*arguments, cwd=None):
-    done = command(*arguments, "--json", cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -263,7 +248,7 @@ def test_json(saved):
 
 
 def test_table(saved):
-    lines = command("evaluate", saved, "--at", "3", "--worst", "3", "--by", "identity").stdout
+    lines = table("evaluate", saved, "--at", "3", "--worst", "3", "--by", "identity")
     lines = [line.split() for line in lines.split("\n\n", 2)[2].splitlines()]
     assert ["3", "60.00", "20.00", "40.00", f"{100 * (FIRST + 1) / 5:.2f}"] in lines
     assert "2 9 2 - - 0 1 8 2 identity absent".split() in lines
@@ -289,7 +274,7 @@ def test_a_table_shows_twenty_identities(tmp_path):
     np.savez(tmp_path / "many.npz", distmat=1 - np.eye(23), q_pids=people, g_pids=people,
              q_camids=people * 0 + 1, g_camids=people * 0 + 2)
     many = str(tmp_path / "many.npz")
-    shown = command("evaluate", many, "--by", "identity").stdout.splitlines()
+    shown = table("evaluate", many, "--by", "identity").splitlines()
     assert shown[-1] == "and 3 more; --json has all" and shown[-2].startswith("20 ")
     assert len(answer("evaluate", many, "--by", "identity")["by"]["identity"]) == 23
 
@@ -309,9 +294,7 @@ def test_a_table_shows_twenty_identities(tmp_path):
     (["--worst", "1", "--multi-query", MARKET], "--multi-query, other formats"),
     (["--worst", "1", "--implementation", "port"], "--at, --worst, --by: expected one")])
 def test_what_is_refused(arguments, message):
-    done = command("evaluate", MARKET, *arguments)
-    assert done.returncode == 2 and message in done.stderr
-    assert done.stderr.count("\n") == 1 and done.stdout == ""
+    assert_one_line_error(command("evaluate", MARKET, *arguments), re.escape(message))
 
 
 SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",
@@ -321,4 +304,4 @@ SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",
 @pytest.mark.parametrize(("arguments", "end"), SCREENS, ids=[one for one, _ in SCREENS])
 def test_screens_of_the_page(arguments, end):
     assert len(SCREENS) == 3
-    assert command(*arguments.split(), cwd=ROOT).stdout.endswith("\n\n" + end)
+    assert table(*arguments.split(), cwd=ROOT).endswith("\n\n" + end)

@@ -3,8 +3,6 @@ import csv
 import gc
 import json
 import re
-import subprocess
-import sys
 import weakref
 from pathlib import Path
 
@@ -12,16 +10,14 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, files
+from reid_ref import InputError, cli, files
 from reid_ref.commands import several
 from reid_ref.commands.parser import COMMANDS, make_parser
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
-from tests.commands.test_cli import assert_one_line_error, reid_ref_command
+from tests.commands.common import (
+    FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, table)
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-MARKET, MARS, TIES = (str(FIXTURES / f"{name}.mat") for name in (
-    "market_like", "mars_like", "ties"))
 #: What Octave made of the fixtures with the scripts.
 MAP = {name: json.loads((FIXTURES / f"{name}.json").read_text())["map"]
        for name in ("market_like", "mars_like", "ties")}
@@ -34,12 +30,6 @@ def small(tmp_path):
     np.savez(tmp_path / "a.npz", distmat=[[.2, .1, .3]], **LABELS)
     np.savez(tmp_path / "b.npz", distmat=[[.1, .2, .3]], **LABELS)
     return tmp_path
-
-
-def answer(*arguments, **options):
-    done = command(*arguments, "--json", **options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 # ---------------------------------------------------------------- the same options everywhere
@@ -161,7 +151,7 @@ def test_validate_changes_only_what_is_named():
 
 def test_a_long_name_has_a_line_of_its_own():
     done = command("evaluate", MARKET, "--convention", "matlab,torchreid", "--set",
-                            "ap=sklearn-0.19,ties=reversed")
+                   "ap=sklearn-0.19,ties=reversed")
     assert max(map(len, done.stdout.splitlines()[1:])) <= 80
     lines = done.stdout.splitlines()
     k = lines.index("torchreid[ap=sklearn-0.19,ties=reversed]")
@@ -175,22 +165,22 @@ CMC = json.loads((FIXTURES / "market_like.json").read_text())["CMC"]
 
 def test_ranks_in_every_form():
     shown = [f"{100 * CMC[k - 1]:.2f}" for k in (3, 50)]
-    lines = command("evaluate", MARKET, "--ranks", "3,50").stdout.splitlines()
+    lines = table("evaluate", MARKET, "--ranks", "3,50").splitlines()
     assert [line.split()[:2] for line in lines if line.startswith("Rank-")] == [
         ["Rank-3", shown[0]], ["Rank-50", shown[1]]]
-    lines = command("evaluate", MARKET, "--ranks", "3,50", "--convention",
-                             "matlab,mars").stdout.splitlines()
+    lines = table("evaluate", MARKET, "--ranks", "3,50", "--convention",
+                  "matlab,mars").splitlines()
     head = next(line.split() for line in lines if line.startswith("convention "))
     assert head == ["convention", "mAP", "+/-", "R-3", "R-50", "mINP", "used"]
     assert next(line for line in lines if line.startswith("matlab ")).split()[3:5] == shown
-    header, row = csv.reader(command(
-        "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").stdout.splitlines())
+    header, row = csv.reader(table(
+        "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").splitlines())
     assert header[1:4] == ["Rank-50", "Rank-3", "mAP"]
     assert [float(value) for value in row[1:3]] == [CMC[49], CMC[2]]
     done = command("evaluate", MARKET, "--ranks", "3", "--format", "markdown")
     assert done.stdout.startswith("| Method | Rank-3 | mAP | mINP |\n|:--|--:|--:|--:|\n")
     for options in (["--ties", "bounds"], ["--implementation", "port"], ["--rerank"]):
-        lines = command("evaluate", MARKET, "--ranks", "3", *options).stdout.splitlines()
+        lines = table("evaluate", MARKET, "--ranks", "3", *options).splitlines()
         assert [line.split()[0] for line in lines if line.startswith("Rank-")] == ["Rank-3"]
 
 
@@ -227,21 +217,20 @@ def test_several_files_one_after_the_other():
 @pytest.mark.parametrize("names", [["--name", "ours,theirs"],
                                    ["--name", "ours", "--name", " theirs"]])
 def test_names_of_rows(format, parts, names):
-    text = command("evaluate", MARKET, MARS, "--format", format, *names).stdout
+    text = table("evaluate", MARKET, MARS, "--format", format, *names)
     for part in parts:
         assert len(re.findall(part, text, re.MULTILINE)) == 1, text
 
 
 def test_one_file_with_a_name_is_a_row():
-    assert command("evaluate", MARKET, "--name", "R50, ours", "--format",
-                            "csv").stdout.splitlines()[1].startswith('"R50, ours",0.458')
+    assert table("evaluate", MARKET, "--name", "R50, ours", "--format",
+                 "csv").splitlines()[1].startswith('"R50, ours",0.458')
     assert answer("evaluate", MARKET, "--name", "ours")["results"]["ours"]["mAP"] \
         == MAP["market_like"]
 
 
 def test_a_row_for_each_file_and_convention():
-    done = command("evaluate", MARKET, MARS, "--convention", "matlab,torchreid",
-                            "--format", "csv")
+    done = command("evaluate", MARKET, MARS, "--convention", "matlab,torchreid", "--format", "csv")
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [row["name"] for row in rows] == [
         "market_like (matlab)", "market_like (torchreid)", "mars_like (matlab)",
@@ -341,7 +330,6 @@ def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):
 
     monkeypatch.setattr(files, "read_result", counted)
     np.savez(small / "c.npz", distmat=[[.3, .2, .1]], **LABELS)
-    from reid_ref import cli
     assert cli.main(["evaluate", *(str(small / f"{name}.npz") for name in "abc")]) == 0
     assert most == [0, 0, 0]
     assert "\nc " in capsys.readouterr().out
@@ -355,8 +343,8 @@ def test_metric_and_lists_hold_for_every_file():
 # ---------------------------------------------------------------- LaTeX
 
 def test_latex_is_a_whole_table(small):
-    text = command("evaluate", small / "a.npz", small / "b.npz", "--format", "latex",
-                            "--ranks", "1", "--name", "50%_a,b").stdout
+    text = table("evaluate", small / "a.npz", small / "b.npz", "--format", "latex", "--ranks", "1",
+                 "--name", "50%_a,b")
     lines = text.splitlines()
     # By hand. AP of a: 5/12; of b: (1 + 1 + 1/2 + 2/3) / 4. INP of both: 2/3.
     assert [line for line in lines if not line.startswith("%")] == [
@@ -370,11 +358,11 @@ def test_latex_is_a_whole_table(small):
 
 
 def test_numbers_of_two_conventions_are_not_compared(small):
-    text = command("evaluate", small / "a.npz", "--format", "latex", "--convention",
-                            "matlab,torchreid").stdout
+    text = table("evaluate", small / "a.npz", "--format", "latex", "--convention",
+                 "matlab,torchreid")
     assert "matlab & 0.00" in text and "textbf" not in text
-    text = command("evaluate", small / "a.npz", small / "b.npz", "--format", "latex",
-                            "--convention", "matlab,torchreid", "--ranks", "1").stdout
+    text = table("evaluate", small / "a.npz", small / "b.npz", "--format", "latex", "--convention",
+                 "matlab,torchreid", "--ranks", "1")
     rows = [line for line in text.splitlines() if "&" in line and line[0] in "ab"]
     # Of torchreid: (1/2 + 2/3) / 2, and (1 + 2/3) / 2.
     assert rows == [
@@ -388,22 +376,20 @@ def test_numbers_of_two_conventions_are_not_compared(small):
 
 def test_max_memory_changes_no_export(tmp_path):
     for name, options in (("a", []), ("b", ["--max-memory", "1K"])):
-        done = command("export", MARKET, "--to", "trec", "--output", tmp_path / name,
-                                *options)
+        done = command("export", MARKET, "--to", "trec", "--output", tmp_path / name, *options)
         assert done.returncode == 0, done.stderr
     for suffix in ("qrels", "run"):
         text = (tmp_path / f"a.{suffix}").read_text()
         assert text and text == (tmp_path / f"b.{suffix}").read_text()
-    done = command("export", MARKET, "--to", "trec", "--output", tmp_path / "c",
-                            "--max-memory", "much")
+    done = command("export", MARKET, "--to", "trec", "--output", tmp_path / "c", "--max-memory",
+                   "much")
     assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
     assert not list(tmp_path.glob("c*"))
 
 
 def test_max_memory_changes_no_validation():
-    asked = ["validate", MARKET, "--published", "45.83/40.16", "--json"]
-    whole, small = (json.loads(command(*asked, *options).stdout)
-                    for options in ([], ["--max-memory", "1K"]))
+    asked = ["validate", MARKET, "--published", "45.83/40.16"]
+    whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "1K"]))
     assert whole == small and whole["reproduced"]
     done = command(*asked, "--max-memory", "much")
     assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
@@ -412,9 +398,9 @@ def test_max_memory_changes_no_validation():
 def test_camera_pairs_in_csv_and_markdown():
     stored = json.loads((FIXTURES / "mars_like.json").read_text())
     options = ["camera-pairs", MARS, "--rule", "script", "--max-memory", "1K"]
-    rows = list(csv.DictReader(command(*options, "--format", "csv").stdout.splitlines()))
+    rows = list(csv.DictReader(table(*options, "--format", "csv").splitlines()))
     pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
-    lines = command(*options, "--format", "markdown").stdout.splitlines()
+    lines = table(*options, "--format", "markdown").splitlines()
     assert lines[:2] == ["| mAP | 1 | 2 | 3 | 4 | 5 | 6 |", "|:--" + "|--:" * 6 + "|"]
     assert lines[-1] == f"`{rows[0]['signature']}`"
     for name, key, start in (("mAP", "ap_mat", 2), ("Rank-1", "r1_mat", 11)):
@@ -428,15 +414,5 @@ def test_camera_pairs_in_csv_and_markdown():
 
 
 def test_crosscheck_refuses_a_metric_for_distances(small):
-    done = command("crosscheck", small / "a.npz", "--evaluator", "torchreid", "--metric",
-                            "dot")
+    done = command("crosscheck", small / "a.npz", "--evaluator", "torchreid", "--metric", "dot")
     assert_one_line_error(done, "--metric, --no-normalize: expected features, got distances")
-
-
-@pytest.mark.parametrize("options", [["--name", "x"], ["--format", "csv"]])
-def test_a_pipe_that_closes_early(options):
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", '"$@" | head -1', "-", sys.executable, "-m",
-         "reid_ref.cli", "evaluate", MARKET, MARS, *options],
-        capture_output=True, text=True)
-    assert "Traceback" not in done.stderr

@@ -1,9 +1,12 @@
 """Evaluators that crash, hang, exit, print or spoil: each ends in a true, plain sentence."""
+import ctypes
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -15,87 +18,207 @@ from reid_ref import InputError
 from reid_ref.report.crosscheck import as_json, as_text
 from tests import faulty
 from tests.installed import version_of
+from tests.nightly import cases
 from tests.crosschecking.test_crosscheck import crosscheck, data, run_command, write
 
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
-SHORT = 3
+SHORT = 2
 LATE = f"it gave no answer within {SHORT} seconds and was stopped"
-#: Evaluator: verdict, and what the report must say.
-SENTENCES = {
-    "sound": ("equal", "EQUAL to convention torchreid"),
-    "descending": ("different", "larger values come first: distances are taken for similarities"),
-    "forgets_cameras": ("different", "it leaves queries without a good image out (2 of 14)"),
-    "percent": ("different", "it answers in percent"),
-    "one_rank_late": (
-        "different", "that of torchreid-function one rank late: what it calls Rank-2 is"),
-    "one_rank_early": (
-        "different", "that of torchreid-function one rank early: what it calls Rank-1 is"),
-    "over_all_queries": ("different", "it counts queries without a good image as 0 (2 of 14)"),
-    "capped": ("different", "only the first 10 places count, and recall is over the good images "
-                            "that exist"),
-    "lists": ("equal", "EQUAL to convention torchreid"),
-    "not_a_number": ("different", "its mAP is nan; expected a number from 0 to 1"),
-    "nested": ("failed", "which cannot be read: ValueError"),
-    "a_dict": ("failed", "(dict); expected (cmc, mAP)"),
-    "swapped": ("failed", "(mAP, cmc) by the look of it; expected (cmc, mAP)"),
-    "complex_numbers": ("failed", "dtype complex128; expected a vector of numbers"),
-    "just_above_one": ("equal", "EQUAL to convention torchreid"),
-    "huge_curve": ("failed", "its cmc has 30,000,000 entries; expected at most one an image"),
-    "generator": ("failed", "(generator); expected (cmc, mAP)"),
-    "unspeakable": ("failed", "Unspeakable: (its message cannot be read)"),
-    "exits_in_its_message": ("failed", "its process ended with exit code 9 before it answered"),
-    "escapes": ("failed", r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (faulty.py, line "),
-    "exits": ("failed", "SystemExit: enough (faulty.py, line "),
-    "interrupts": ("failed", "KeyboardInterrupt (faulty.py, line "),
-    "stops": ("failed", "StopIteration (faulty.py, line "),
-    "recursion": ("failed", "RecursionError: maximum recursion depth exceeded"),
-    "long_message": ("failed", "ValueError: xxx"),
-    "leaves": ("failed", "its process ended with exit code 7 before it answered"),
-    "leaves_well": ("failed", "its process ended with exit code 0 before it answered"),
-    "segmentation_fault": ("failed", "was ended by SIGSEGV, a crash in compiled code it printed "
-                                     "Fatal Python error: Segmentation fault"),
-    "aborts": ("failed", "was ended by SIGABRT, a crash in compiled code"),
-    "kills_itself": ("failed", "was ended by SIGKILL, perhaps because memory ran out"),
-    "kills_its_group": ("failed", "its process was ended by SIGTERM"),
-    "alarm": ("failed", "its process was ended by SIGALRM"),
-    "processor_time": ("failed", "its process was ended by SIG"),  # XCPU, or KILL at the limit
-    "no_memory": ("failed", "MemoryError: Unable to allocate 32.0 GiB"),
-    "no_files": ("equal", "EQUAL to convention torchreid"),
-    "for_ever": ("failed", LATE),
-    "sleeps": ("failed", LATE),
-    "ignores_signals": ("failed", LATE),
-    "stops_itself": ("failed", LATE),
-    "hangs_on_one": ("equal", f"it cannot be asked query by query: query 2 alone: {LATE}"),
-    "crashes_on_one": ("different", "it gave no AP: its process ended with exit code 3"),
-    "crashes_as_a_whole": ("failed", "asked query by query, its APs are those of torchreid"),
-    "forks": ("equal", "EQUAL to convention torchreid"),
-    "leaves_a_process": ("equal", "EQUAL to convention torchreid"),
-    "leaves_a_process_and_dies": ("failed", "its process ended with exit code 5 before it"),
-    "leaves_a_thread": ("equal", "EQUAL to convention torchreid"),
-    "prints_for_ever": ("equal", "it printed xxxx"),
-    "closes_stdout": ("equal", "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
-    "closes_streams": ("equal", "EQUAL to convention torchreid"),
-    "closes_everything": ("failed", "it closed the pipe through which its answer would come"),
-    "writes_everywhere": ("failed", "it wrote something else into the pipe through which its"),
-    "forges": ("failed", "it wrote something else into the pipe through which its answer"),
-    "much_output": ("equal", "it printed yyyy"),
-    "reads": ("failed", "EOFError: EOF when reading a line"),
-    "no_output": ("equal", "EQUAL to convention torchreid"),
-    "breaks_numpy": ("failed", "cannot be read: TypeError: 'NoneType' object is not callable"),
-    "breaks_json": ("failed", "its process ended with exit code 1 before it answered"),
-    "breaks_os": ("failed", LATE),
-    "writes_on_input": ("equal", "it writes on the arrays it is given (ours are safe"),
-    "changes_our_state": ("equal", "EQUAL to convention torchreid"),
-    "warns_unspeakably": ("failed", "ValueError: no words (faulty.py, line "),
-    "random": ("different", "it draws at random, so its CMC depends on the seed"),
-}
+EQUAL = "EQUAL to convention torchreid"
 
 
-def test_every_faulty_evaluator_is_run():
-    functions = {name for name, value in vars(faulty).items()
-                 if callable(value) and getattr(value, "__module__", "") == "tests.faulty"
-                 and not isinstance(value, type)}
-    assert functions == set(SENTENCES)
+def after(act):
+    """An evaluator that does something and then answers well."""
+    def evaluator(*arguments):
+        act()
+        return faulty.sound(*arguments)
+    return evaluator
+
+
+def before(act):
+    """One that answers well once it has done something."""
+    def evaluator(*arguments):
+        answer = faulty.sound(*arguments)
+        act()
+        return answer
+    return evaluator
+
+
+def at_query_2(act):
+    """One that does something where it is asked for the query of identity 4 alone."""
+    def evaluator(*arguments):
+        if len(arguments[1]) == 1 and arguments[1][0] == 4:
+            act()
+        return faulty.sound(*arguments)
+    return evaluator
+
+
+def raises(error):
+    def evaluator(*_):
+        raise error
+    return evaluator
+
+
+class Escapes(Exception):
+    pass
+
+
+Escapes.__name__ = "Es\x1b[31mcapes\n"
+
+
+class ExitsInItsMessage(BaseException):
+    def __str__(self):
+        os._exit(9)
+
+
+class Unspeakable(UserWarning):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def sleep():
+    time.sleep(1000)
+
+
+def crashes_as_a_whole(*arguments):
+    if len(arguments[1]) > 1:
+        os._exit(3)
+    return faulty.sound(*arguments)
+
+
+def ignores_signals(*_):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sleep()
+
+
+def recursion(*arguments):
+    return recursion(*arguments)
+
+
+def prints_for_ever():
+    os.write(1, b"xxxx")
+
+    def shout():
+        while True:
+            os.write(1, b"x" * 1000)
+    threading.Thread(target=shout, daemon=True).start()
+
+
+def close_streams():
+    sys.stdout.close()
+    sys.stderr.close()
+
+
+def take_streams():
+    sys.stdout = sys.stderr = None
+
+
+def fork_and_leave(*_):
+    if os.fork() == 0:
+        sleep()
+    os._exit(5)
+
+
+def spend(kind, limit):
+    resource.setrlimit(kind, (limit, limit))
+
+
+def no_memory(*_):
+    spend(resource.RLIMIT_AS, 2**30)
+    return np.zeros(2**32), 0.5
+
+
+def processor_time(*_):
+    spend(resource.RLIMIT_CPU, 1)
+    while True:
+        pass
+
+
+def alarm(*_):
+    signal.alarm(1)
+    sleep()
+
+
+def break_numpy():
+    for name in ("asarray", "ndim", "mean", "array", "array_equal"):
+        setattr(np, name, None)
+
+
+def break_os():
+    os._exit = os.write = os.read = os.getpid = lambda *_: 0
+
+
+def break_json():
+    json.dumps = None
+
+
+def change_our_state():
+    os.chdir("/")
+    os.environ["REID_REF_FAULTY"] = "1"
+    np.random.seed(7)
+    np.seterr(all="raise")
+    warnings.simplefilter("ignore")
+    sys.path.append("nowhere")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o777)
+
+
+#: Evaluator, verdict, and what the report must say.
+FAULTY = {
+    "sound": (faulty.sound, "equal", EQUAL),
+    "leaves": ("tests.faulty:leaves", "failed", "ended with exit code 7 before it answered"),
+    "crashes": (lambda *_: ctypes.string_at(0), "failed", "was ended by SIGSEGV, a crash in "
+                "compiled code it printed Fatal Python error: Segmentation fault"),
+    "escapes": (raises(Escapes("red \x1b[31m\r\nand\x07 loud")), "failed",
+                r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (test_crosscheck_child.py, line "),
+    "kills itself": (lambda *_: os.kill(os.getpid(), signal.SIGKILL), "failed",
+                     "was ended by SIGKILL, perhaps because memory ran out"),
+    "no memory": (no_memory, "failed", "MemoryError: Unable to allocate 32.0 GiB"),
+    "ignores signals": (ignores_signals, "failed", LATE),
+    "hangs on one": (at_query_2(sleep), "equal",
+                     f"it cannot be asked query by query: query 2 alone: {LATE}"),
+    "crashes as a whole": (crashes_as_a_whole, "failed",
+                           "asked query by query, its APs are those of torchreid"),
+    "forks": (after(os.fork), "equal", EQUAL),
+    "leaves a process": (after(lambda: subprocess.Popen(["sleep", "1000"])), "equal", EQUAL),
+    "prints for ever": (after(prints_for_ever), "equal", "it printed xxxx"),
+    "closes everything": (after(lambda: os.closerange(0, 200)), "failed",
+                          "it closed the pipe through which its answer would come"),
+    "writes everywhere": ("tests.faulty:writes_everywhere", "failed",
+                          "it wrote something else into the pipe through which its answer"),
+    "breaks numpy": (before(break_numpy), "failed",
+                     "cannot be read: TypeError: 'NoneType' object is not callable"),
+    "changes our state": (before(change_our_state), "equal", EQUAL)}
+RARE = {
+    "leaves well": (lambda *_: os._exit(0), "failed", "exit code 0 before it answered"),
+    "exits in its message": (raises(ExitsInItsMessage()), "failed",
+                             "its process ended with exit code 9 before it answered"),
+    "recursion": (recursion, "failed", "RecursionError: maximum recursion depth exceeded"),
+    "long message": (raises(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
+    "aborts": (lambda *_: os.abort(), "failed", "was ended by SIGABRT, a crash in compiled code"),
+    "kills its group": (lambda *_: os.killpg(0, signal.SIGTERM), "failed",
+                        "its process was ended by SIGTERM"),
+    "alarm": (alarm, "failed", "its process was ended by SIGALRM"),
+    "processor time": (processor_time, "failed", "its process was ended by SIG"),  # XCPU or KILL
+    "no files": (after(lambda: spend(resource.RLIMIT_NOFILE, 0)), "equal", EQUAL),
+    "stops itself": (lambda *_: os.kill(os.getpid(), signal.SIGSTOP), "failed", LATE),
+    "crashes on one": (at_query_2(lambda: os._exit(3)), "different",
+                       "it gave no AP: its process ended with exit code 3"),
+    "leaves a process and dies": (fork_and_leave, "failed", "ended with exit code 5 before it"),
+    "leaves a thread": (after(lambda: threading.Thread(target=sleep).start()), "equal", EQUAL),
+    "closes stdout": (after(lambda: os.close(1)), "equal",
+                      "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
+    "closes streams": (after(close_streams), "equal", EQUAL),
+    "takes streams": (after(take_streams), "equal", EQUAL),
+    "forges": ("tests.faulty:forges", "failed",
+               "it wrote something else into the pipe through which its answer"),
+    "much output": (after(lambda: os.write(1, b"y" * 10**8)), "equal", "it printed yyyy"),
+    "reads": (after(input), "failed", "EOFError: EOF when reading a line"),
+    "breaks json": (after(break_json), "failed", "ended with exit code 1 before it answered"),
+    "breaks os": (after(break_os), "failed", LATE),
+    "warns unspeakably": (after(lambda: warnings.warn(Unspeakable(), stacklevel=1)), "failed",
+                          "ValueError: no words (test_crosscheck_child.py, line ")}
 
 
 def children():
@@ -104,40 +227,25 @@ def children():
             for child in (task / "children").read_text().split()}
 
 
-def cases():
-    """Each as a function in a fork, and some by name in a fresh interpreter as well.
-
-    A fork shares our open files, so those that write into every file are run by name alone.
-    """
-    for k, name in enumerate(SENTENCES):
-        if name not in ("writes_everywhere", "forges"):
-            yield pytest.param(name, False, id=name)
-        if name in ("writes_everywhere", "forges") or k % 6 == 0:
-            yield pytest.param(name, True, id=f"{name}-by-name")
+def our_state():
+    mask = os.umask(0o22)
+    os.umask(mask)
+    return (os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), mask, children(),
+            list(warnings.filters), signal.getsignal(signal.SIGINT))
 
 
-@pytest.mark.parametrize(("name", "by_name"), list(cases()))
-def test_faulty(name, by_name, capfd):
-    verdict, sentence = SENTENCES[name]
-    arrays = data()
-    before = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(0o22)
-    processes = children()
-    filters, handler = list(warnings.filters), signal.getsignal(signal.SIGINT)
-    evaluator = f"tests.faulty:{name}" if by_name else getattr(faulty, name)
-    found = crosscheck(evaluator, *arrays, timeout=SHORT if LATE in sentence else 60)
+@pytest.mark.parametrize("name", cases(list(FAULTY), [*FAULTY, *RARE]))
+def test_faulty(name, capfd):
+    evaluator, verdict, sentence = {**FAULTY, **RARE}[name]
+    state = our_state()
+    found = crosscheck(evaluator, *data(), timeout=SHORT if LATE in sentence else 60)
     report = as_text(found)
     assert found.verdict == verdict, report
     assert sentence in " ".join(report.split()), report
     assert report.replace("\n", "").isprintable() and len(report) < 6000
     json.dumps(as_json(found), allow_nan=False)
-    after = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(before[3])
-    assert after == (*before[:3], 0o22)
-    assert (list(warnings.filters), signal.getsignal(signal.SIGINT)) == (filters, handler)
-    for ours, fresh in zip(arrays, data()):
-        for part in ("identity", "camera"):
-            np.testing.assert_array_equal(getattr(ours, part, ours), getattr(fresh, part, fresh))
+    assert our_state() == state
     assert capfd.readouterr() == ("", "")
-    assert children() == processes
 
 
 # ------------------------------------------------------------------ by name, from files

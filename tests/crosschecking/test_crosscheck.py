@@ -4,12 +4,10 @@ The made evaluators are written in the plainest way, one query after another, an
 with the package. Packages: without them these tests are skipped, with the reason in pytest's
 summary; with ``REID_REF_PEERS=required`` in the environment all must be there.
 """
-import argparse
 import json
 import os
 import subprocess
 import sys
-import textwrap
 import warnings
 from importlib import metadata
 from types import SimpleNamespace
@@ -19,7 +17,6 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.commands import crosscheck as command
 from reid_ref.crosschecking import ADAPTERS, crosscheck as crosscheck_data
 from reid_ref.crosschecking.adapters import load_adapter
 from reid_ref.crosschecking.defects import DEFECTS
@@ -28,7 +25,10 @@ from reid_ref.crosschecking.reasons import WORDS
 from reid_ref.distances import distance_matrix
 from reid_ref.report.crosscheck import as_json, as_text
 from tests.cases import market_like
+from tests.commands.common import assert_one_line_error, command as run_command
+from tests.documents import ROOT
 from tests.installed import version_of
+from tests.nightly import cases
 
 
 def crosscheck(evaluator, distances, query, gallery, **options):
@@ -571,6 +571,10 @@ class Slippery:
     (lambda *_: (np.ones(3), None), "its mAP is None; expected a number"),
     (lambda *_: (np.ones(3), []), "its mAP is an empty vector"),
     (lambda *_: ([[1], [1, 2]], 0.5), "which cannot be read: ValueError"),
+    (lambda *_: {"cmc": np.ones(5), "mAP": 0.5}, r"\(dict\); expected \(cmc, mAP\)"),
+    (lambda *_: (one for one in (np.ones(5), 0.5)), r"\(generator\); expected \(cmc, mAP\)"),
+    (lambda *_: (np.ones(5) + 0j, 0.5), "dtype complex128; expected a vector of numbers"),
+    (lambda *_: (np.zeros(30_000_000), 0.5), "its cmc has 30,000,000 entries; expected at most"),
     (lambda *_: Slippery(), "cannot be read: OSError: gone"),
 ])
 def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
@@ -660,32 +664,20 @@ def test_what_it_prints_and_warns_is_shown_shortened_and_goes_nowhere_else(capfd
     assert "it printed  Note: quite small" in report and len(report) < 4000
 
 
-def test_it_cannot_change_our_arrays_nor_our_state():
+def test_it_cannot_change_our_arrays():
     distances, query, gallery = data()
     before = [a.copy() for a in (distances, query.identity, gallery.identity, query.camera)]
-    here, path = os.getcwd(), list(sys.path)
 
     def spoils(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
         answer = made()(distmat, q_pids, g_pids, q_camids, g_camids)
         for array in (distmat, q_pids, g_pids, q_camids, g_camids):
             array[:] = 1
-        np.random.seed(7)
-        np.seterr(all="raise")
-        warnings.simplefilter("ignore")
-        sys.path.append("nowhere")
-        os.chdir("/")
         return answer
-    np.random.seed(42)
-    expected = np.random.random(3)
-    np.random.seed(42)
     found = crosscheck(spoils, distances, query, gallery)
-    np.testing.assert_array_equal(np.random.random(3), expected)
     for array, copy in zip((distances, query.identity, gallery.identity, query.camera), before):
         np.testing.assert_array_equal(array, copy)
     assert found.verdict == "equal"
     assert any("it writes on the arrays" in text for text in found.remarks)
-    assert (os.getcwd(), sys.path) == (here, path)
-    assert np.geterr()["divide"] == "warn"
 
 
 def test_one_that_cannot_be_asked_query_by_query_is_compared_as_a_whole():
@@ -810,7 +802,7 @@ def adapter(request):
     return request.param
 
 
-@pytest.mark.parametrize(("seed", "levels"), [(0, None), (1, 7)])
+@pytest.mark.parametrize(("seed", "levels"), cases([(1, 7)], [(0, None), (1, 7)]))
 @pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
 def test_packages_follow_what_is_expected_of_them(adapter, seed, levels):
     found = crosscheck(adapter, *data(seed=seed, n_gallery=160, levels=levels))
@@ -841,7 +833,7 @@ def test_packages_rank_features_as_evaluate_does(adapter):
     assert found.fed.endswith("; the distances of the features are double, in their exact order")
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+@pytest.mark.parametrize("adapter", cases(["torchreid"], list(ADAPTERS)), indirect=True)
 def test_packages_on_labels_as_they_come(adapter):
     """Queries labelled -1, identities absent, float32."""
     distances, query, gallery = market_like(3, n_gallery=160, dtype=np.float32)
@@ -870,37 +862,15 @@ def test_packages_refuse_nan(adapter):
 
 
 # ------------------------------------------------------------------ the command
-def write(folder, arrays):
-    distances, query, gallery = arrays
-    np.savez(folder / "d.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
-             g_pids=gallery.identity, g_camids=gallery.camera)
-
-
-def run_command(folder, *arguments):
-    code = ("import sys\nfrom reid_ref import cli\nfrom reid_ref.commands import crosscheck\n"
-            "cli.COMMANDS = (crosscheck,)\nsys.exit(cli.main())")
-    return subprocess.run([sys.executable, "-P", "-c", code, "crosscheck", "d.npz", *arguments],
-                          capture_output=True, text=True, cwd=folder) if sys.version_info >= (
-        3, 11) else subprocess.run([sys.executable, "-c", code, "crosscheck", "d.npz", *arguments],
-                                   capture_output=True, text=True, cwd=folder)
-
-
 MINE = """
 import numpy as np
+from tests.faulty import sound
 print("loading mine")
 
-def ap(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+def ap(*arguments):
     print("running")
-    aps, curves = [], []
-    for row, pid, cam in zip(distmat, q_pids, q_camids):
-        order = np.argsort(row, kind="stable")
-        same = g_pids[order] == pid
-        hits = same[~(same & (g_camids[order] == cam))]
-        if hits.any():
-            precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
-            aps.append(precision[hits].mean())
-            curves.append(np.maximum.accumulate(hits)[:20])
-    return np.mean(curves, axis=0), np.mean(aps)
+    cmc, mean_ap = sound(*arguments)
+    return cmc[:20], mean_ap
 
 def half(*arguments):
     cmc, mean_ap = ap(*arguments)
@@ -911,24 +881,35 @@ def leave(distmat, q_pids, g_pids, q_camids, g_camids):
 """
 
 
-def test_command(tmp_path):
+def write(folder, arrays):
+    distances, query, gallery = arrays
+    np.savez(folder / "d.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
+             g_pids=gallery.identity, g_camids=gallery.camera)
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """The command on a file, with an evaluator beside it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     write(tmp_path, data())
     (tmp_path / "mine.py").write_text(MINE)
-    done = run_command(tmp_path, "--evaluator", "mine:ap")
+    return lambda *words: run_command("crosscheck", "d.npz", *words, cwd=tmp_path)
+
+
+def test_command(asked):
+    done = asked("--evaluator", "mine:ap")
     assert (done.returncode, done.stderr) == (0, "")
     assert "EQUAL to convention torchreid-function, but" in " ".join(done.stdout.split())
     assert "it printed  loading mine running" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     for function, word in (("half", "DIFFERENT"), ("leave", "FAILED: SystemExit: enough")):
-        done = run_command(tmp_path, "--evaluator", f"mine:{function}")
+        done = asked("--evaluator", f"mine:{function}")
         assert (done.returncode, done.stderr) == (1, "")
         assert word in done.stdout
 
 
-def test_command_json(tmp_path):
-    write(tmp_path, data())
-    (tmp_path / "mine.py").write_text(MINE)
-    answer = json.loads(run_command(tmp_path, "--evaluator", "mine:ap", "--json").stdout)
+def test_command_json(asked):
+    answer = json.loads(asked("--evaluator", "mine:ap", "--json").stdout)
     assert list(answer)[2:] == [
         "files", "layout", "evaluator", "version", "computes", "fed", "verdict", "follows",
         "also", "expected", "closest", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP",
@@ -937,33 +918,19 @@ def test_command_json(tmp_path):
     assert answer["follows"] == "torchreid-function"
     assert len(answer["cmc"]) == len(answer["ranks"]) == 20
     assert answer["queries"]["equal"] == answer["queries"]["compared"] > 5
-    failed = json.loads(run_command(tmp_path, "--evaluator", "mine:leave", "--json").stdout)
+    failed = json.loads(asked("--evaluator", "mine:leave", "--json").stdout)
     assert failed["verdict"] == "failed" and failed["cmc"] == [] and failed["closest"] is None
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--evaluator", "mine:nothing"], "mine:nothing cannot be imported: AttributeError: module"),
-    (["--evaluator", "broken:f"], "broken:f cannot be imported: SyntaxError: "),
-    (["--evaluator", "leaving:f"], "leaving:f cannot be imported: SystemExit: at once"),
     (["--evaluator", "fastried"], "Did you mean 'fastreid'?"),
     (["--evaluator", "mine:ap", "--metric", "cosin"], "Did you mean 'cosine'?"),
     ([], "the following arguments are required: --evaluator"),
 ])
-def test_command_wrong_use(tmp_path, arguments, message):
-    write(tmp_path, data())
-    (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "broken.py").write_text("def f(:\n")
-    (tmp_path / "leaving.py").write_text("print('hello')\nraise SystemExit('at once')\n")
-    done = run_command(tmp_path, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and message in done.stderr
+def test_command_wrong_use(asked, arguments, message):
+    assert_one_line_error(asked(*arguments), message)
 
 
 def test_help_names_every_package():
-    parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
-    help_text = " ".join(parser.parse_args(["crosscheck", "f", "--evaluator", "e"]).__dict__)
-    assert "evaluator" in help_text
-    source = textwrap.dedent(command.add.__code__.co_consts.__repr__())
-    for name in ADAPTERS:
-        assert name in source
+    text = run_command("crosscheck", "--help").stdout
+    assert all(name in text for name in ADAPTERS)

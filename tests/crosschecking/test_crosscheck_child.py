@@ -2,6 +2,7 @@
 import ctypes
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -17,9 +18,10 @@ import pytest
 from reid_ref import InputError
 from reid_ref.report.crosscheck import as_json, as_text
 from tests import faulty
+from tests.commands.common import assert_one_line_error, command
 from tests.installed import version_of
 from tests.nightly import cases
-from tests.crosschecking.test_crosscheck import crosscheck, data, run_command, write
+from tests.crosschecking.test_crosscheck import crosscheck, data, write
 
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
 SHORT = 2
@@ -302,9 +304,13 @@ def found_from_anywhere(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
 
 
+def asked(folder, evaluator, *words):
+    return command("crosscheck", "d.npz", "--evaluator", evaluator, *words, cwd=folder)
+
+
 def test_a_function_of_a_file(folder):
     for function in ("ap", "Holder.inside"):
-        done = run_command(folder, "--evaluator", f"code/mine.py:{function}")
+        done = asked(folder, f"code/mine.py:{function}")
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert "EQUAL to convention torchreid" in done.stdout
         assert "it printed  loading" in done.stdout
@@ -328,17 +334,14 @@ def test_what_cannot_be_imported(folder, spec, message):
     (folder / "forges.py").write_text(FORGES)
     (folder / "leaves.py").write_text("import os\nos._exit(3)\n")
     (folder / "hangs.py").write_text("while True: pass\n")
-    done = run_command(folder, "--evaluator", spec, "--timeout", "1")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert_one_line_error(asked(folder, spec, "--timeout", "1"), re.escape(message))
 
 
 def test_files_of_the_current_folder_do_not_replace_ours(folder):
     for name in ("json", "numpy", "reid_ref", "struct"):
         (folder / f"{name}.py").write_text("raise SystemExit('not this one')\n")
-    done = run_command(folder, "--evaluator", "code/mine.py:Holder.inside")
-    if sys.version_info >= (3, 11):  # -P keeps them from the command itself
-        assert (done.returncode, done.stderr) == (0, "")
+    done = asked(folder, "code/mine.py:Holder.inside")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_one_process_serves_all_calls(folder, monkeypatch):

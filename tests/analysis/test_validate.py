@@ -160,26 +160,6 @@ def test_bounds_are_those_of_every_ranking(sizes, drop, rule):
             np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("rule", "low", "high"), [
-    # One of two queries hits; 2 good of 4 kept. Best: ranks 1, 2 and 2, 3; worst: 1, 4 and 3, 4.
-    ("step", (Fraction(1, 1) + Fraction(2, 4)) / 4 + (Fraction(1, 3) + Fraction(2, 4)) / 4,
-     Fraction(1, 2) + (Fraction(1, 2) + Fraction(2, 3)) / 4),
-    ("trapezoid",
-     (1 + (Fraction(2, 4) + Fraction(1, 3)) / 2) / 4
-     + (Fraction(1, 3) / 2 + (Fraction(2, 4) + Fraction(1, 3)) / 2) / 4,
-     Fraction(1, 2) + (Fraction(1, 2) / 2 + (Fraction(2, 3) + Fraction(1, 2)) / 2) / 4),
-])
-def test_bounds_worked_by_hand(rule, low, high):
-    found = map_bounds(np.array([2, 2]), np.array([4, 4]), (1, 1), rule)
-    np.testing.assert_allclose(found, [float(low), float(high)], rtol=1e-15)
-
-
-def test_the_queries_that_gain_most_get_the_hits_of_the_upper_bound():
-    # Missing costs 1/2 with one good image, 5/12 with two: the hit goes to the former.
-    sizes = np.array([1, 2]), np.array([9, 9])
-    assert map_bounds(*sizes, (1, 1), "step")[1] == pytest.approx((1 + 7 / 12) / 2, rel=1e-15)
-
-
 def test_no_bounds_where_no_ranking_has_so_many_hits():
     good, kept = np.array([2, 0, 1]), np.array([2, 5, 4])
     assert map_bounds(good, kept, (0, 0), "step") is None  # the first query cannot miss
@@ -426,15 +406,6 @@ def test_rankings_that_give_the_same_share_a_line(run, tmp_path):
     assert table[2:4] == ["  Euclidean", "  dot"]
 
 
-def test_a_distance_matrix_is_not_called_normalised(run, tmp_path):
-    np.savez(tmp_path / "d.npz", distmat=[[.1, .2, .3]], q_pids=[7], g_pids=[7, 8, 7],
-             q_camids=[1], g_camids=[2, 2, 3])
-    status, out, err = run(str(tmp_path / "d.npz"), "--published", "100/83.3")
-    assert (status, err) == (0, "")
-    assert "  distances     100.000   83.333    0.033  torchreid" in out
-    assert "normalised" not in out
-
-
 def ways_of(candidate):
     return [(way["features"], way["convention"]) for way in candidate["ways"]]
 
@@ -507,13 +478,6 @@ def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(run, sketch, 
     assert ("normalised", "matlab") in ways and ("normalised", "layumi") in ways
     if option[1] != "14/":
         assert ("normalised", "torchreid") not in ways
-
-
-def test_a_real_log_read_as_step_ap_is_another_evaluator(run, sketch):
-    answer = json.loads(run(sketch, "--published", "14.0/21.7", "--json")[1])
-    ways = [way for one in answer["candidates"] if one["match"] == "rounded"
-            for way in ways_of(one)]
-    assert ("normalised", "torchreid") in ways and ("normalised", "matlab") not in ways
 
 
 # Label -1: the toolbox never loads it, its bare function ranks it.
@@ -622,15 +586,3 @@ def test_wrong_use_of_a_benchmark(run, arguments, message):
     status, out, err = run("--published", "81.1/67.6", *arguments)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert re.search(message, err), err
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({}, "^data, dataset: expected one of them, got none"),
-    ({"data": read_result(MARKET), "dataset": "mars"}, "^data, dataset: .*, got both"),
-    ({"dataset": "x"}, "^dataset: unknown 'x'; known: market1501"),
-    ({"dataset": "mars", "convention": "matlab"}, "^convention: expected data to evaluate"),
-    ({"dataset": "mars", "published": ""}, "^published: expected RANK1/mAP"),
-])
-def test_wrong_use_of_a_benchmark_in_python(options, message):
-    with pytest.raises(InputError, match=message):
-        reid_ref.validate(**{"published": "81.1/67.6", **options})

@@ -191,12 +191,6 @@ def test_index_lists(tmp_path):
             "evaluate", MARKET, "--convention", "veri", "--index-lists", bad, bad), message)
 
 
-def test_per_query_as_json(tmp_path):
-    command("evaluate", MARKET, "--per-query", tmp_path / "out.json")
-    queries = json.loads((tmp_path / "out.json").read_text())["queries"]
-    assert [one["ap"] for one in queries] == ANSWERS["ap"]
-
-
 def test_conventions_are_listed_and_shown():
     listed = table("conventions")
     rows, _, notes = listed.partition("\n\n")
@@ -375,14 +369,6 @@ def test_progress_is_shown_only_on_a_terminal(monkeypatch):
         assert bar.total == 10 and bar.delay == 2
 
 
-def test_a_distance_matrix_needs_no_metric(tmp_path):
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "d.npz", distmat=rng.random((2, 4)), q_pids=[1, 2], g_pids=[1, 2, 1, 2],
-             q_camids=[1, 1], g_camids=[2, 2, 3, 3])
-    found = answer("evaluate", tmp_path / "d.npz")
-    assert "distances:float64" in found["signature"] and "metric" not in found["signature"]
-
-
 @pytest.mark.parametrize("options", [
     ["--convention", "torchreid,mars"], ["--convention", "torchreid", "--convention", "mars"],
     ["--convention", "torchreid, mars", "--convention", "torchreid"]])
@@ -397,16 +383,6 @@ def test_several_conventions_make_one_table(options):
     found = answer("evaluate", MARKET, *options)
     assert list(found["conventions"]) == ["torchreid", "mars"] and found["left_out"] == {}
     assert found["conventions"]["mars"]["cmc"] == ANSWERS["CMC"][:50]
-
-
-def test_several_conventions_beside_matlab_are_compared_with_it():
-    done = command("evaluate", MARKET, "--convention", "torchreid,matlab")
-    torchreid = next(line for line in done.stdout.splitlines() if line.startswith("torchreid "))
-    data = read_result(MARKET)
-    with pytest.warns(UserWarning):
-        mean_ap = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                                    data.gallery, convention="torchreid").mean_ap
-    assert torchreid.split()[2] == f"{100 * (mean_ap - ANSWERS['map']):+.2f}"
 
 
 def test_validate_takes_every_convention_named():
@@ -442,9 +418,3 @@ def test_ties_bounds_print_a_signature(name, made_of):
     signature = answer(*words)["signature"]
     assert signature.startswith("convention:mars|") and f"|ties:bounds|{made_of}" in signature
     assert printed_signatures(table(*words)) == [signature]
-
-
-def test_the_help_of_baseline_says_when_the_exit_code_is_1():
-    words = " ".join(table("baseline", "--help").split())
-    assert "Exit code: 0, also where training files are not given" in words
-    table("baseline", MARKET, "--driver", "market1501")

@@ -92,21 +92,6 @@ def test_rank1_in_single_precision():
     assert result.cmc[0] == by_group(result, query, "camera").rank1[0] == third != 1 / 3
 
 
-def test_groups_of_the_scripts_own_ap():
-    ap = np.array([0 if one is None else one for one in ANSWERS["ap"]])
-    data = reid_ref.read(MARKET)
-    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                               data.gallery)
-    for by in ("identity", "camera"):
-        labels = getattr(data.query, by)
-        groups = by_group(result, data.query, by)
-        assert groups.value.tolist() == sorted(set(labels.tolist()))
-        for k, value in enumerate(groups.value):
-            own = labels == value
-            assert groups.mAP[k] == np.cumsum(ap[own])[-1] / own.sum()
-            assert groups.rank1[k] == (np.array(ANSWERS["first"])[own] == 1).sum() / own.sum()
-
-
 def test_cameras_of_market1501():
     recorded = scipy.io.loadmat(shared("goldens/market1501_full.mat"))
     query = Labels(recorded["query_label"], recorded["query_cam"])

@@ -11,15 +11,12 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels, ResultFile
-from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor_beside
-from reid_ref.analysis.doctor_features import draw_sample
+from reid_ref.analysis.doctor import doctor_beside
 from reid_ref.analysis.gates import parse_wanted
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.datasets import read_labels
-from tests.analysis.test_doctor import features, labels, of_distances, of_features, sound
+from tests.analysis.test_doctor import of_distances, of_features, sound
 from tests.documents import ROOT
-from tests.shared import shared
 
 MARKET, MARS = (str(ROOT / f"fixtures/{name}.mat") for name in ("market_like", "mars_like"))
 
@@ -283,48 +280,3 @@ def test_ranked_lists_have_labels_alone(tmp_path, capsys):
     names = [str(tmp_path / name) for name in ("lists.npy", "query.csv", "gallery.csv")]
     assert main(["evaluate", names[0], "--labels", *names[1:], "--strict"]) == 1
     assert "(doctor:camera-offset)" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["market_like", "mars_like", "special_values", "ties"])
-def test_nothing_on_the_fixtures(name):
-    assert doctor_beside(reid_ref.read(ROOT / f"fixtures/{name}.mat"), CONVENTIONS.values()) == []
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_nothing_on_sound_data(seed):
-    for sizes in ({"n_query": 5, "n_gallery": 20, "identities": 4, "cameras": 2}, {},
-                  {"n_query": 2000, "n_gallery": 6000, "identities": 300, "cameras": 6}):
-        assert doctor_beside(sound(seed, **sizes), CONVENTIONS.values()) == []
-
-
-@pytest.mark.parametrize("noise", [1, 4])
-@pytest.mark.parametrize(("folder", "files"), [
-    ("market1501", ["market1501_query.csv", "market1501_test.csv"]),
-    ("duke", ["dukeMTMC_query.csv", "dukeMTMC_test.csv"]),
-    ("mars", ["query_IDX.mat", "tracks_test_info.mat"])])
-def test_nothing_on_benchmarks(folder, files, noise):
-    query, gallery = read_labels(*(shared(f"real/{folder}") / name for name in files))[:2]
-    data = of_features(query, gallery, *features(query, gallery, noise=noise))
-    assert doctor_beside(data, CONVENTIONS.values()) == []
-
-
-def test_the_sample_does_not_grow():
-    """100 queries, their images and 1,000 others, however large the gallery is."""
-    query, gallery = labels(0, n_query=3000, n_gallery=20000, identities=1000)
-    sample = draw_sample(query, gallery, 12345, SMALL_SAMPLE)
-    assert len(sample.query) == 100
-    assert len(sample.image) <= 1000 + 100 * 20
-    assert sample.good.any(axis=1).all()
-
-
-def test_nothing_on_msmt17():
-    sides = read_labels(*shared("real/msmt17").glob("*.mat"))[:2]
-    data = of_features(*sides, *features(*sides, noise=4))
-    assert doctor_beside(data, CONVENTIONS.values()) == []
-
-
-def test_nothing_on_cuhk03():
-    folder = shared("real/cuhk03_np_100q")
-    data = reid_ref.read(*(folder / f"{name}.txt" for name in (
-        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
-    assert doctor_beside(data, CONVENTIONS.values()) == []

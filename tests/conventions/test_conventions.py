@@ -228,6 +228,12 @@ def test_message_lists_the_known_values():
     ({"ties": "grouped", "ap": "mistaken-trapezoid"}, "grouped"),
     ({"ties": "grouped", "top_k": 5}, "top_k: .*grouped"),
     ({"tie": "reversed"}, "tie"),
+    ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' cannot be combined"),
+    ({"top_k": "5"}, "top_k: expected a whole number from 1, got '5'"),
+    ({"top_k": 2.5}, "top_k: expected a whole number from 1, got 2.5"),
+    ({"cmc_length": None}, "cmc_length: expected a whole number from 1, got None"),
+    ({"cmc_length": True}, "cmc_length: expected a whole number from 1, got True"),
+    ({"cmc": "identities", "top_k": 5}, "top_k: cuts ranked lists of images, got CMC 'identit"),
 ])
 def test_replace_refuses(changes, message):
     with pytest.raises(InputError, match=message):

@@ -351,23 +351,6 @@ def test_many_differing_queries_are_counted():
     assert "differing   3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more\n" in as_text(found)
 
 
-@pytest.mark.parametrize("rule", [step, trapezoid])
-@pytest.mark.parametrize("unmatched", [True, False])
-def test_recall_capped_at_ten_stays_with_its_convention(rule, unmatched):
-    """Queries with up to ten good images agree with one convention, the others with none."""
-    def capped(hits, n):
-        places = np.flatnonzero(hits)
-        return rule(hits[:places[9] + 1], 10) if n > 10 else rule(hits, n)
-    distances, query, gallery = data(n_query=45, unmatched=unmatched)
-    found = crosscheck(made(capped, ignore_label=True, unmatched=0), distances, query, gallery)
-    good = np.array([np.sum((gallery.identity == i) & (gallery.camera != c))
-                     for i, c in zip(query.identity, query.camera)])
-    assert 0 < np.sum(good > 10) < 45 and found.verdict == "different"
-    assert found.match.differing.tolist() == np.flatnonzero(good > 10).tolist()
-    expected = {"matlab"} if rule is trapezoid else {"light-reid", "torchreid"}
-    assert found.match.name in expected | (set() if unmatched else {"triplet-reid"})
-
-
 def test_a_partial_explanation_is_no_fact():
     """Ten of the first twelve queries take similarities, two are wrong in no known way."""
     def mixed(distances, query, gallery):
@@ -609,14 +592,6 @@ def test_numbers_that_cannot_be_are_named(answer, message):
     json.dumps(as_json(found), allow_nan=False)
 
 
-def test_nonsense_is_different_even_where_the_rest_is_equal():
-    def falling(*arguments):
-        cmc, mean_ap = made()(*arguments)
-        return np.append(cmc, 0.0), mean_ap
-    found = crosscheck(falling, *data())
-    assert found.verdict == "different" and found.match.agreement["ap"].agrees
-
-
 @pytest.mark.parametrize(("above", "fine"), [
     (2.0**-52, True), (5 * 2.0**-52, True), (2.0**-23, True), (1e-5, False), (0.01, False)])
 def test_rounding_above_one_is_no_nonsense(above, fine):
@@ -750,12 +725,8 @@ def test_a_function_that_cannot_be_called(function, message):
 @pytest.mark.parametrize(("spec", "message"), [
     ("sickit-learn", "^evaluator: unknown 'sickit-learn'; known: fastreid, .*, module:function, "
                      "file.py:function.*Did you mean 'scikit-learn'"),
-    ("nowhere_at_all:f", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_at"),
-    ("math:nothing", "cannot be imported: AttributeError: module 'math' has no attribute 'noth"),
-    ("math:pi", "math:pi: expected a function, got float"),
     (":f", "expected module:function or file.py:function, got ':f'"),
     ("math:", "expected module:function or file.py:function, got 'math:'"),
-    ("nowhere.py:f", "evaluator: nowhere.py: expected a Python file, found none"),
 ])
 def test_unknown_names(spec, message):
     with pytest.raises(InputError, match=message):

@@ -117,20 +117,8 @@ def test_ranks_of_the_list_are_those_that_give_the_ap():
         assert ranks[0] == result.per_query.first_match[k]
 
 
-def test_command_prints_effects_that_add_up():
-    shown = table("explain", MARKET)
-    lines = shown.splitlines()
-    assert max(map(len, lines)) <= 80
-    rows = [line[30:].split() for line in lines[1:7]]
-    effects = [float(row[1]) for row in rows[1:-1]]
-    assert round(sum(effects), 6) == float(rows[-1][1])
-    assert round(float(rows[0][0]) + sum(effects), 6) == float(rows[-1][0])
-    assert "moved most" in shown
-
-
 def test_command_as_json():
     found = answer("explain", MARKET, "--to", "open-reid")
-    assert list(found)[2:] == ["files", "layout", "from", "steps", "to", "moved_most"]
     assert found["from"]["convention"] == "matlab" and found["to"]["convention"] == "open-reid"
     assert found["steps"][-1]["mAP"] == found["to"]["mAP"]
     assert "convention:open-reid|" in found["to"]["signature"]
@@ -138,9 +126,6 @@ def test_command_as_json():
 
 
 def test_command_shows_one_query():
-    shown = table("explain", MARKET, "--query", 2)
-    assert max(map(len, shown.splitlines())) <= 80
-    assert shown.startswith("query 2: identity 3, camera ") and shown.count("  good\n") == 15
     found = answer("explain", MARKET, "--query", 2)
     assert found["query"] == 2
     assert sum(one["role"] == "good" for one in found["list"]) == 15

@@ -222,20 +222,14 @@ def test_habits_that_change_nothing(tmp_path, private, capfd, first):
     ("CMC = 'abc'; map = 'x';", r"expected 2 real numbers as CMC.* \[1 3\] char and \[1 1\] char"),
     ("CMC = [0 1]; map = [1 2];", r"got \[1 2\] double and \[1 2\] double"),
     ("CMC = [0 1 1]; map = 1;", r"got \[1 3\] double and \[1 1\] double"),
-    ("CMC = []; map = [];", r"got \[0 0\] double and \[0 0\] double"),
     ("CMC = [0 1i]; map = 1;", r"expected 2 real numbers as CMC"),
     ("CMC = {0, 1}; map = 1;", r"got \[1 2\] cell"),
-    ("CMC = struct(); map = @sin;", r"got \[1 1\] struct and \[1 1\] function_handle"),
-    ("CMC = [true true]; map = true;", r"got \[1 2\] logical"),
     ("CMC = [0 1];", "Octave says: .*map"),
-    ("", "Octave says: .*CMC"),
     ("no_such_function(dist);", "Octave says: 'no_such_function' undefined"),
     ("x = (1", "Octave says: parse error .*own/evaluation.m"),
     ("evaluation(dist, 1, 1, 1, 1);", "Octave says: max_recursion_depth exceeded"),
-    ("x = input('number? ');", "Octave says: "),
     ("keyboard();", "Octave says: keyboard: expected a terminal"),
     ("x = zeros(1e9, 1e9);", "Octave says: out of memory"),
-    ("exit(0);", "octave[^ ]* ended with exit code 0 and no answer"),
     ("exit(3);", "octave[^ ]* ended with exit code 3 and no answer"),
     ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer"),
 ])
@@ -245,12 +239,6 @@ def test_scripts_that_fail(tmp_path, private, capfd, body, message):
         run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_script_that_is_no_function(tmp_path, private):
-    folder = scripts(tmp_path / "own", evaluation="CMC = [0 1]; map = 1;")
-    with pytest.raises(InputError, match="evaluation.m: Octave says: .*"):
-        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
 
 
 @pytest.mark.parametrize("types", [("single", "single"), ("int32", "uint8"), ("sparse", "sparse")])
@@ -265,7 +253,6 @@ def test_answers_of_other_types(tmp_path, types):
 @pytest.mark.parametrize(("content", "message"), [
     (None, "OCTAVE_EXECUTABLE: expected the program of GNU Octave, got '.*octave', which is none"),
     ("#!/bin/sh\n", "octave ended with exit code 0 and no answer"),
-    ("#!/bin/sh\nexit 127\n", "octave ended with exit code 127 and no answer"),
     ("#!/no/such/shell\n", "octave: expected the program of GNU Octave, got: No such file"),
     ("nonsense", "octave: expected the program of GNU Octave, got: Exec format error"),
 ])

@@ -1,7 +1,6 @@
 """The command as a user meets it: its reports, its files, its messages."""
 import csv
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,27 +18,8 @@ from tests.commands.common import (
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
 
-def test_table(tmp_path):
-    done = command("evaluate", MARKET, cwd=tmp_path)
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= max(80, 13 + len(MARKET))
-    words = done.stdout.split()
-    for name, value in (("Rank-1", ANSWERS["CMC"][0]), ("Rank-20", ANSWERS["CMC"][19]),
-                        ("mAP", ANSWERS["map"])):
-        place = words.index(name)
-        assert words[place + 1:place + 3] == [f"{100 * value:.2f}", repr(value)]
-    assert f"reid-ref:{reid_ref.__version__}" in words
-    assert "285 kept, 60 junk (label -1); 50 of the kept are distractors" in done.stdout
-    # 3 queries without a match: one line of warning, and nothing else, on stderr.
-    assert done.stderr.startswith("reid-ref: warning: 3 of 48 queries have no good image")
-    assert done.stderr.count("\n") == 1
-
-
-def test_json_has_full_precision_and_stable_keys():
+def test_json_has_full_precision():
     found = answer("evaluate", MARKET)
-    assert list(found) == [
-        "schema", "warnings", "files", "layout", "dataset", "Rank-1", "Rank-5", "Rank-10",
-        "Rank-20", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert found["mAP"] == ANSWERS["map"]
     assert found["cmc"] == ANSWERS["CMC"][:50]
     assert [found[f"Rank-{k}"] for k in (1, 5, 10, 20)] \
@@ -149,9 +129,6 @@ def test_ties_bounds():
     stored = json.loads((FIXTURES / "ties.json").read_text())["map"]
     assert bounds["worst"]["mAP"] < bounds["expected"]["mAP"] < bounds["best"]["mAP"]
     assert bounds["worst"]["mAP"] < stored < bounds["best"]["mAP"]
-    shown = table("evaluate", TIES, "--ties", "bounds")
-    assert f"{100 * bounds['expected']['mAP']:.4f}" in shown
-    assert f"{bounds['tied']} of 30 queries" in shown
     assert f"{bounds['tied']} of 30 queries have a good and a wrong image at the same" in table(
         "evaluate", TIES)
 
@@ -373,13 +350,8 @@ def test_progress_is_shown_only_on_a_terminal(monkeypatch):
     ["--convention", "torchreid,mars"], ["--convention", "torchreid", "--convention", "mars"],
     ["--convention", "torchreid, mars", "--convention", "torchreid"]])
 def test_several_conventions_make_one_table(options):
-    done = command("evaluate", MARKET, *options)
-    rows = [line.split() for line in done.stdout.splitlines()]
-    start = next(k for k, row in enumerate(rows) if row[:1] == ["convention"])
-    assert [row[:3:2] for row in rows[start + 1:start + 3]] == [
-        ["torchreid", "+0.00"], ["mars", "-"]]
-    assert rows[start + 3] == []
-    assert "mAP minus the mAP of torchreid, in percentage points" in done.stdout
+    assert "mAP minus the mAP of torchreid, in percentage points" in table(
+        "evaluate", MARKET, *options)
     found = answer("evaluate", MARKET, *options)
     assert list(found["conventions"]) == ["torchreid", "mars"] and found["left_out"] == {}
     assert found["conventions"]["mars"]["cmc"] == ANSWERS["CMC"][:50]
@@ -393,28 +365,9 @@ def test_validate_takes_every_convention_named():
     assert tried == {"matlab", "mars", "torchreid"}
 
 
-def printed_signatures(text):
-    """Signatures as the report wraps them, with their bars closed up again."""
-    found = re.findall(r"^signature (.*(?:\n {10}.*)*)", text, re.MULTILINE)
-    return [re.sub(r"\s*\|\s*", "|", " ".join(one.split())) for one in found]
-
-
-def test_explain_prints_both_signatures():
-    found = answer("explain", MARKET)
-    expected = [found["from"]["signature"], found["to"]["signature"]]
-    assert [one.partition("|")[0] for one in expected] == ["convention:matlab",
-                                                           "convention:torchreid"]
-    for options in ([], ["--query", "0"]):
-        shown = table("explain", MARKET, *options)
-        assert printed_signatures(shown) == expected
-        assert max(map(len, shown.splitlines())) <= 80
-
-
 @pytest.mark.parametrize(("name", "made_of"), [
     ("ties", "distances:float64"), ("market_like", "metric:euclidean|normalize:yes|features:flo")])
 def test_ties_bounds_print_a_signature(name, made_of):
     path = FIXTURES / f"{name}.mat"
-    words = "evaluate", path, "--ties", "bounds", "--convention", "mars"
-    signature = answer(*words)["signature"]
+    signature = answer("evaluate", path, "--ties", "bounds", "--convention", "mars")["signature"]
     assert signature.startswith("convention:mars|") and f"|ties:bounds|{made_of}" in signature
-    assert printed_signatures(table(*words)) == [signature]

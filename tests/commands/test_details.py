@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-import scipy.io
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
@@ -61,49 +60,10 @@ def test_cameras():
         "mINP": [(2 / 3 + 1 + 0) / 3, 0, 1 / 4]}
 
 
-def test_queries_that_do_not_count():
-    # Query 2 is dropped, query 4 is not loaded: what is left of their groups has no numbers.
-    groups = by_group(evaluate("torchreid"), QUERY)
-    assert groups.queries.tolist() == [1, 2, 1, 1] and groups.counted.tolist() == [0, 2, 1, 0]
-    np.testing.assert_array_equal(
-        groups.mAP, [np.nan, ((1 / 2 + 2 / 3) / 2 + 1 / 4) / 2, 1, np.nan])
-    np.testing.assert_array_equal(groups.rank1, [np.nan, 0, 1, np.nan])
-    np.testing.assert_array_equal(groups.mINP, [np.nan, (2 / 3 + 1 / 4) / 2, 1, np.nan])
-
-
-def test_queries_whose_ap_is_nan():
-    groups = by_group(evaluate("mars"), QUERY)
-    assert groups.counted.tolist() == [1, 2, 1, 1]
-    assert np.isnan(groups.mAP).tolist() == [False, False, False, True]
-    assert groups.rank1[3] == 0
-
-
 def test_rank1_of_a_curve_that_counts_no_ranks():
     name = next(one.name for one in CONVENTIONS.values() if one.curve.of_rows)
     groups = by_group(evaluate(name), QUERY)
     assert np.isnan(groups.rank1).all() and groups.mAP[groups.value == 8] == 1
-
-
-def test_rank1_in_single_precision():
-    query, gallery = Labels([1, 2, 3], [1, 1, 1]), Labels([1, 2, 3], [2, 2, 2])
-    result = reid_ref.evaluate_distances([[0., 1., 1.]] * 3, query, gallery,
-                                         convention="torchreid-cython")
-    third = float(np.float32(1) / np.float32(3))
-    assert result.cmc[0] == by_group(result, query, "camera").rank1[0] == third != 1 / 3
-
-
-def test_cameras_of_market1501():
-    recorded = scipy.io.loadmat(shared("goldens/market1501_full.mat"))
-    query = Labels(recorded["query_label"], recorded["query_cam"])
-    gallery = Labels(recorded["gallery_label"], recorded["gallery_cam"])
-    result = reid_ref.evaluate(recorded["query_f"], recorded["gallery_f"], query, gallery,
-                               normalize=False)
-    groups = by_group(result, query, "camera")
-    assert groups.value.tolist() == [1, 2, 3, 4, 5, 6] and groups.queries.sum() == 3368
-    for value, mean in zip(groups.value, groups.mAP):
-        ap = recorded["ap"].ravel()[query.camera == value]
-        assert mean == np.cumsum(ap)[-1] / len(ap)
-    assert len(by_group(result, query).value) == 750
 
 
 #: All that need no lists, and one whose CMC curve is over the good images in its cut list.

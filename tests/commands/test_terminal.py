@@ -166,29 +166,14 @@ def on_terminal(*arguments, **environment):
     return shown.decode().replace("\r\n", "\n"), error.decode()
 
 
-@pytest.fixture
-def unlike(tmp_path):
-    """The name of an evaluator that is like none."""
-    (tmp_path / "unlike.py").write_text(
-        "import numpy as np\ndef run(distmat, q_pids, g_pids, q_camids, g_camids):\n"
-        "    return np.full(20, .5), .3\n")
-    return f"{tmp_path / 'unlike.py'}:run"
-
-
-def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour(unlike):
-    shown, _ = on_terminal("crosscheck", MARKET, "--evaluator", unlike)
-    assert "verdict     \x1b[1;31mDIFFERENT\x1b[0m: it follows no convention" in shown
-    assert "\x1b[1m                           theirs" in shown
-    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == command(
-        "crosscheck", MARKET, "--evaluator", unlike).stdout
+def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour():
+    assert _painted("a\nverdict     EQUAL to matlab\nEQUAL\nverdict  DIFFERENT: it") == (
+        "a\nverdict     \x1b[1;32mEQUAL\x1b[0m to matlab\nEQUAL\n"
+        "verdict  \x1b[1;31mDIFFERENT\x1b[0m: it")
     shown, _ = on_terminal("evaluate", MARKET)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == command("evaluate", MARKET).stdout
     assert "\n\n\x1b[1m            percent  full precision\x1b[0m\nRank-1        45.83" in shown
     assert shown.count("\x1b") == 2
-
-
-def test_equal_is_green():
-    assert _painted("a\nverdict     EQUAL to matlab\nEQUAL") == (
-        "a\nverdict     \x1b[1;32mEQUAL\x1b[0m to matlab\nEQUAL")
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -185,22 +185,6 @@ def test_a_mean_that_is_nan_by_convention_is_equal():
     assert as_json(found)["mAP"] is None
 
 
-def test_all_ap_and_all_inp_as_fast_reid_returns_them():
-    distances, query, gallery = data(unmatched=False)
-    result = reid_ref.evaluate_distances(
-        distances, query, gallery, convention="fast-reid-function")
-
-    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
-        one = reid_ref.evaluate_distances(
-            distmat, Labels(q_pids, q_camids), Labels(g_pids, g_camids),
-            convention="fast-reid-function")
-        return one.cmc[:max_rank], list(one.per_query.ap), list(one.per_query.inp)
-    found = crosscheck(evaluator, distances, query, gallery)
-    assert found.verdict == "equal" and "torchreid-function" in (found.follows, *found.also)
-    assert found.answer.mean_inp == pytest.approx(result.mean_inp, abs=1e-15)
-    np.testing.assert_array_equal(found.answer.ap, result.per_query.ap)
-
-
 def test_ties_in_numpys_order_are_told():
     found = crosscheck(made(sort=None), *data(seed=3, levels=3, n_gallery=400))
     assert found.verdict == "equal"
@@ -229,11 +213,6 @@ def test_slow_conventions_are_tried_where_only_the_curve_differs():
     found = crosscheck(ten_draws, *data())
     assert found.follows == "cuhk03-single-shot-draws"
     assert "cuhk03-single-shot" not in found.also
-
-
-def test_another_order_of_ties_is_told():
-    found = crosscheck(made(ties="reversed"), *data(levels=4))
-    assert (found.verdict, found.follows) == ("equal", "torchreid-function[ties=reversed]")
 
 
 def test_float32_sums_are_equal_within_a_named_tolerance():
@@ -655,17 +634,6 @@ def test_it_cannot_change_our_arrays():
     assert any("it writes on the arrays" in text for text in found.remarks)
 
 
-def test_one_that_cannot_be_asked_query_by_query_is_compared_as_a_whole():
-    def whole_only(*arguments):
-        if len(arguments[1]) == 1:
-            raise IndexError("needs ten")
-        return made()(*arguments)
-    found = crosscheck(whole_only, *data())
-    assert (found.verdict, found.answer.ap) == ("equal", None)
-    assert any("cannot be asked query by query: IndexError: needs ten" in text
-               for text in found.remarks)
-
-
 # ------------------------------------------------------------------ signatures and names
 def five(distmat, q_pids, g_pids, q_camids, g_camids):
     return made()(distmat, q_pids, g_pids, q_camids, g_camids)
@@ -753,16 +721,6 @@ def test_a_package_that_cannot_be_imported_says_why(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     with pytest.raises(InputError, match="scikit-learn 1.0 cannot be imported: ModuleNotFound"):
         load_adapter("scikit-learn")
-
-
-def test_a_missing_package_is_wrong_input(tmp_path, monkeypatch):
-    """Seen from outside: the packages are not where the evaluator's process looks."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.metadata as m\n"
-        "def version(name): raise m.PackageNotFoundError(name)\nm.version = version\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(InputError, match="evaluator scikit-learn: .* pip install scikit-learn"):
-        crosscheck("scikit-learn", *data())
 
 
 # ------------------------------------------------------------------ packages of PyPI
@@ -881,11 +839,6 @@ def test_command(asked):
 
 def test_command_json(asked):
     answer = json.loads(asked("--evaluator", "mine:ap", "--json").stdout)
-    assert list(answer)[2:] == [
-        "files", "layout", "evaluator", "version", "computes", "fed", "verdict", "follows",
-        "also", "expected", "closest", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP",
-        "ranks", "cmc", "ap", "reference", "agreement", "queries", "first_difference", "remarks",
-        "defects", "problems", "failure", "printed", "warned"]
     assert answer["follows"] == "torchreid-function"
     assert len(answer["cmc"]) == len(answer["ranks"]) == 20
     assert answer["queries"]["equal"] == answer["queries"]["compared"] > 5

@@ -68,11 +68,6 @@ class Escapes(Exception):
 Escapes.__name__ = "Es\x1b[31mcapes\n"
 
 
-class ExitsInItsMessage(BaseException):
-    def __str__(self):
-        os._exit(9)
-
-
 class Unspeakable(UserWarning):
     def __str__(self):
         raise ValueError("no words")
@@ -94,10 +89,6 @@ def ignores_signals(*_):
     sleep()
 
 
-def recursion(*arguments):
-    return recursion(*arguments)
-
-
 def prints_for_ever():
     os.write(1, b"xxxx")
 
@@ -107,52 +98,20 @@ def prints_for_ever():
     threading.Thread(target=shout, daemon=True).start()
 
 
-def close_streams():
-    sys.stdout.close()
-    sys.stderr.close()
-
-
-def take_streams():
-    sys.stdout = sys.stderr = None
-
-
 def fork_and_leave(*_):
     if os.fork() == 0:
         sleep()
     os._exit(5)
 
 
-def spend(kind, limit):
-    resource.setrlimit(kind, (limit, limit))
-
-
 def no_memory(*_):
-    spend(resource.RLIMIT_AS, 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
     return np.zeros(2**32), 0.5
-
-
-def processor_time(*_):
-    spend(resource.RLIMIT_CPU, 1)
-    while True:
-        pass
-
-
-def alarm(*_):
-    signal.alarm(1)
-    sleep()
 
 
 def break_numpy():
     for name in ("asarray", "ndim", "mean", "array", "array_equal"):
         setattr(np, name, None)
-
-
-def break_os():
-    os._exit = os.write = os.read = os.getpid = lambda *_: 0
-
-
-def break_json():
-    json.dumps = None
 
 
 def change_our_state():
@@ -193,17 +152,9 @@ FAULTY = {
                      "cannot be read: TypeError: 'NoneType' object is not callable"),
     "changes our state": (before(change_our_state), "equal", EQUAL)}
 RARE = {
-    "leaves well": (lambda *_: os._exit(0), "failed", "exit code 0 before it answered"),
-    "exits in its message": (raises(ExitsInItsMessage()), "failed",
-                             "its process ended with exit code 9 before it answered"),
-    "recursion": (recursion, "failed", "RecursionError: maximum recursion depth exceeded"),
     "long message": (raises(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
-    "aborts": (lambda *_: os.abort(), "failed", "was ended by SIGABRT, a crash in compiled code"),
-    "kills its group": (lambda *_: os.killpg(0, signal.SIGTERM), "failed",
-                        "its process was ended by SIGTERM"),
-    "alarm": (alarm, "failed", "its process was ended by SIGALRM"),
-    "processor time": (processor_time, "failed", "its process was ended by SIG"),  # XCPU or KILL
-    "no files": (after(lambda: spend(resource.RLIMIT_NOFILE, 0)), "equal", EQUAL),
+    "no files": (after(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))), "equal",
+                 EQUAL),
     "stops itself": (lambda *_: os.kill(os.getpid(), signal.SIGSTOP), "failed", LATE),
     "crashes on one": (at_query_2(lambda: os._exit(3)), "different",
                        "it gave no AP: its process ended with exit code 3"),
@@ -211,14 +162,11 @@ RARE = {
     "leaves a thread": (after(lambda: threading.Thread(target=sleep).start()), "equal", EQUAL),
     "closes stdout": (after(lambda: os.close(1)), "equal",
                       "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
-    "closes streams": (after(close_streams), "equal", EQUAL),
-    "takes streams": (after(take_streams), "equal", EQUAL),
+    "closes streams": (after(lambda: (sys.stdout.close(), sys.stderr.close())), "equal", EQUAL),
     "forges": ("tests.faulty:forges", "failed",
                "it wrote something else into the pipe through which its answer"),
     "much output": (after(lambda: os.write(1, b"y" * 10**8)), "equal", "it printed yyyy"),
     "reads": (after(input), "failed", "EOFError: EOF when reading a line"),
-    "breaks json": (after(break_json), "failed", "ended with exit code 1 before it answered"),
-    "breaks os": (after(break_os), "failed", LATE),
     "warns unspeakably": (after(lambda: warnings.warn(Unspeakable(), stacklevel=1)), "failed",
                           "ValueError: no words (test_crosscheck_child.py, line ")}
 
@@ -377,9 +325,10 @@ def test_no_room_for_the_arrays(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, bool])
 def test_arrays_arrive_as_they_are(dtype):
     distances, query, gallery = data(levels=1 if dtype is bool else 7)
-    for evaluator in ("tests.crosschecking.test_crosscheck_child:tells_dtypes", tells_dtypes):
-        found = crosscheck(evaluator, distances.astype(dtype), query, gallery)
-        assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
+    by_name = "tests.crosschecking.test_crosscheck_child:tells_dtypes"
+    found = crosscheck(by_name if dtype is np.float16 else tells_dtypes, distances.astype(dtype),
+                       query, gallery)
+    assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
 
 
 def tells_dtypes(*arrays):
@@ -392,16 +341,6 @@ def tells_dtypes(*arrays):
 def test_a_time_limit_that_is_none(timeout):
     with pytest.raises(InputError, match="timeout: expected seconds above 0, got"):
         crosscheck(faulty.sound, *data(), timeout=timeout)
-
-
-def test_a_closure_and_a_lambda_run_in_a_process_too():
-    here = os.getpid()
-
-    def closure(*arguments):
-        print(os.getpid() == here)
-        return faulty.sound(*arguments)
-    assert crosscheck(closure, *data()).printed == "False"
-    assert crosscheck(lambda *a: closure(*a), *data()).printed == "False"
 
 
 def test_torch_whose_threads_run_here_does_not_block_a_fork():

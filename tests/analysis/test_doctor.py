@@ -7,11 +7,11 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile
-from reid_ref.cli import main
 from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor, doctor_beside
 from reid_ref.analysis.doctor_features import _nearer, draw_sample
 from reid_ref.datasets import labels_of_names, read_labels
 from reid_ref.files import RankedLists
+from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 
 RNG = np.random.default_rng
@@ -326,24 +326,15 @@ def one_camera(tmp_path):
     return str(path)
 
 
-def test_the_command(one_camera, capsys):
-    assert main(["doctor", one_camera]) == 1
-    text = capsys.readouterr().out
-    assert "error     All images are of camera 0" in text and "doctor:single-camera" in text
-    assert max(map(len, text.splitlines())) <= 80 + len(one_camera)
-    assert main(["doctor", "fixtures/market_like.mat"]) == 0
-    assert "found     nothing" in capsys.readouterr().out
-
-
-def test_the_command_in_json(one_camera, capsys):
-    assert main(["doctor", one_camera, "--json"]) == 1
-    found, = json.loads(capsys.readouterr().out)["findings"]
+def test_the_command(one_camera):
+    done = command("doctor", one_camera)
+    assert done.returncode == 1 and "doctor:single-camera" in done.stdout
+    assert "error     All images are of camera 0" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80 + len(one_camera)
+    found, = json.loads(command("doctor", one_camera, "--json").stdout)["findings"]
     assert (found["key"], found["severity"]) == ("doctor:single-camera", "error")
-
-
-def test_the_command_refuses_a_seed(one_camera, capsys):
-    assert main(["doctor", one_camera, "--seed", "-3"]) == 2
-    assert "expected a whole number from 0, got -3" in capsys.readouterr().err
+    assert_one_line_error(command("doctor", one_camera, "--seed", "-3"),
+                          "expected a whole number from 0, got -3")
 
 
 def test_no_warning_of_numpy():

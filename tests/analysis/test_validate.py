@@ -4,17 +4,15 @@ The bounds are compared with every ranking of small sets, by AP rules written an
 A real result file is read where it is: see `tests.shared`.
 """
 import json
-import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, cli
+from reid_ref import InputError, Labels
 from reid_ref.analysis.figure import Figure, agreement, parse_figure
 from reid_ref.analysis.possible import (
     RULES, good_and_kept, hit_counts, map_bounds, possible)
@@ -24,10 +22,9 @@ from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
 from reid_ref.files import ResultFile, read_result
 from tests.cases import market_like
+from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.shared import shared
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-MARKET = str(FIXTURES / "market_like.mat")
 unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:UserWarning")
 
 
@@ -47,15 +44,12 @@ def test_a_figure_keeps_its_decimals(text, rank1, mean_ap):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("abc", "expected RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ or /67.6, got 'a"),
-    ("", "expected RANK1/mAP in percent"),
     ("/", "expected RANK1/mAP in percent"),
-    ("81/67/3", "expected RANK1/mAP in percent"),
     ("81.1", "got '81.1'; for Rank-1 alone write '81.1/', for mAP alone '/81.1'"),
     ("abc/67.6", "expected a number in percent such as 81.1, got 'abc'$"),
     ("81,1/67.6", "got '81,1'; write the decimal point as a point: 81.1"),
     ("-3/67.6", "expected a number in percent such as 81.1, got '-3'$"),
     ("nan/67.6", "got 'nan'$"),
-    ("1e1/67.6", "got '1e1'$"),
     ("100.1/67.6", "expected percent, 0 to 100, got 100.1"),
     ("0.811/0.676", r"expected percent, got 0.811, which looks like a fraction; write 81.1 \(a "
                     r"figure of one percent or less: 0.811%\)"),
@@ -337,15 +331,12 @@ def test_progress_counts_every_query_of_every_ranking():
 
 # The command.
 
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        status = cli.main(["validate", *arguments])
-        return status, *capsys.readouterr()
-    return run
+def run(*arguments):
+    done = command("validate", *arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
-def test_table_of_an_impossible_figure(run):
+def test_table_of_an_impossible_figure():
     status, out, _ = run(MARKET, "--published", "45.9/97.0")
     words = " ".join(out.split())
     assert status == 1
@@ -358,7 +349,7 @@ def test_table_of_an_impossible_figure(run):
     assert status == 1 and "trapezoid 4.93 to 84.31 over 48 queries: impossible" in out
 
 
-def test_table_of_a_truncated_figure(run):
+def test_table_of_a_truncated_figure():
     status, out, _ = run(MARKET, "--published", "45.8/40.1", "--convention", "matlab,mars")
     assert status == 1
     assert "No convention reproduces the figure.\n\nReproduced only if the digits were cut" in out
@@ -369,7 +360,7 @@ def test_table_of_a_truncated_figure(run):
     assert "no k/48 gives these digits" in out
 
 
-def test_rankings_that_give_the_same_share_a_line(run, tmp_path):
+def test_rankings_that_give_the_same_share_a_line(tmp_path):
     rng = np.random.default_rng(3)
     features = rng.standard_normal((12, 4))
     features /= np.linalg.norm(features, axis=1, keepdims=True)
@@ -387,7 +378,7 @@ def ways_of(candidate):
     return [(way["features"], way["convention"]) for way in candidate["ways"]]
 
 
-def test_json(run):
+def test_json():
     status, out, _ = run(MARKET, "--published", "45.83/40.16", "--json")
     answer = json.loads(out)
     assert status == 0
@@ -401,7 +392,7 @@ def test_json(run):
     assert nan["mAP"] is None and nan["difference"] is None
 
 
-def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
+def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set():
     status, out, err = run(MARKET, "--paper", "market1501/densenet121-news")
     assert status == 1
     assert ("warning: market1501/densenet121-news is over 3,368 queries of Market-1501, this file "
@@ -424,10 +415,8 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set(run):
     (["--published", "45.8/", "--convention", "matlap"], "--convention: unknown 'matlap'; known"),
     (["--published", "45.8/", "--convention", "veri"], "--convention: 'veri' needs lists of good"),
 ])
-def test_wrong_use(run, arguments, message):
-    status, out, err = run(MARKET, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("reid-ref: error: ") and err.count("\n") == 1 and message in err
+def test_wrong_use(arguments, message):
+    assert_one_line_error(command("validate", MARKET, *arguments), message)
 
 
 @pytest.fixture
@@ -438,7 +427,7 @@ def sketch():
 @pytest.mark.parametrize("option", [
     ("--published", "14.0/17.8"), ("--published", "14/"), ("--published", "/17.79997"),
     ("--paper", "sketchreid/log-of-gralach-beneran56-12")])
-def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(run, sketch, option):
+def test_a_real_log_is_reproduced_by_matlab_on_normalised_features(sketch, option):
     status, out, err = run(sketch, *option, "--json")
     assert (status, err) == (0, "")
     ways = [way for one in json.loads(out)["candidates"] if one["match"] == "rounded"
@@ -481,7 +470,7 @@ def test_a_figure_whose_code_does_not_load_it():
     np.testing.assert_allclose(worst[""], [(1 + 1 / 4) / 2], rtol=1e-15)
 
 
-def test_paper_uses_the_column(run):
+def test_paper_uses_the_column():
     answer = json.loads(run(MARKET, "--paper", "market1501/bagtricks-resnet50", "--json")[1])
     assert answer["published"]["label_minus_1"] == "not loaded"
     assert "does not load" in answer["left_out"]["torchreid-function"]
@@ -493,7 +482,7 @@ def test_paper_uses_the_column(run):
 
 # Of a benchmark, without a file.
 
-def test_a_figure_on_market1501_without_a_file(run):
+def test_a_figure_on_market1501_without_a_file():
     status, out, _ = run("--dataset", "market1501", "--published", "94.39/86.10")
     assert status == 0 and "possible: 3,179 of 3,368 queries" in out
     assert out.count(" over 3,368 queries: possible") == 2
@@ -518,7 +507,7 @@ def test_bounds_of_a_benchmark_are_those_of_its_labels():
             found.hit_counts, found.bounds, found.no_bounds)
 
 
-def test_a_paper_on_another_benchmark_warns(run):
+def test_a_paper_on_another_benchmark_warns():
     _, _, err = run("--dataset", "mars", "--paper", "market1501/bagtricks-resnet50")
     assert "is over 3,368 queries of Market-1501, MARS has 1,980: it is not the same" in err
 
@@ -531,7 +520,5 @@ def test_a_paper_on_another_benchmark_warns(run):
      "--convention, --set, --max-memory: expected a result file"),
     (("--dataset", "mars", "--max-memory", "1G"), "--max-memory: expected a result file"),
 ])
-def test_wrong_use_of_a_benchmark(run, arguments, message):
-    status, out, err = run("--published", "81.1/67.6", *arguments)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert re.search(message, err), err
+def test_wrong_use_of_a_benchmark(arguments, message):
+    assert_one_line_error(command("validate", "--published", "81.1/67.6", *arguments), message)

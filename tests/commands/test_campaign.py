@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pytest
 import scipy.io
@@ -16,24 +17,13 @@ from tests.documents import ROOT
 from tests.nightly import cases
 
 #: Commands as they are asked: the first word, and what may stand behind the files.
-ASKED = [line.split() for line in """
-    evaluate
-    evaluate --json --convention all
-    evaluate --convention nonsense --format csv
-    evaluate --ties bounds --metric dot
-    evaluate --rerank
-    evaluate --per-query out.csv
-    evaluate --per-query out/x.json --max-memory 12M
-    evaluate --per-query /dev/full
-    evaluate --implementation port
-    explain --query 99 --json
-    explain --to mars
-    validate --published 81.1/67.6
-    camera-pairs --rule script
-    export --to trec --output out/q
-    dataset
-    baseline --driver market1501
-    doctor""".strip().splitlines()]
+ASKED = [line.split() for line in (
+    "evaluate", "evaluate --json --convention all", "evaluate --convention nonsense --format csv",
+    "evaluate --ties bounds --metric dot", "evaluate --rerank", "evaluate --per-query out.csv",
+    "evaluate --per-query out/x.json --max-memory 12M", "evaluate --per-query /dev/full",
+    "evaluate --implementation port", "explain --query 99 --json", "explain --to mars",
+    "validate --published 81.1/67.6", "camera-pairs --rule script", "dataset", "doctor",
+    "export --to trec --output out/q", "baseline --driver market1501")]
 WRITTEN = {"out.csv", "out/x.json", "out/q.qrels", "out/q.run"}
 SURROUNDINGS = [{}, {}, {"COLUMNS": "20"}, {"TERM": "dumb", "PYTHONIOENCODING": "ascii"},
                 {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
@@ -69,10 +59,8 @@ def write(folder, layout, number):
     if layout == "mat":
         scipy.io.savemat(folder / "in.mat", arrays)
     elif layout == "hdf5":
-        import h5py
         with h5py.File(folder / "in.mat", "w") as file:
-            for key, value in arrays.items():
-                file[key] = np.atleast_2d(value).T
+            file.update({key: np.atleast_2d(value).T for key, value in arrays.items()})
     elif layout == "npz":
         np.savez_compressed(folder / "in.npz", **arrays)
     elif layout == "npy":

@@ -348,7 +348,7 @@ def test_numbers_of_two_conventions_are_not_compared(small):
 
 def test_max_memory_changes_no_validation():
     asked = ["validate", MARKET, "--published", "45.83/40.16", "--convention", "matlab,torchreid"]
-    whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "1K"]))
+    whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "20K"]))
     assert whole == small and whole["reproduced"]
     done = command(*asked, "--max-memory", "much")
     assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")

@@ -104,8 +104,8 @@ def test_a_wrong_option_before_the_command():
 
 @full
 @pytest.mark.parametrize("buffered", ["", "PYTHONUNBUFFERED=1 "])
-@pytest.mark.parametrize("arguments", [
-    "--version", "evaluate --help", "published", f"evaluate {MARKET} --json"])
+@pytest.mark.parametrize("arguments", cases(["--version", f"evaluate {MARKET} --json"], [
+    "--version", "evaluate --help", "published", f"evaluate {MARKET} --json"]))
 def test_a_full_disk_behind_standard_output(tmp_path, arguments, buffered):
     done = shell(f"unset PYTHONUNBUFFERED; {buffered}$R {arguments} >/dev/full", tmp_path)
     lines = [line for line in done.stderr.splitlines() if "warning" not in line]

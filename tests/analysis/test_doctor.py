@@ -7,10 +7,11 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile
-from reid_ref.cli import main
-from reid_ref.analysis.doctor import doctor, doctor_beside
+from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor, doctor_beside
+from reid_ref.analysis.doctor_features import _nearer, draw_sample
 from reid_ref.datasets import labels_of_names, read_labels
 from reid_ref.files import RankedLists
+from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 
 RNG = np.random.default_rng
@@ -47,6 +48,11 @@ def keys(data):
     return [finding.key for finding in doctor(data)]
 
 
+def all_keys(data):
+    """What the command `doctor` finds, and what `evaluate` finds on the way."""
+    return keys(data) + [one.key for one in doctor_beside(data, reid_ref.CONVENTIONS.values())]
+
+
 def of_distances(data, change=lambda d: d):
     q, g = data.query_features, data.gallery_features
     distances = np.sqrt(((q[:, np.newaxis] - g) ** 2).sum(axis=2))
@@ -61,14 +67,14 @@ def of_distances(data, change=lambda d: d):
 @pytest.mark.parametrize("seed", range(5))
 def test_nothing_on_sound_data(sizes, seed):
     data = sound(seed, **sizes)
-    assert doctor(data) == []
+    assert all_keys(data) == []
     if len(data.query) < 1000:
-        assert doctor(of_distances(data)) == []
+        assert keys(of_distances(data)) == []
 
 
 @pytest.mark.parametrize("name", ["market_like", "mars_like", "special_values", "ties"])
 def test_nothing_on_the_fixtures(name):
-    assert doctor(reid_ref.read(f"fixtures/{name}.mat")) == []
+    assert all_keys(reid_ref.read(f"fixtures/{name}.mat")) == []
 
 
 @pytest.mark.parametrize("folder, files", [
@@ -77,12 +83,13 @@ def test_nothing_on_the_fixtures(name):
     ("mars", ["query_IDX.mat", "tracks_test_info.mat"])])
 def test_nothing_on_benchmarks(folder, files):
     query, gallery = read_labels(*(shared(f"real/{folder}") / name for name in files))[:2]
-    assert keys(of_features(query, gallery, *features(query, gallery, noise=4))) == []
+    assert all_keys(of_features(query, gallery, *features(query, gallery, noise=4))) == []
 
 
 def test_nothing_on_msmt17():
     query, gallery = read_labels(*sorted(shared("real/msmt17").glob("*.mat")))[:2]
-    assert keys(of_features(query, gallery, *features(query, gallery, noise=2, dimension=9))) == []
+    data = of_features(query, gallery, *features(query, gallery, noise=2, dimension=9))
+    assert all_keys(data) == []
 
 
 def test_nothing_on_cityflow():
@@ -102,8 +109,17 @@ def test_nothing_on_veri776():
 
 def test_nothing_on_cuhk03():
     folder = shared("real/cuhk03_np_100q")
-    assert doctor(reid_ref.read(*(folder / f"{name}.txt" for name in (
+    assert all_keys(reid_ref.read(*(folder / f"{name}.txt" for name in (
         "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))) == []
+
+
+def test_the_sample_does_not_grow():
+    """100 queries, their images and 1,000 others, however large the gallery is."""
+    query, gallery = labels(0, n_query=3000, n_gallery=20000, identities=1000)
+    sample = draw_sample(query, gallery, 12345, SMALL_SAMPLE)
+    assert len(sample.query) == 100
+    assert len(sample.image) <= 1000 + 100 * 20
+    assert sample.good.any(axis=1).all()
 
 
 def test_sketches_and_photographs_are_no_more_than_a_note():
@@ -206,7 +222,6 @@ def test_chance_level():
 
 def test_area_under_the_curve_by_hand():
     """Good at 1 and 4, wrong at 2, 3, 4: pairs won 3 and 0, one tie; 3.5 of 6."""
-    from reid_ref.analysis.doctor_features import _nearer
     assert _nearer(np.array([1., 4.]), np.array([3., 4., 2.])) == 3.5 / 6
 
 
@@ -311,24 +326,15 @@ def one_camera(tmp_path):
     return str(path)
 
 
-def test_the_command(one_camera, capsys):
-    assert main(["doctor", one_camera]) == 1
-    text = capsys.readouterr().out
-    assert "error     All images are of camera 0" in text and "doctor:single-camera" in text
-    assert max(map(len, text.splitlines())) <= 80 + len(one_camera)
-    assert main(["doctor", "fixtures/market_like.mat"]) == 0
-    assert "found     nothing" in capsys.readouterr().out
-
-
-def test_the_command_in_json(one_camera, capsys):
-    assert main(["doctor", one_camera, "--json"]) == 1
-    found, = json.loads(capsys.readouterr().out)["findings"]
+def test_the_command(one_camera):
+    done = command("doctor", one_camera)
+    assert done.returncode == 1 and "doctor:single-camera" in done.stdout
+    assert "error     All images are of camera 0" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80 + len(one_camera)
+    found, = json.loads(command("doctor", one_camera, "--json").stdout)["findings"]
     assert (found["key"], found["severity"]) == ("doctor:single-camera", "error")
-
-
-def test_the_command_refuses_a_seed(one_camera, capsys):
-    assert main(["doctor", one_camera, "--seed", "-3"]) == 2
-    assert "expected a whole number from 0, got -3" in capsys.readouterr().err
+    assert_one_line_error(command("doctor", one_camera, "--seed", "-3"),
+                          "expected a whole number from 0, got -3")
 
 
 def test_no_warning_of_numpy():

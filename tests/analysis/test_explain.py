@@ -2,12 +2,7 @@
 
 A real distance matrix is read where it is: see `tests.shared`.
 """
-import json
-import re
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,14 +11,13 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.analysis import calls
 from reid_ref.analysis.explain import ranked_list
-from reid_ref.cli import main
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
 from reid_ref.files import read_result
 from tests import cases
+from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
 from tests.shared import shared
 
-MARKET = str(Path(__file__).parents[2] / "fixtures" / "market_like.mat")
 ORDINARY = [name for name in CONVENTIONS if name not in NOT_IN_ALL and name != "mars"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -32,11 +26,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 def explain(distances, query, gallery, origin="matlab", target="torchreid", **options):
     data = reid_ref.ResultFile("arrays", query, gallery, distances=distances)
     return reid_ref.explain(data, origin, target, **options)
-
-
-def command(*arguments):
-    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *map(str, arguments)],
-                          capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("target", [*ORDINARY, "sysu-mm01", "cuhk03-single-shot"])
@@ -128,43 +117,22 @@ def test_ranks_of_the_list_are_those_that_give_the_ap():
         assert ranks[0] == result.per_query.first_match[k]
 
 
-def test_command_prints_effects_that_add_up():
-    done = command("explain", MARKET)
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    assert max(map(len, lines)) <= 80
-    table = [line[30:].split() for line in lines[1:7]]
-    effects = [float(row[1]) for row in table[1:-1]]
-    assert round(sum(effects), 6) == float(table[-1][1])
-    assert round(float(table[0][0]) + sum(effects), 6) == float(table[-1][0])
-    assert "moved most" in done.stdout
-
-
 def test_command_as_json():
-    answer = json.loads(command("explain", MARKET, "--to", "open-reid", "--json").stdout)
-    assert list(answer)[2:] == ["files", "layout", "from", "steps", "to", "moved_most"]
-    assert answer["from"]["convention"] == "matlab" and answer["to"]["convention"] == "open-reid"
-    assert answer["steps"][-1]["mAP"] == answer["to"]["mAP"]
-    assert "convention:open-reid|" in answer["to"]["signature"]
-    assert "|metric:euclidean|normalize:yes|features:float32|" in answer["to"]["signature"]
+    found = answer("explain", MARKET, "--to", "open-reid")
+    assert found["from"]["convention"] == "matlab" and found["to"]["convention"] == "open-reid"
+    assert found["steps"][-1]["mAP"] == found["to"]["mAP"]
+    assert "convention:open-reid|" in found["to"]["signature"]
+    assert "|metric:euclidean|normalize:yes|features:float32|" in found["to"]["signature"]
 
 
 def test_command_shows_one_query():
-    done = command("explain", MARKET, "--query", 2)
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert done.stdout.startswith("query 2: identity 3, camera ")
-    assert done.stdout.count("  good\n") == 15
-    answer = json.loads(command("explain", MARKET, "--query", 2, "--json").stdout)
-    assert answer["query"] == 2
-    assert sum(one["role"] == "good" for one in answer["list"]) == 15
+    found = answer("explain", MARKET, "--query", 2)
+    assert found["query"] == 2
+    assert sum(one["role"] == "good" for one in found["list"]) == 15
 
 
 def test_distances_that_json_lacks_are_null():
-    values = Path(MARKET).with_name("special_values.mat")
-    done = command("explain", values, "--query", 1, "--json")
-    assert done.returncode == 0, done.stderr
-    listed = json.loads(done.stdout)["list"]
+    listed = answer("explain", FIXTURES / "special_values.mat", "--query", 1)["list"]
     assert {type(image["distance"]) for image in listed} == {float, type(None)}
 
 
@@ -175,9 +143,7 @@ def test_distances_that_json_lacks_are_null():
     (("--to", "veri"), "convention .* takes the good and junk images of every query from lists"),
 ])
 def test_wrong_use(arguments, message):
-    done = command("explain", MARKET, *arguments)
-    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
-    assert re.search(message, done.stderr), done.stderr
+    assert_one_line_error(command("explain", MARKET, *arguments), message)
 
 
 def test_cuhk03_np_to_the_last_digit():
@@ -231,9 +197,8 @@ def test_the_list_of_a_query_has_the_ranks_of_evaluate(near_ties, tmp_path):
              gallery_label=gallery.identity, gallery_cam=gallery.camera)
     result = reid_ref.evaluate(*near_ties)
     for k in np.flatnonzero(result.per_query.status == "ok")[:4]:
-        answer = json.loads(command("explain", tmp_path / "near.npz", "--query", k,
-                                    "--json").stdout)
-        ranks = [image["ranks"][0] for image in answer["list"] if image["role"] == "good"]
+        listed = answer("explain", tmp_path / "near.npz", "--query", k)["list"]
+        ranks = [image["ranks"][0] for image in listed if image["role"] == "good"]
         assert ranks == result.ranks.rank[result.ranks.query == k].tolist()
 
 
@@ -246,5 +211,5 @@ def test_the_command_hands_on_its_memory(monkeypatch):
         return explain(*arguments, **options)
 
     monkeypatch.setattr(calls, "explain", seen)
-    assert main(["explain", MARKET, "--quiet", "--max-memory", "1M"]) == 0
+    table("explain", MARKET, "--quiet", "--max-memory", "1M")
     assert given == [2**20]

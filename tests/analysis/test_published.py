@@ -11,10 +11,11 @@ from decimal import Decimal
 
 import pytest
 
-from reid_ref import InputError, cli
+from reid_ref import InputError
 from reid_ref.analysis.check_published import benchmark_of, check
 from reid_ref.analysis.published import Published, by_key, find, load
 from reid_ref.report.published import as_doubts
+from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 
 RANKS = ("rank1", "rank5", "rank10", "rank20")
@@ -25,12 +26,9 @@ QUERIES = {"Market-1501": 3368, "DukeMTMC-reID": 2228, "CUHK03-NP": 1400, "MSMT1
 OPEN_REID_QUERIES = {"Market-1501": 16483, "DukeMTMC-reID": 16426}
 
 
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        status = cli.main(["published", *arguments])
-        return status, *capsys.readouterr()
-    return run
+def run(*arguments):
+    done = command("published", *arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
 def test_every_key_is_unique_and_readable():
@@ -184,7 +182,7 @@ def test_nothing_found_is_said(arguments, message):
         find(**arguments)
 
 
-def test_the_list_fits_80_columns_and_stars_what_cannot_be(run):
+def test_the_list_fits_80_columns_and_stars_what_cannot_be():
     status, out, err = run()
     assert (status, err) == (0, "")
     lines = out.splitlines()
@@ -197,7 +195,7 @@ def test_the_list_fits_80_columns_and_stars_what_cannot_be(run):
     assert lines[-1] == "507 published figures, percent, as printed; * 16 whose Rank-k is not k/N"
 
 
-def test_the_list_names_evaluator_and_source_once_a_block(run):
+def test_the_list_names_evaluator_and_source_once_a_block():
     status, out, _ = run("--dataset", "mars", "--method", "resnet")
     assert status == 0
     assert out == (
@@ -211,24 +209,13 @@ def test_the_list_names_evaluator_and_source_once_a_block(run):
         "\n5 published figures, percent, as printed\n")
 
 
-def test_figures_with_many_decimals_are_shortened_in_the_list_only(run):
+def test_figures_with_many_decimals_are_shortened_in_the_list_only():
     line = next(line for line in run("--method", "spcl")[1].splitlines() if "  market" in line)
     assert line.split() == ["market1501/spcl-gom", "89.5190", "76.0478"]
     assert re.search(r"^mAP +76.0478415258$", run("market1501/spcl-gom")[1], re.M)
 
 
-def test_one_in_full(run):
-    status, out, _ = run("market1501/densenet121-news")
-    assert status == 0 and max(map(len, out.splitlines())) <= 80
-    row = by_key("market1501/densenet121-news")
-    words = " ".join(out.split())
-    for value in (row.dataset, row.rank1, row.mAP, row.evaluator, row.source_commit):
-        assert value in words
-    assert "note Rank-1 89.91: misprint, or not over 3368 queries: not k/3368" in words
-    assert "Rank-5" not in out and "mINP" not in out
-
-
-def test_json(run):
+def test_json():
     rows = json.loads(run("--dataset", "vehicleid", "--json")[1])["published"]
     assert [row["rank1"] for row in rows] == ["86.6", "82.9", "80.6"]
     assert rows[0]["mAP"] == ""
@@ -241,15 +228,13 @@ def test_json(run):
     (["mars/rnn-resnet50", "--dataset", "mars"], "KEY: 'mars/rnn-resnet50' names one figure alre"),
     (["--dataset", "x"], "dataset: unknown 'x'; known: "),
 ])
-def test_wrong_use(run, arguments, message):
-    status, out, err = run(*arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("reid-ref: error: ") and err.count("\n") == 1 and message in err
+def test_wrong_use(arguments, message):
+    assert_one_line_error(command("published", *arguments), message)
 
 
 # Which are impossible.
 
-def test_check_names_exactly_the_rows_that_no_count_gives(run):
+def test_check_names_exactly_the_rows_that_no_count_gives():
     status, out, _ = run("--check", "--json")
     answer = json.loads(out)
     impossible, truncated = set(), set()
@@ -267,7 +252,7 @@ def test_check_names_exactly_the_rows_that_no_count_gives(run):
     assert status == 1 and answer["rows"] == len(load()) > answer["checked"] > 400
 
 
-def test_check_of_one_row_and_of_a_dataset(run):
+def test_check_of_one_row_and_of_a_dataset():
     status, out, err = run("market1501/densenet121-news", "--check")
     assert (status, err) == (1, "")
     assert "Impossible: 1\n  market1501/densenet121-news\n      Rank-1 89.91 of 3,368" in out

@@ -15,7 +15,8 @@ import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.analysis.implementations import run_octave, run_port
-from tests import cases
+from tests.cases import market_like, special
+from tests.nightly import cases
 
 pytestmark = pytest.mark.usefixtures("octave")
 
@@ -67,8 +68,9 @@ def private(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- what is sent
 
 @pytest.mark.parametrize("dtype", [
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16",
-    "float32", "float64", ">f8", ">i4", "complex64", "complex128"])
+    "bool", "uint64", "float16", "float32", ">i4", "complex64", *cases([], [
+        "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float64", ">f8",
+        "complex128"])])
 def test_every_type(dtype):
     distances = np.array([[0, 1]]).astype(dtype)
     check(run_octave(distances, QUERY, GALLERY, MATLAB))
@@ -102,8 +104,8 @@ def test_a_type_that_octave_lacks_is_refused():
 @pytest.mark.parametrize("convention", [MATLAB, MARS], ids=["matlab", "mars"])
 def test_port_and_octave_agree(convention):
     problems = [
-        cases.special(1), cases.market_like(2, levels=4), cases.market_like(5, n_query=1),
-        cases.market_like(6, n_gallery=1)]
+        special(1), market_like(2, levels=4), market_like(5, n_query=1),
+        market_like(6, n_gallery=1)]
     distances, query, gallery = problems[1]
     problems += [(np.asfortranarray(distances), query, gallery),
                  (distances[:, ::2], query, Labels(gallery.identity[::2], gallery.camera[::2])),
@@ -187,17 +189,6 @@ def test_names_that_octave_cannot_use(tmp_path, monkeypatch, name):
         run_octave(DISTANCES, QUERY, GALLERY, MATLAB)
 
 
-def test_octave_says_what_it_would_call(tmp_path, monkeypatch):
-    # Files that come later than our own look into the folder.
-    folder = scripts(tmp_path / "own")
-    wrapper = tmp_path / "octave"
-    wrapper.write_text(f'#!/bin/sh\nrm {folder}/compute_AP.m\nexec octave-cli "$@"\n')
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("OCTAVE_EXECUTABLE", str(wrapper))
-    with pytest.raises(InputError, match=f'it would call "", not {folder}/compute_AP.m'):
-        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
-
-
 @pytest.mark.parametrize(("missing", "convention", "message"), [
     (["compute_AP"], MATLAB, "compute_AP.m is missing"),
     (["compute_AP", "evaluation"], MATLAB, "evaluation.m and compute_AP.m are missing"),
@@ -231,20 +222,14 @@ def test_habits_that_change_nothing(tmp_path, private, capfd, first):
     ("CMC = 'abc'; map = 'x';", r"expected 2 real numbers as CMC.* \[1 3\] char and \[1 1\] char"),
     ("CMC = [0 1]; map = [1 2];", r"got \[1 2\] double and \[1 2\] double"),
     ("CMC = [0 1 1]; map = 1;", r"got \[1 3\] double and \[1 1\] double"),
-    ("CMC = []; map = [];", r"got \[0 0\] double and \[0 0\] double"),
     ("CMC = [0 1i]; map = 1;", r"expected 2 real numbers as CMC"),
     ("CMC = {0, 1}; map = 1;", r"got \[1 2\] cell"),
-    ("CMC = struct(); map = @sin;", r"got \[1 1\] struct and \[1 1\] function_handle"),
-    ("CMC = [true true]; map = true;", r"got \[1 2\] logical"),
     ("CMC = [0 1];", "Octave says: .*map"),
-    ("", "Octave says: .*CMC"),
     ("no_such_function(dist);", "Octave says: 'no_such_function' undefined"),
     ("x = (1", "Octave says: parse error .*own/evaluation.m"),
     ("evaluation(dist, 1, 1, 1, 1);", "Octave says: max_recursion_depth exceeded"),
-    ("x = input('number? ');", "Octave says: "),
     ("keyboard();", "Octave says: keyboard: expected a terminal"),
     ("x = zeros(1e9, 1e9);", "Octave says: out of memory"),
-    ("exit(0);", "octave[^ ]* ended with exit code 0 and no answer"),
     ("exit(3);", "octave[^ ]* ended with exit code 3 and no answer"),
     ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer"),
 ])
@@ -254,12 +239,6 @@ def test_scripts_that_fail(tmp_path, private, capfd, body, message):
         run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_script_that_is_no_function(tmp_path, private):
-    folder = scripts(tmp_path / "own", evaluation="CMC = [0 1]; map = 1;")
-    with pytest.raises(InputError, match="evaluation.m: Octave says: .*"):
-        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
 
 
 @pytest.mark.parametrize("types", [("single", "single"), ("int32", "uint8"), ("sparse", "sparse")])
@@ -274,7 +253,6 @@ def test_answers_of_other_types(tmp_path, types):
 @pytest.mark.parametrize(("content", "message"), [
     (None, "OCTAVE_EXECUTABLE: expected the program of GNU Octave, got '.*octave', which is none"),
     ("#!/bin/sh\n", "octave ended with exit code 0 and no answer"),
-    ("#!/bin/sh\nexit 127\n", "octave ended with exit code 127 and no answer"),
     ("#!/no/such/shell\n", "octave: expected the program of GNU Octave, got: No such file"),
     ("nonsense", "octave: expected the program of GNU Octave, got: Exec format error"),
 ])
@@ -328,7 +306,7 @@ def check_that_all_is_gone(process):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("group", [True, False], ids=["all", "reid-ref"])
+@pytest.mark.parametrize("group", cases([False], [True, False]))
 def test_a_script_without_end_is_interrupted(tmp_path, private, number, group):
     folder = scripts(tmp_path / "own", evaluation=evaluation(
         f"fclose(fopen('{tmp_path}/started', 'w'));\n"
@@ -345,7 +323,7 @@ def test_a_script_without_end_is_interrupted(tmp_path, private, number, group):
     check_that_all_is_gone(process)
 
 
-@pytest.mark.parametrize("delay", np.linspace(0, 0.5, 9))
+@pytest.mark.parametrize("delay", np.linspace(0, 0.5, cases(3, 9)))
 def test_an_interrupt_at_any_time(private, delay):
     """From the moment the private folder is there: as a terminal sends it, to all."""
     process = command(private=private)
@@ -362,13 +340,3 @@ def test_an_interrupt_at_any_time(private, delay):
     else:  # the answer was printed; -2: Python was about to end
         assert process.returncode in (0, -signal.SIGINT) and "mAP" in out
     check_that_all_is_gone(process)
-
-
-def test_an_interrupt_that_is_ignored_stays_so(private):
-    """A program in the background of a script, say."""
-    process = command(private=private, preexec_fn=lambda: signal.signal(
-        signal.SIGINT, signal.SIG_IGN))
-    wait_for(lambda: any(private.iterdir()))
-    os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0 and "mAP" in out

@@ -1,35 +1,58 @@
 """The command line in this process, and the lists that others submitted for CityFlow-ReID."""
+import contextlib
+import io
 import json
+import re
+from types import SimpleNamespace
+
+import pytest
 
 from reid_ref import cli
+from tests.documents import ROOT
 from tests.shared import shared
 
-MARKET, MARS, TIES = (f"fixtures/{name}.mat" for name in ("market_like", "mars_like", "ties"))
+FIXTURES = ROOT / "fixtures"
+MARKET, MARS, TIES = (
+    str(FIXTURES / f"{name}.mat") for name in ("market_like", "mars_like", "ties"))
 
 
-def run(capsys, *words):
-    """Return exit code, standard output and the lines of stderr."""
-    code = cli.main([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return code, out, err.splitlines()
+def command(*arguments, cwd=".", **environment):
+    """Run the command line in this process: fields as of `subprocess.run`."""
+    out, err = io.StringIO(), io.StringIO()
+    with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
+          pytest.MonkeyPatch.context() as patch):
+        patch.chdir(cwd)
+        for name, value in environment.items():
+            patch.setenv(name, str(value))
+        try:
+            code = cli.main([str(word) for word in arguments])
+        except SystemExit as stop:
+            code = stop.code
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
-def table(capsys, *words):
-    code, out, _ = run(capsys, *words)
-    assert code == 0
-    return out
+def table(*words, **options):
+    done = command(*words, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def answer(capsys, *words):
-    return json.loads(table(capsys, *words, "--json"))
+def answer(*words, **options):
+    return json.loads(table(*words, "--json", **options))
 
 
-def refusal(capsys, *words):
+def assert_one_line_error(done, message):
+    """A message is a pattern, as in `pytest.raises`."""
+    assert (done.returncode, done.stdout) == (2, "")
+    line, = [line for line in done.stderr.splitlines() if "warning: " not in line]
+    assert re.search(message, line) and re.match("reid-ref[a-z -]*: error: ", line), line
+
+
+def refusal(*words):
     """Return the only line of the error, without who says it."""
-    code, out, err = run(capsys, *words)
-    assert (code, out) == (2, "")
-    line, = [line for line in err if "error: " in line]
-    return line.partition("error: ")[2]
+    done = command(*words)
+    assert_one_line_error(done, "")
+    return done.stderr.splitlines()[-1].partition("error: ")[2]
 
 
 def lists(*names):

@@ -6,19 +6,8 @@ import pytest
 import scipy.io
 
 import reid_ref
-from reid_ref import cli
 from reid_ref.files import read_result
-
-MARKET = "fixtures/market_like.mat"
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        status = cli.main(list(map(str, arguments)))
-        out, err = capsys.readouterr()
-        return status, out, err
-    return run
+from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
 
 
 @pytest.fixture
@@ -39,55 +28,50 @@ def labels(data):
     return data.query, data.gallery
 
 
-def test_before_and_after_re_ranking(run):
-    status, out, err = run("evaluate", MARKET, "--rerank", "--json")
-    assert status == 0
-    assert err.count("have no good image") == 1  # once for both
-    data, answer = read_result(MARKET), json.loads(out)
+def test_before_and_after_re_ranking():
+    done = command("evaluate", MARKET, "--rerank", "--json")
+    assert done.stderr.count("have no good image") == 1  # once for both
+    data, found = read_result(MARKET), json.loads(done.stdout)
     with pytest.warns(UserWarning):
         before = reid_ref.evaluate(data.query_features, data.gallery_features, *labels(data))
         after = reid_ref.evaluate_distances(
             reid_ref.rerank(data.query_features, data.gallery_features), *labels(data))
-    assert answer["results"]["original"]["mAP"] == before.mean_ap
-    assert answer["results"]["re-ranked"]["mAP"] == after.mean_ap
-    assert answer["results"]["re-ranked"]["cmc"] == after.cmc[:50].tolist()
-    assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in answer["results"]["re-ranked"]["signature"]
+    assert found["results"]["original"]["mAP"] == before.mean_ap
+    assert found["results"]["re-ranked"]["mAP"] == after.mean_ap
+    assert found["results"]["re-ranked"]["cmc"] == after.cmc[:50].tolist()
+    assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in found["results"]["re-ranked"]["signature"]
 
 
-def test_precisions_that_differ_are_signed_alike(run, tmp_path):
+def test_precisions_that_differ_are_signed_alike(tmp_path):
     data = read_result(MARKET)
     path = tmp_path / "both.npz"
     np.savez(path, query_f=data.query_features.astype(np.float32),
              gallery_f=data.gallery_features.astype(np.float64),
              query_label=data.query.identity, query_cam=data.query.camera,
              gallery_label=data.gallery.identity, gallery_cam=data.gallery.camera)
-    _, out, _ = run("evaluate", path, "--rerank", "--json")
-    results = json.loads(out)["results"]
-    for one in results.values():
+    for one in answer("evaluate", path, "--rerank")["results"].values():
         assert "|normalize:yes|features:float64|queries:" in one["signature"]
 
 
-def test_variants_whose_loader_drops_junk_are_given_none(run):
-    _, out, _ = run("evaluate", MARKET, "--rerank", "fast-reid", "--k1", 5, "--k2", 2,
-                    "--lambda", .5, "--json")
-    data, answer = read_result(MARKET), json.loads(out)
+def test_variants_whose_loader_drops_junk_are_given_none():
+    found = answer("evaluate", MARKET, "--rerank", "fast-reid", "--k1", 5, "--k2", 2, "--lambda",
+                   .5)
+    data = read_result(MARKET)
     kept = data.gallery.identity != -1
     gallery = reid_ref.Labels(data.gallery.identity[kept], data.gallery.camera[kept])
     distances = reid_ref.rerank(data.query_features, data.gallery_features[kept], 5, 2, .5,
                                 "fast-reid")
     with pytest.warns(UserWarning):
         expected = reid_ref.evaluate_distances(distances, data.query, gallery)
-    assert answer["results"]["re-ranked"]["mAP"] == expected.mean_ap
-    assert answer["remarks"] == [
+    assert found["results"]["re-ranked"]["mAP"] == expected.mean_ap
+    assert found["remarks"] == [
         "fast-reid re-ranks a gallery without label -1: 60 images left out"]
 
 
-def test_single_and_multiple_queries(run, multi_query):
-    status, out, _ = run("evaluate", MARKET, "--multi-query", multi_query, "--json")
-    assert status == 0
+def test_single_and_multiple_queries(multi_query):
     data, stored = read_result(MARKET), scipy.io.loadmat(multi_query)
     images = reid_ref.Labels(stored["mquery_label"], stored["mquery_cam"])
-    results = json.loads(out)["results"]
+    results = answer("evaluate", MARKET, "--multi-query", multi_query)["results"]
     assert list(results) == ["original", "multiple, mean", "multiple, max"]
     for pooling in ("mean", "max"):
         pooled = reid_ref.pool_queries(data.query, images, stored["mquery_f"], pooling)
@@ -97,20 +81,15 @@ def test_single_and_multiple_queries(run, multi_query):
         assert f"|multi-query:{pooling}|" in results[f"multiple, {pooling}"]["signature"]
 
 
-def test_the_table_fits_a_terminal(run, multi_query):
-    for arguments in (["--rerank"], ["--multi-query", multi_query]):
-        _, out, _ = run("evaluate", MARKET, *arguments)
-        assert max(map(len, out.splitlines())) <= 80
-        heading, *lines = out.partition("\npercent ")[2].splitlines()[:7]
-        others = ["re-ranked"] if "--rerank" in arguments else ["multiple, mean", "multiple, max"]
-        assert heading.split() == ["original", *" change ".join([*others, ""]).split()]
-        assert [line.split()[0] for line in lines] == [
-            "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP"]
-        for _, original, *cells in map(str.split, lines):
-            assert len(cells) == 2 * len(others)
-            for value, change in zip(cells[::2], cells[1::2]):
-                assert change[0] in "+-"  # the three are rounded each for itself
-                assert abs(float(value) - float(original) - float(change)) < .0101
+def test_the_table_fits_a_terminal(multi_query):
+    out = table("evaluate", MARKET, "--multi-query", multi_query)
+    assert max(map(len, out.splitlines())) <= 80
+    heading, *lines = out.partition("\npercent ")[2].splitlines()[:7]
+    assert heading.split() == "original multiple, mean change multiple, max change".split()
+    for _, original, *cells in map(str.split, lines):
+        for value, change in zip(cells[::2], cells[1::2], strict=True):
+            assert change[0] in "+-"  # the three are rounded each for itself
+            assert abs(float(value) - float(original) - float(change)) < .0101
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -122,15 +101,13 @@ def test_the_table_fits_a_terminal(run, multi_query):
     (["--rerank", "--convention", "all"], "expected one convention, a table or JSON"),
     (["--multi-query", "absent.mat"], "absent.mat: No such file"),
 ])
-def test_wrong_use(run, arguments, message):
-    status, out, err = run("evaluate", MARKET, *arguments)
-    assert (status, out) == (2, "")
-    assert message in err and err.count("\n") <= 2
+def test_wrong_use(arguments, message):
+    assert_one_line_error(command("evaluate", MARKET, *arguments), message)
 
 
-def test_distances_cannot_be_re_ranked(run, tmp_path):
+def test_distances_cannot_be_re_ranked(tmp_path):
     path = tmp_path / "distances.npz"
     np.savez(path, distances=np.ones((1, 2)), query_label=[1], query_cam=[1],
              gallery_label=[1, 2], gallery_cam=[2, 2])
-    status, _, err = run("evaluate", path, "--rerank")
-    assert status == 2 and "--rerank: expected features, got distances" in err
+    assert_one_line_error(command("evaluate", path, "--rerank"),
+                          "--rerank: expected features, got distances")

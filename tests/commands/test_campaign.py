@@ -1,26 +1,110 @@
-"""A few cases of the campaign against the command line; see `tests/campaign.py`."""
-from concurrent.futures import ThreadPoolExecutor
+"""Damaged files and odd surroundings: whatever is asked, the command keeps its promises.
 
-from tests import campaign
+Every case follows from its number alone; the nightly job runs hundreds of them.
+"""
+import os
+import stat
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+
+from tests.cases import market_like
+from tests.documents import ROOT
+from tests.nightly import cases
+
+#: Commands as they are asked: the first word, and what may stand behind the files.
+ASKED = [line.split() for line in (
+    "evaluate", "evaluate --json --convention all", "evaluate --convention nonsense --format csv",
+    "evaluate --ties bounds --metric dot", "evaluate --rerank", "evaluate --per-query out.csv",
+    "evaluate --per-query out/x.json --max-memory 12M", "evaluate --per-query /dev/full",
+    "evaluate --implementation port", "explain --query 99 --json", "explain --to mars",
+    "validate --published 81.1/67.6", "camera-pairs --rule script", "dataset", "doctor",
+    "export --to trec --output out/q", "baseline --driver market1501")]
+WRITTEN = {"out.csv", "out/x.json", "out/q.qrels", "out/q.run"}
+SURROUNDINGS = [{}, {}, {"COLUMNS": "20"}, {"TERM": "dumb", "PYTHONIOENCODING": "ascii"},
+                {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+                {"TMPDIR": "/nowhere", "HOME": "/nowhere"}, {"PYTHONWARNINGS": "error"}]
+#: Done to the bytes of one file.
+DAMAGE = {
+    "nothing": lambda data, rng: data,
+    "truncated": lambda data, rng: data[:rng.integers(len(data))],
+    "flipped": lambda data, rng: bytes(
+        byte ^ (rng.random() < .003) << int(rng.integers(8)) for byte in data),
+    "huge": lambda data, rng: data[:(k := int(rng.integers(len(data))))]
+    + int(rng.choice([2**31 - 1, 2**40, 2**62])).to_bytes(8, "little") + data[k + 8:],
+    "zeroed": lambda data, rng: data[:len(data) // 3] + bytes(len(data) // 3)
+    + data[2 * (len(data) // 3):],
+    "doubled": lambda data, rng: data + data,
+    "empty": lambda data, rng: b"",
+    "noise": lambda data, rng: rng.bytes(int(rng.integers(1, 5000))),
+    "words": lambda data, rng: "nan inf -1e400 \u00e9 9999999999999999999999 , ;\n".encode() * 9,
+    "escapes": lambda data, rng: b"\x1b[2J\x1b]0;x\x07 1 2\n\r\x00 3"}
+#: Put in the place of one file.
+REPLACED = {"fifo": os.mkfifo, "folder": os.mkdir, "missing": lambda path: None,
+            "device": lambda path: path.symlink_to("/dev/zero"),
+            "loop": lambda path: path.symlink_to(path.name)}
 
 
-def test_a_hundred_and_fifty_cases():
-    with ThreadPoolExecutor(2) as pool:
-        runs = list(pool.map(lambda number: campaign.try_case(number, seed=9), range(150)))
-    broken = [(case.number, faults) for case, _, faults in runs if faults]
-    assert not broken, f"python -m tests.campaign 150 --seed 9 --only {broken[0][0]}: {broken}"
-    codes = [done[0] for _, done, _ in runs]
-    assert codes.count(0) >= 15 and codes.count(2) >= 50
+def write(folder, layout, number):
+    """Write one small problem in one of the layouts; return the words that name it."""
+    distances, query, gallery = market_like(number)
+    rng = np.random.default_rng(number)
+    arrays = {"query_f": rng.random((len(query), 5)), "gallery_f": rng.random((len(gallery), 5)),
+              "query_label": query.identity, "query_cam": query.camera,
+              "gallery_label": gallery.identity, "gallery_cam": gallery.camera}
+    if layout == "mat":
+        scipy.io.savemat(folder / "in.mat", arrays)
+    elif layout == "hdf5":
+        with h5py.File(folder / "in.mat", "w") as file:
+            file.update({key: np.atleast_2d(value).T for key, value in arrays.items()})
+    elif layout == "npz":
+        np.savez_compressed(folder / "in.npz", **arrays)
+    elif layout == "npy":
+        (folder / "arrays").mkdir()
+        for key, value in arrays.items():
+            np.save(folder / "arrays" / f"{key}.npy", value)
+    else:
+        names = "query_gallery_distance", "query_id", "query_cam", "gallery_id", "gallery_cam"
+        for name, value in zip(names, (distances, *list(arrays.values())[2:])):
+            np.savetxt(folder / f"{name}.txt", value, fmt="%g")
+    return [path.name for path in folder.iterdir()]
 
 
-def test_broken_promises_are_seen(tmp_path):
-    case = campaign.Case(0)
-    (tmp_path / "in").write_text("1")
-    before = campaign.state(tmp_path)
-    (tmp_path / "in").write_text("2")
-    (tmp_path / "left").write_text("3")
-    assert campaign.broken(case, tmp_path, before, 2, b"1", b"Traceback\n\x1b", 99.0, 9999.0) == [
-        "traceback", "99 s", "9999 MB", "changed in", "left left", "escape codes",
-        "not one line", "error beside numbers"]
-    assert campaign.broken(case, tmp_path, campaign.state(tmp_path), -11, b"", b"", 0.1, 1.0) == [
-        "exit code -11"]
+def state(folder):
+    """What lies in a folder: name to kind and contents."""
+    return {str(path.relative_to(folder)): (
+        stat.S_IFMT(path.lstat().st_mode), path.is_file() and path.read_bytes())
+        for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("number", range(cases(10, 600)))
+def test_promises_are_kept(number, tmp_path):
+    rng = np.random.default_rng(number)
+    files = write(tmp_path, rng.choice(["mat", "hdf5", "npz", "npy", "text"]), number)
+    victim = rng.choice(sorted(path for path in tmp_path.rglob("*") if path.is_file()))
+    kind = str(rng.choice([*DAMAGE, *REPLACED]))
+    if kind in DAMAGE:
+        victim.write_bytes(DAMAGE[kind](victim.read_bytes(), rng))
+    else:
+        victim.unlink()
+        REPLACED[kind](victim)
+    (tmp_path / "out").mkdir()
+    before, words = state(tmp_path), ASKED[rng.integers(len(ASKED))]
+    done = subprocess.run(
+        [sys.executable, "-m", "reid_ref", words[0], *files, *words[1:]], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **rng.choice(SURROUNDINGS)},
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+    shown = kind, victim.name, words, done
+    assert done.returncode in (0, 1, 2), shown
+    for never in (b"Traceback", b"Exception ignored", b"\x1b", b"\x07"):
+        assert never not in done.stdout + done.stderr, shown
+    if done.returncode == 2:
+        told = [line for line in done.stderr.splitlines() if b"warning: " not in line]
+        assert len(told) == 1 and told[0].startswith(b"reid-ref") and not done.stdout, shown
+    after = state(tmp_path)
+    assert {name: after.get(name) for name in before} == before, shown
+    assert after.keys() - before.keys() <= WRITTEN, shown

@@ -1,4 +1,5 @@
 """`reid-ref check-table`: rows of Markdown tables that cannot be, and none that can."""
+import re
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
@@ -9,9 +10,9 @@ from reid_ref.analysis.published import load
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets import FINGERPRINTS
+from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 from tests.documents import ROOT
 
-MARKET, MARS = (str(ROOT / f"fixtures/{name}.mat") for name in ("market_like", "mars_like"))
 SIGNATURE = ("convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
              "queries:3368|gallery:19732|reid-ref:0.2.0")
 
@@ -167,10 +168,8 @@ def test_where_tables_are():
     (["missing.md"], "missing.md: cannot be read: No such file or directory; expected Markdown"),
     ([MARKET], "market_like.mat: cannot be read: not text; expected Markdown"),
     ([str(ROOT / "README.md"), "--dataset", "market"], "--dataset: unknown 'market'; known: ")])
-def test_wrong_input(options, message, capsys):
-    assert main(["check-table", *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and message in err
+def test_wrong_input(options, message):
+    assert_one_line_error(command("check-table", *options), re.escape(message))
 
 
 def test_several_files(tmp_path, capsys):

@@ -3,14 +3,13 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import reid_ref
-from reid_ref import cli
+from tests.commands.common import assert_one_line_error, command, table
+from tests.documents import ROOT
 
-ROOT = Path(__file__).parents[2]
 #: Hands a line to the function that bash would call, and prints what it offers.
 ASK = """
 source ./script
@@ -22,18 +21,11 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def reid_ref_command(*arguments):
-    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *arguments],
-                          capture_output=True, text=True)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     pytest.importorskip("shtab")
     folder = tmp_path_factory.mktemp("shell")
-    done = reid_ref_command("completion", "bash")
-    assert (done.returncode, done.stderr) == (0, "")
-    (folder / "script").write_text(done.stdout)
+    (folder / "script").write_text(table("completion", "bash"))
     for name in ("model_a.mat", "model_b.npz"):
         (folder / name).touch()
     return folder
@@ -71,25 +63,21 @@ def test_other_shells_take_the_script(tmp_path, shell, check):
     pytest.importorskip("shtab")
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not here")
-    script = reid_ref_command("completion", shell).stdout
+    script = table("completion", shell)
     assert "model" not in script and "fast-reid-function" in script and "markdown" in script
     (tmp_path / "script").write_text(script)
     done = subprocess.run([shell, *check], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == "" and done.stdout.strip() != ""
 
 
-def test_without_shtab(monkeypatch, capsys):
+def test_without_shtab(monkeypatch):
     monkeypatch.setitem(sys.modules, "shtab", None)
-    assert cli.main(["completion", "bash"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1
-    assert err.startswith("reid-ref: error: completion: needs shtab (")
-    assert err.endswith('); pip install "reid-ref[completion]"\n')
+    assert_one_line_error(command("completion", "bash"), r"error: completion: needs shtab \(.*\); "
+                          r'pip install "reid-ref\[completion\]"$')
 
 
 def test_another_shell():
-    done = reid_ref_command("completion", "fish")
-    assert done.returncode == 2 and "invalid choice: 'fish'" in done.stderr
+    assert_one_line_error(command("completion", "fish"), "invalid choice: 'fish'")
 
 
 def test_bibtex_says_what_the_citation_file_says():
@@ -97,9 +85,7 @@ def test_bibtex_says_what_the_citation_file_says():
                             re.MULTILINE))
     author, = re.findall(r"- name: (.*)", (ROOT / "CITATION.cff").read_text())
     assert facts["version"] == reid_ref.__version__
-    done = reid_ref_command("--cite")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (
+    assert table("--cite") == (
         "@misc{reid-ref,\n"
         f"  author = {{{{{author}}}}},\n"
         f"  title = {{{{{facts['title']}}}}},\n"

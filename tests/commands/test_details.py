@@ -1,23 +1,18 @@
 """Numbers at k, the worst queries with their nearest wrong image, identities and cameras."""
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.io
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
 from reid_ref.analysis.worst import nearest_wrong, worst_queries
 from tests.cases import market_like
+from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
+from tests.documents import ROOT
 from tests.shared import shared
 
-ROOT = Path(__file__).parents[2]
-FIXTURES = ROOT / "fixtures"
-MARKET = str(FIXTURES / "market_like.mat")
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
 # Query 0 ranks images 1, 0, 2: good at 2 and 3. Query 1: good at 1. Query 2: nobody like it.
@@ -40,17 +35,6 @@ def evaluate(convention="matlab"):
 
 def groups_of(groups):
     return {name: getattr(groups, name).tolist() for name in groups.__dataclass_fields__}
-
-
-def command(*arguments, cwd=None):
-    return subprocess.run([sys.executable, "-m", "reid_ref.cli", *map(str, arguments)],
-                          capture_output=True, text=True, cwd=cwd)
-
-
-def answer(*arguments, cwd=None):
-    done = command(*arguments, "--json", cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -76,64 +60,10 @@ def test_cameras():
         "mINP": [(2 / 3 + 1 + 0) / 3, 0, 1 / 4]}
 
 
-def test_queries_that_do_not_count():
-    # Query 2 is dropped, query 4 is not loaded: what is left of their groups has no numbers.
-    groups = by_group(evaluate("torchreid"), QUERY)
-    assert groups.queries.tolist() == [1, 2, 1, 1] and groups.counted.tolist() == [0, 2, 1, 0]
-    np.testing.assert_array_equal(
-        groups.mAP, [np.nan, ((1 / 2 + 2 / 3) / 2 + 1 / 4) / 2, 1, np.nan])
-    np.testing.assert_array_equal(groups.rank1, [np.nan, 0, 1, np.nan])
-    np.testing.assert_array_equal(groups.mINP, [np.nan, (2 / 3 + 1 / 4) / 2, 1, np.nan])
-
-
-def test_queries_whose_ap_is_nan():
-    groups = by_group(evaluate("mars"), QUERY)
-    assert groups.counted.tolist() == [1, 2, 1, 1]
-    assert np.isnan(groups.mAP).tolist() == [False, False, False, True]
-    assert groups.rank1[3] == 0
-
-
 def test_rank1_of_a_curve_that_counts_no_ranks():
     name = next(one.name for one in CONVENTIONS.values() if one.curve.of_rows)
     groups = by_group(evaluate(name), QUERY)
     assert np.isnan(groups.rank1).all() and groups.mAP[groups.value == 8] == 1
-
-
-def test_rank1_in_single_precision():
-    query, gallery = Labels([1, 2, 3], [1, 1, 1]), Labels([1, 2, 3], [2, 2, 2])
-    result = reid_ref.evaluate_distances([[0., 1., 1.]] * 3, query, gallery,
-                                         convention="torchreid-cython")
-    third = float(np.float32(1) / np.float32(3))
-    assert result.cmc[0] == by_group(result, query, "camera").rank1[0] == third != 1 / 3
-
-
-def test_groups_of_the_scripts_own_ap():
-    ap = np.array([0 if one is None else one for one in ANSWERS["ap"]])
-    data = reid_ref.read(MARKET)
-    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                               data.gallery)
-    for by in ("identity", "camera"):
-        labels = getattr(data.query, by)
-        groups = by_group(result, data.query, by)
-        assert groups.value.tolist() == sorted(set(labels.tolist()))
-        for k, value in enumerate(groups.value):
-            own = labels == value
-            assert groups.mAP[k] == np.cumsum(ap[own])[-1] / own.sum()
-            assert groups.rank1[k] == (np.array(ANSWERS["first"])[own] == 1).sum() / own.sum()
-
-
-def test_cameras_of_market1501():
-    recorded = scipy.io.loadmat(shared("goldens/market1501_full.mat"))
-    query = Labels(recorded["query_label"], recorded["query_cam"])
-    gallery = Labels(recorded["gallery_label"], recorded["gallery_cam"])
-    result = reid_ref.evaluate(recorded["query_f"], recorded["gallery_f"], query, gallery,
-                               normalize=False)
-    groups = by_group(result, query, "camera")
-    assert groups.value.tolist() == [1, 2, 3, 4, 5, 6] and groups.queries.sum() == 3368
-    for value, mean in zip(groups.value, groups.mAP):
-        ap = recorded["ap"].ravel()[query.camera == value]
-        assert mean == np.cumsum(ap)[-1] / len(ap)
-    assert len(by_group(result, query).value) == 750
 
 
 #: All that need no lists, and one whose CMC curve is over the good images in its cut list.
@@ -263,7 +193,7 @@ def test_json(saved):
 
 
 def test_table(saved):
-    lines = command("evaluate", saved, "--at", "3", "--worst", "3", "--by", "identity").stdout
+    lines = table("evaluate", saved, "--at", "3", "--worst", "3", "--by", "identity")
     lines = [line.split() for line in lines.split("\n\n", 2)[2].splitlines()]
     assert ["3", "60.00", "20.00", "40.00", f"{100 * (FIRST + 1) / 5:.2f}"] in lines
     assert "2 9 2 - - 0 1 8 2 identity absent".split() in lines
@@ -289,7 +219,7 @@ def test_a_table_shows_twenty_identities(tmp_path):
     np.savez(tmp_path / "many.npz", distmat=1 - np.eye(23), q_pids=people, g_pids=people,
              q_camids=people * 0 + 1, g_camids=people * 0 + 2)
     many = str(tmp_path / "many.npz")
-    shown = command("evaluate", many, "--by", "identity").stdout.splitlines()
+    shown = table("evaluate", many, "--by", "identity").splitlines()
     assert shown[-1] == "and 3 more; --json has all" and shown[-2].startswith("20 ")
     assert len(answer("evaluate", many, "--by", "identity")["by"]["identity"]) == 23
 
@@ -309,9 +239,7 @@ def test_a_table_shows_twenty_identities(tmp_path):
     (["--worst", "1", "--multi-query", MARKET], "--multi-query, other formats"),
     (["--worst", "1", "--implementation", "port"], "--at, --worst, --by: expected one")])
 def test_what_is_refused(arguments, message):
-    done = command("evaluate", MARKET, *arguments)
-    assert done.returncode == 2 and message in done.stderr
-    assert done.stderr.count("\n") == 1 and done.stdout == ""
+    assert_one_line_error(command("evaluate", MARKET, *arguments), re.escape(message))
 
 
 SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",
@@ -321,4 +249,4 @@ SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",
 @pytest.mark.parametrize(("arguments", "end"), SCREENS, ids=[one for one, _ in SCREENS])
 def test_screens_of_the_page(arguments, end):
     assert len(SCREENS) == 3
-    assert command(*arguments.split(), cwd=ROOT).stdout.endswith("\n\n" + end)
+    assert table(*arguments.split(), cwd=ROOT).endswith("\n\n" + end)

@@ -4,6 +4,7 @@ The numbers expected are those that Octave gave for fixtures/market_like.mat: Ra
 0.40163529834691447 (fixtures/market_like.json).
 """
 import json
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -11,24 +12,17 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels, ResultFile
-from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor_beside
-from reid_ref.analysis.doctor_features import draw_sample
+from reid_ref.analysis.doctor import doctor_beside
 from reid_ref.analysis.gates import parse_wanted
-from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.datasets import read_labels
-from tests.analysis.test_doctor import features, labels, of_distances, of_features, sound
-from tests.documents import ROOT
-from tests.shared import shared
-
-MARKET, MARS = (str(ROOT / f"fixtures/{name}.mat") for name in ("market_like", "mars_like"))
+from tests.analysis.test_doctor import of_distances, of_features, sound
+from tests.commands.common import MARKET, MARS, assert_one_line_error, command, table
 
 
-def gate(capsys, *options, file=MARKET):
+def gate(*options, file=MARKET):
     """Run evaluate; return the exit code, and what it told besides warnings."""
-    status = main(["evaluate", file, *options])
-    err = capsys.readouterr().err.splitlines()
-    return status, [line for line in err if "warning" not in line]
+    done = command("evaluate", file, *options)
+    return done.returncode, [line for line in done.stderr.splitlines() if "warning" not in line]
 
 
 # ---------------------------------------------------------------- --expect, --fail-under
@@ -36,8 +30,8 @@ def gate(capsys, *options, file=MARKET):
 @pytest.mark.parametrize("wanted", [
     "mAP=40.16", "mAP=40.2", "mAP=40", "Rank-1=45.83,mAP=40.16", "Rank-1=45.8333,mINP=21.634",
     "mAP=40.1635298347", "Rank-345=93.75"])
-def test_expected(wanted, capsys):
-    assert gate(capsys, "--expect", wanted) == (0, [])
+def test_expected(wanted):
+    assert gate("--expect", wanted) == (0, [])
 
 
 @pytest.mark.parametrize(("options", "line"), [
@@ -51,35 +45,35 @@ def test_expected(wanted, capsys):
      "--expect: mAP is 40.163529834691447, expected 40.16 within 0"),
     (["--expect", "mAP=40.16", "--convention", "mars"],
      "--expect: mAP is NaN, expected 40.16 within 0.005")])
-def test_unexpected(options, line, capsys):
-    assert gate(capsys, *options) == (3, [f"reid-ref: failed: {line}"])
+def test_unexpected(options, line):
+    assert gate(*options) == (3, [f"reid-ref: failed: {line}"])
 
 
-def test_a_tolerance_may_be_wide(capsys):
-    assert gate(capsys, "--expect", "mAP=39.17", "--tolerance", "1")[0] == 0
-    assert gate(capsys, "--expect", "mAP=39.16", "--tolerance", "1")[0] == 3
+def test_a_tolerance_may_be_wide():
+    assert gate("--expect", "mAP=39.17", "--tolerance", "1")[0] == 0
+    assert gate("--expect", "mAP=39.16", "--tolerance", "1")[0] == 3
 
 
-def test_floors(capsys):
-    assert gate(capsys, "--fail-under", "mAP=40.16,Rank-1=45") == (0, [])
-    assert gate(capsys, "--fail-under", "mAP=40.16352983469144") == (0, [])
-    assert gate(capsys, "--fail-under", "mAP=40.1635298347") == (
+def test_floors():
+    assert gate("--fail-under", "mAP=40.16,Rank-1=45") == (0, [])
+    assert gate("--fail-under", "mAP=40.16352983469144") == (0, [])
+    assert gate("--fail-under", "mAP=40.1635298347") == (
         4, ["reid-ref: failed: --fail-under: mAP is 40.163529834691447, below 40.1635298347"])
-    assert gate(capsys, "--fail-under", "mAP=41,Rank-1=46", "--convention", "mars")[1] == [
+    assert gate("--fail-under", "mAP=41,Rank-1=46", "--convention", "mars")[1] == [
         "reid-ref: failed: --fail-under: mAP is NaN, below 41; Rank-1 is 45.83333333333333, below "
         "46"]
 
 
-def test_every_gate_is_told_and_the_first_is_the_exit_code(capsys):
-    status, lines = gate(capsys, "--expect", "mAP=1.5", "--fail-under", "mAP=99")
+def test_every_gate_is_told_and_the_first_is_the_exit_code():
+    status, lines = gate("--expect", "mAP=1.5", "--fail-under", "mAP=99")
     assert status == 3
     assert [line.split(": ")[2] for line in lines] == ["--expect", "--fail-under"]
 
 
-def test_the_report_is_printed_all_the_same(capsys, tmp_path):
-    main(["evaluate", MARKET, "--json", "--per-query", str(tmp_path / "out.csv"),
-          "--expect", "mAP=1.5"])
-    assert json.loads(capsys.readouterr().out)["mAP"] == 0.40163529834691447
+def test_the_report_is_printed_all_the_same(tmp_path):
+    done = command("evaluate", MARKET, "--json", "--per-query", tmp_path / "out.csv", "--expect",
+                   "mAP=1.5")
+    assert json.loads(done.stdout)["mAP"] == 0.40163529834691447
     assert (tmp_path / "out.csv").exists()
 
 
@@ -102,11 +96,8 @@ def test_the_report_is_printed_all_the_same(capsys, tmp_path):
     (["--strict", "--ties", "bounds"], "--strict: expected one convention, and no --ties bounds"),
     (["--strict", "--implementation", "port"], "--strict: expected one convention"),
     ([MARS, "--fail-under", "mAP=3"], "--fail-under: expected one result and no --name")])
-def test_gates_that_cannot_be(options, message, capsys):
-    assert main(["evaluate", MARKET, *options]) == 2
-    out, err = capsys.readouterr()
-    lines = [line for line in err.splitlines() if "warning" not in line]
-    assert out == "" and len(lines) == 1 and message in lines[0]
+def test_gates_that_cannot_be(options, message):
+    assert_one_line_error(command("evaluate", MARKET, *options), re.escape(message))
 
 
 def test_numbers_by_name():
@@ -126,14 +117,12 @@ def results(tmp_path):
     for name, distances in (("good", good), ("bad", bad)):
         np.savez(tmp_path / f"{name}.npz", distmat=distances, q_pids=query.identity,
                  g_pids=gallery.identity, q_camids=query.camera, g_camids=gallery.camera)
-        assert main(["evaluate", str(tmp_path / f"{name}.npz"), "--per-query",
-                     str(tmp_path / f"{name}.json")]) == 0
+        table("evaluate", tmp_path / f"{name}.npz", "--per-query", tmp_path / f"{name}.json")
     return tmp_path
 
 
-def test_significantly_worse(results, capsys):
-    status, (line,) = gate(capsys, "--baseline", str(results / "good.json"),
-                           file=str(results / "bad.npz"))
+def test_significantly_worse(results):
+    status, (line,) = gate("--baseline", results / "good.json", file=results / "bad.npz")
     assert status == 5
     # All ten differences have one sign: p is 2 / 2**10; of two metrics, twice that (Holm). AP of
     # the trapezoid at rank 2 of one good image is (0 + 1/2) / 2: 10/40 of 3/4 are lost.
@@ -142,26 +131,24 @@ def test_significantly_worse(results, capsys):
     assert "; Rank-1 -25.00 points (95 % interval -" in line and line.count("p = 0.0039") == 2
 
 
-def test_better_or_equal_is_no_failure(results, capsys):
+def test_better_or_equal_is_no_failure(results):
     for file, baseline in (("good", "bad"), ("bad", "bad")):
-        assert gate(capsys, "--baseline", str(results / f"{baseline}.json"),
-                    file=str(results / f"{file}.npz")) == (0, [])
+        assert gate("--baseline", results / f"{baseline}.json", file=results / f"{file}.npz") == (
+            0, [])
 
 
-def test_a_little_worse_is_not_significant(results, capsys):
+def test_a_little_worse_is_not_significant(results):
     arrays = dict(np.load(results / "good.npz"))
     arrays["distmat"][:4, 20] = .1  # four of one sign: 2 / 2**4 > 5 %
     np.savez(results / "little.npz", **arrays)
-    assert gate(capsys, "--baseline", str(results / "good.json"),
-                file=str(results / "little.npz")) == (0, [])
+    assert gate("--baseline", results / "good.json", file=results / "little.npz") == (0, [])
 
 
-def test_the_test_is_that_of_compare(results, capsys):
+def test_the_test_is_that_of_compare(results):
     a, b = (reid_ref.read(results / f"{name}.npz") for name in ("good", "bad"))
     found = reid_ref.compare(*(reid_ref.evaluate_distances(one.distances, one.query, one.gallery)
                                for one in (a, b))).comparisons[0]
-    line, = gate(capsys, "--baseline", str(results / "good.json"),
-                 file=str(results / "bad.npz"))[1]
+    line, = gate("--baseline", results / "good.json", file=results / "bad.npz")[1]
     assert f"interval {100 * found.low:.2f} to {100 * found.high:.2f}," in line
 
 
@@ -182,7 +169,7 @@ def change(path, new, **changes):
                        "here; evaluate both under one convention"),
     ("no_ap.json", "query 1: ap: expected what reid-ref evaluate FILE --per-query OUT.json "
                    "writes, got \"x\"")])
-def test_baselines_that_cannot_be(baseline, message, results, capsys):
+def test_baselines_that_cannot_be(baseline, message, results):
     (results / "text.json").write_text("{")
     (results / "list.json").write_text("[1]")
     good = results / "good.json"
@@ -193,20 +180,16 @@ def test_baselines_that_cannot_be(baseline, message, results, capsys):
     (results / "no_ap.json").write_text(json.dumps(value))
     del value["queries"]
     (results / "summary.json").write_text(json.dumps(value))
-    main(["evaluate", str(results / "good.npz"), "--convention", "torchreid", "--per-query",
-          str(results / "torchreid.json")])
-    capsys.readouterr()
-    assert main(["evaluate", str(results / "good.npz"), "--baseline",
-                 str(results / baseline)]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and message in err and baseline in err
+    table("evaluate", results / "good.npz", "--convention", "torchreid", "--per-query",
+          results / "torchreid.json")
+    done = command("evaluate", results / "good.npz", "--baseline", results / baseline)
+    assert_one_line_error(done, f"{baseline}.*{re.escape(message)}")
 
 
-def test_the_baseline_is_not_overwritten(results, capsys):
+def test_the_baseline_is_not_overwritten(results):
     path = results / "good.json"
     before = path.read_text()
-    assert main(["evaluate", str(results / "good.npz"), "--baseline", str(path), "--per-query",
-                 str(path)]) == 2
+    assert gate("--baseline", path, "--per-query", path, file=results / "good.npz")[0] == 2
     assert path.read_text() == before
 
 
@@ -221,17 +204,17 @@ def reversed_file(tmp_path):
     return str(tmp_path / "reversed.npz")
 
 
-def test_a_finding_is_one_line_and_in_json(reversed_file, capsys):
-    assert main(["evaluate", reversed_file, "--json"]) == 0
-    out, err = capsys.readouterr()
+def test_a_finding_is_one_line_and_in_json(reversed_file):
+    done = command("evaluate", reversed_file, "--json")
+    out, err = done.stdout, done.stderr
     assert err.startswith("reid-ref: warning: The ranking is worse than chance: ")
     assert err.endswith(" (doctor:reversed)\n") and err.count("\n") == 1
     assert json.loads(out)["warnings"] == [err.removeprefix("reid-ref: warning: ").rstrip()]
 
 
-def test_a_sample_that_does_not_fit_is_not_taken(reversed_file, tmp_path, capsys):
-    assert main(["evaluate", reversed_file, "--strict", "--max-memory", "1G"]) == 1
-    assert main(["evaluate", reversed_file, "--strict", "--max-memory", "64K"]) == 0
+def test_a_sample_that_does_not_fit_is_not_taken(reversed_file, tmp_path):
+    assert gate("--strict", "--max-memory", "1G", file=reversed_file)[0] == 1
+    assert gate("--strict", "--max-memory", "64K", file=reversed_file)[0] == 0
     data = sound()
     data = of_features(data.query, data.gallery, -data.query_features, data.gallery_features)
     matlab = [CONVENTIONS["matlab"]]
@@ -239,30 +222,29 @@ def test_a_sample_that_does_not_fit_is_not_taken(reversed_file, tmp_path, capsys
     assert doctor_beside(data, matlab, 2**20) == []
 
 
-def test_strict(reversed_file, capsys):
-    assert main(["evaluate", reversed_file, "--strict"]) == 1
-    assert main(["evaluate", reversed_file, MARKET, "--strict"]) == 1
-    assert "reid-ref: warning: reversed: The ranking is worse" in capsys.readouterr().err
-    assert main(["evaluate", reversed_file, "--strict", "--quiet"]) == 1
-    assert capsys.readouterr().err == "reid-ref: failed: --strict: doctor:reversed\n"
-    assert main(["evaluate", MARKET, "--strict"]) == 0
-    assert main(["evaluate", MARKET, MARS, "--strict", "--convention", "all"]) == 0
-    assert main(["evaluate", MARKET, "--strict", "--rerank"]) == 0
-    assert main(["evaluate", reversed_file, "--strict", "--fail-under", "mAP=99"]) == 4
+def test_strict(reversed_file):
+    assert gate("--strict", file=reversed_file)[0] == 1
+    done = command("evaluate", reversed_file, MARKET, "--strict")
+    assert done.returncode == 1
+    assert "reid-ref: warning: reversed: The ranking is worse" in done.stderr
+    assert gate("--strict", "--quiet", file=reversed_file) == (
+        1, ["reid-ref: failed: --strict: doctor:reversed"])
+    for words in ([MARKET], [MARKET, MARS, "--convention", "all"], [MARKET, "--rerank"]):
+        table("evaluate", *words, "--strict")
+    assert gate("--strict", "--fail-under", "mAP=99", file=reversed_file)[0] == 4
 
 
-def test_nothing_is_told_twice(tmp_path, capsys):
+def test_nothing_is_told_twice(tmp_path):
     data = sound()
     np.savez(tmp_path / "one.npz", query_f=data.query_features, query_cam=np.zeros(120),
              query_label=data.query.identity, gallery_f=data.gallery_features,
              gallery_cam=np.zeros(600), gallery_label=data.gallery.identity)
-    assert main(["evaluate", str(tmp_path / "one.npz"), "--strict"]) == 1
-    warning, failed = capsys.readouterr().err.splitlines()
+    warning, failed = command("evaluate", tmp_path / "one.npz", "--strict").stderr.splitlines()
     assert "all images are on one camera" in warning
     assert failed == "reid-ref: failed: --strict: doctor:single-camera"
 
 
-def test_what_no_rule_ignores_is_no_finding(tmp_path, capsys):
+def test_what_no_rule_ignores_is_no_finding(tmp_path):
     """Where no image is ignored for its camera, one camera is no mistake."""
     data = sound()
     one = ResultFile("made", *(Labels(side.identity, side.camera * 0)
@@ -274,57 +256,12 @@ def test_what_no_rule_ignores_is_no_finding(tmp_path, capsys):
     assert doctor_beside(one, [CONVENTIONS["veri"]]) == []
 
 
-def test_ranked_lists_have_labels_alone(tmp_path, capsys):
+def test_ranked_lists_have_labels_alone(tmp_path):
     data = sound(n_query=30, n_gallery=200)
     np.save(tmp_path / "lists.npy", np.tile(np.arange(200), (30, 1)))
     for name, side, shift in (("query", data.query, 10), ("gallery", data.gallery, 0)):
         np.savetxt(tmp_path / f"{name}.csv", np.stack([side.identity, side.camera + shift], 1),
                    "%d", ",", header="identity,camera", comments="")
-    names = [str(tmp_path / name) for name in ("lists.npy", "query.csv", "gallery.csv")]
-    assert main(["evaluate", names[0], "--labels", *names[1:], "--strict"]) == 1
-    assert "(doctor:camera-offset)" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", ["market_like", "mars_like", "special_values", "ties"])
-def test_nothing_on_the_fixtures(name):
-    assert doctor_beside(reid_ref.read(ROOT / f"fixtures/{name}.mat"), CONVENTIONS.values()) == []
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_nothing_on_sound_data(seed):
-    for sizes in ({"n_query": 5, "n_gallery": 20, "identities": 4, "cameras": 2}, {},
-                  {"n_query": 2000, "n_gallery": 6000, "identities": 300, "cameras": 6}):
-        assert doctor_beside(sound(seed, **sizes), CONVENTIONS.values()) == []
-
-
-@pytest.mark.parametrize("noise", [1, 4])
-@pytest.mark.parametrize(("folder", "files"), [
-    ("market1501", ["market1501_query.csv", "market1501_test.csv"]),
-    ("duke", ["dukeMTMC_query.csv", "dukeMTMC_test.csv"]),
-    ("mars", ["query_IDX.mat", "tracks_test_info.mat"])])
-def test_nothing_on_benchmarks(folder, files, noise):
-    query, gallery = read_labels(*(shared(f"real/{folder}") / name for name in files))[:2]
-    data = of_features(query, gallery, *features(query, gallery, noise=noise))
-    assert doctor_beside(data, CONVENTIONS.values()) == []
-
-
-def test_the_sample_does_not_grow():
-    """100 queries, their images and 1,000 others, however large the gallery is."""
-    query, gallery = labels(0, n_query=3000, n_gallery=20000, identities=1000)
-    sample = draw_sample(query, gallery, 12345, SMALL_SAMPLE)
-    assert len(sample.query) == 100
-    assert len(sample.image) <= 1000 + 100 * 20
-    assert sample.good.any(axis=1).all()
-
-
-def test_nothing_on_msmt17():
-    sides = read_labels(*shared("real/msmt17").glob("*.mat"))[:2]
-    data = of_features(*sides, *features(*sides, noise=4))
-    assert doctor_beside(data, CONVENTIONS.values()) == []
-
-
-def test_nothing_on_cuhk03():
-    folder = shared("real/cuhk03_np_100q")
-    data = reid_ref.read(*(folder / f"{name}.txt" for name in (
-        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
-    assert doctor_beside(data, CONVENTIONS.values()) == []
+    done = command("evaluate", "lists.npy", "--labels", "query.csv", "gallery.csv", "--strict",
+                   cwd=tmp_path)
+    assert done.returncode == 1 and "(doctor:camera-offset)" in done.stderr

@@ -3,8 +3,6 @@ import csv
 import gc
 import json
 import re
-import subprocess
-import sys
 import weakref
 from pathlib import Path
 
@@ -12,16 +10,14 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, files
+from reid_ref import InputError, cli, files
 from reid_ref.commands import several
-from reid_ref.commands.parser import COMMANDS, make_parser
+from reid_ref.commands.parser import make_parser
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
-from tests.commands.test_cli import assert_one_line_error, reid_ref_command
+from tests.commands.common import (
+    FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, table)
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-MARKET, MARS, TIES = (str(FIXTURES / f"{name}.mat") for name in (
-    "market_like", "mars_like", "ties"))
 #: What Octave made of the fixtures with the scripts.
 MAP = {name: json.loads((FIXTURES / f"{name}.json").read_text())["map"]
        for name in ("market_like", "mars_like", "ties")}
@@ -34,12 +30,6 @@ def small(tmp_path):
     np.savez(tmp_path / "a.npz", distmat=[[.2, .1, .3]], **LABELS)
     np.savez(tmp_path / "b.npz", distmat=[[.1, .2, .3]], **LABELS)
     return tmp_path
-
-
-def answer(*arguments, **options):
-    done = reid_ref_command(*arguments, "--json", **options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 # ---------------------------------------------------------------- the same options everywhere
@@ -61,12 +51,6 @@ def options_of(command):
                       if isinstance(action.choices, dict))
     return {name: action.help for action in subparsers.choices[command]._actions
             for name in action.option_strings}
-
-
-def test_every_command_that_ranks_is_looked_at():
-    names = {module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS}
-    others = {"conventions", "published", "oxford", "dataset", "baseline"}
-    assert set(RANKING) <= names and set(RANKING) & others == set()
 
 
 @pytest.mark.parametrize("command", RANKING)
@@ -151,17 +135,17 @@ def test_every_convention_can_be_written_as_choices(name):
     (["ap=step", "--implementation", "port"], "'matlab.ap=step.' follows no MATLAB script"),
 ])
 def test_choices_that_are_none(options, message):
-    assert_one_line_error(reid_ref_command("evaluate", MARKET, "--set", *options), message)
+    assert_one_line_error(command("evaluate", MARKET, "--set", *options), message)
 
 
 def test_validate_changes_only_what_is_named():
-    done = reid_ref_command("validate", MARKET, "--published", "1/1", "--set", "ap=step")
+    done = command("validate", MARKET, "--published", "1/1", "--set", "ap=step")
     assert_one_line_error(done, "--set: expected --convention NAME beside it, got none")
 
 
 def test_a_long_name_has_a_line_of_its_own():
-    done = reid_ref_command("evaluate", MARKET, "--convention", "matlab,torchreid", "--set",
-                            "ap=sklearn-0.19,ties=reversed")
+    done = command("evaluate", MARKET, "--convention", "matlab,torchreid", "--set",
+                   "ap=sklearn-0.19,ties=reversed")
     assert max(map(len, done.stdout.splitlines()[1:])) <= 80
     lines = done.stdout.splitlines()
     k = lines.index("torchreid[ap=sklearn-0.19,ties=reversed]")
@@ -175,34 +159,29 @@ CMC = json.loads((FIXTURES / "market_like.json").read_text())["CMC"]
 
 def test_ranks_in_every_form():
     shown = [f"{100 * CMC[k - 1]:.2f}" for k in (3, 50)]
-    lines = reid_ref_command("evaluate", MARKET, "--ranks", "3,50").stdout.splitlines()
-    assert [line.split()[:2] for line in lines if line.startswith("Rank-")] == [
-        ["Rank-3", shown[0]], ["Rank-50", shown[1]]]
-    lines = reid_ref_command("evaluate", MARKET, "--ranks", "3,50", "--convention",
-                             "matlab,mars").stdout.splitlines()
+    lines = table("evaluate", MARKET, "--ranks", "3,50", "--convention",
+                  "matlab,mars").splitlines()
     head = next(line.split() for line in lines if line.startswith("convention "))
     assert head == ["convention", "mAP", "+/-", "R-3", "R-50", "mINP", "used"]
     assert next(line for line in lines if line.startswith("matlab ")).split()[3:5] == shown
-    header, row = csv.reader(reid_ref_command(
-        "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").stdout.splitlines())
+    header, row = csv.reader(table(
+        "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").splitlines())
     assert header[1:4] == ["Rank-50", "Rank-3", "mAP"]
     assert [float(value) for value in row[1:3]] == [CMC[49], CMC[2]]
-    done = reid_ref_command("evaluate", MARKET, "--ranks", "3", "--format", "markdown")
-    assert done.stdout.startswith("| Method | Rank-3 | mAP | mINP |\n|:--|--:|--:|--:|\n")
     for options in (["--ties", "bounds"], ["--implementation", "port"], ["--rerank"]):
-        lines = reid_ref_command("evaluate", MARKET, "--ranks", "3", *options).stdout.splitlines()
+        lines = table("evaluate", MARKET, "--ranks", "3", *options).splitlines()
         assert [line.split()[0] for line in lines if line.startswith("Rank-")] == ["Rank-3"]
 
 
 def test_a_rank_beyond_the_curve_is_a_dash(small):
-    done = reid_ref_command("evaluate", small / "a.npz", "--ranks", "1,4", "--format", "markdown")
+    done = command("evaluate", small / "a.npz", "--ranks", "1,4", "--format", "markdown")
     assert "| Method | 0.00 | - | 41.67 | 66.67 |" in done.stdout
 
 
 @pytest.mark.parametrize("ranks", [
-    "0", "x", "1,,5", "1,1", "-1", "1.5", "", "\u0661", "9" * 5000])
+    "0", "x", "1,1", "\u0661", "9" * 5000])
 def test_ranks_that_are_none(ranks):
-    done = reid_ref_command("evaluate", MARKET, f"--ranks={ranks}", cwd=FIXTURES)
+    done = command("evaluate", MARKET, f"--ranks={ranks}", cwd=FIXTURES)
     assert_one_line_error(done, "--ranks: expected different whole numbers from 1, e.g. 1,5,10")
 
 
@@ -212,12 +191,8 @@ def test_several_files_one_after_the_other():
     found = answer("evaluate", MARKET, MARS, TIES)["results"]
     assert {name: one["mAP"] for name, one in found.items()} == MAP
     assert [one["files"] for one in found.values()] == [[MARKET], [MARS], [TIES]]
-    done = reid_ref_command("evaluate", MARKET, MARS, TIES)
-    for name, mean_ap in MAP.items():
-        line, = (line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
-        assert line.split()[5] == f"{100 * mean_ap:.2f}"
-    assert max(map(len, done.stdout.splitlines())) <= max(80, 30 + len(MARKET))
-    assert "reid-ref: warning: market_like: 3 of 48 queries have no good" in done.stderr
+    assert "reid-ref: warning: market_like: 3 of 48 queries have no good" in command(
+        "evaluate", MARKET, MARS).stderr
 
 
 @pytest.mark.parametrize(("format", "parts"), [
@@ -227,21 +202,20 @@ def test_several_files_one_after_the_other():
 @pytest.mark.parametrize("names", [["--name", "ours,theirs"],
                                    ["--name", "ours", "--name", " theirs"]])
 def test_names_of_rows(format, parts, names):
-    text = reid_ref_command("evaluate", MARKET, MARS, "--format", format, *names).stdout
+    text = table("evaluate", MARKET, MARS, "--format", format, *names)
     for part in parts:
         assert len(re.findall(part, text, re.MULTILINE)) == 1, text
 
 
 def test_one_file_with_a_name_is_a_row():
-    assert reid_ref_command("evaluate", MARKET, "--name", "R50, ours", "--format",
-                            "csv").stdout.splitlines()[1].startswith('"R50, ours",0.458')
+    assert table("evaluate", MARKET, "--name", "R50, ours", "--format",
+                 "csv").splitlines()[1].startswith('"R50, ours",0.458')
     assert answer("evaluate", MARKET, "--name", "ours")["results"]["ours"]["mAP"] \
         == MAP["market_like"]
 
 
 def test_a_row_for_each_file_and_convention():
-    done = reid_ref_command("evaluate", MARKET, MARS, "--convention", "matlab,torchreid",
-                            "--format", "csv")
+    done = command("evaluate", MARKET, MARS, "--convention", "matlab,torchreid", "--format", "csv")
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [row["name"] for row in rows] == [
         "market_like (matlab)", "market_like (torchreid)", "mars_like (matlab)",
@@ -283,7 +257,7 @@ def test_a_folder_is_a_result(tmp_path):
         "ours": MAP["market_like"], "mars_like": MAP["mars_like"]}
     # The same six files by name are one result.
     assert answer("evaluate", *sorted((tmp_path / "ours").iterdir()))["mAP"] == MAP["market_like"]
-    done = reid_ref_command("evaluate", MARS, *sorted((tmp_path / "ours").iterdir()))
+    done = command("evaluate", MARS, *sorted((tmp_path / "ours").iterdir()))
     assert_one_line_error(done, "gallery_cam.npy: expected a file that holds everything, as .*"
                                 "mars_like.mat does, got one that lacks features or labels")
 
@@ -316,16 +290,16 @@ def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
     ([MARS, "--convention", "veri"], "market_like: --index-lists: convention 'veri' takes the"),
 ])
 def test_several_files_that_cannot_be(others, message, tmp_path):
-    done = reid_ref_command("evaluate", MARKET, *others, cwd=tmp_path)
+    done = command("evaluate", MARKET, *others, cwd=tmp_path)
     assert_one_line_error(done, message)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_says_of_which_file(tmp_path):
-    done = reid_ref_command("evaluate", MARS, TIES, "--metric", "dot")
+    done = command("evaluate", MARS, TIES, "--metric", "dot")
     assert_one_line_error(done, "error: mars_like: --metric, --no-normalize: expected features, ")
     np.savez(tmp_path / "short.npz", **{**LABELS, "distmat": [[.1, .2]]})
-    done = reid_ref_command("evaluate", "short.npz", MARS, cwd=tmp_path)
+    done = command("evaluate", "short.npz", MARS, cwd=tmp_path)
     assert_one_line_error(done, "error: short.npz: distmat: expected")
 
 
@@ -341,7 +315,6 @@ def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):
 
     monkeypatch.setattr(files, "read_result", counted)
     np.savez(small / "c.npz", distmat=[[.3, .2, .1]], **LABELS)
-    from reid_ref import cli
     assert cli.main(["evaluate", *(str(small / f"{name}.npz") for name in "abc")]) == 0
     assert most == [0, 0, 0]
     assert "\nc " in capsys.readouterr().out
@@ -354,27 +327,13 @@ def test_metric_and_lists_hold_for_every_file():
 
 # ---------------------------------------------------------------- LaTeX
 
-def test_latex_is_a_whole_table(small):
-    text = reid_ref_command("evaluate", small / "a.npz", small / "b.npz", "--format", "latex",
-                            "--ranks", "1", "--name", "50%_a,b").stdout
-    lines = text.splitlines()
-    # By hand. AP of a: 5/12; of b: (1 + 1 + 1/2 + 2/3) / 4. INP of both: 2/3.
-    assert [line for line in lines if not line.startswith("%")] == [
-        r"\begin{tabular}{lrrr}", r"\toprule", r"Method & Rank-1 & mAP & mINP \\", r"\midrule",
-        r"50\%\_a & 0.00 & 41.67 & \textbf{66.67} \\",
-        r"b & \textbf{100.00} & \textbf{79.17} & \textbf{66.67} \\",
-        r"\bottomrule", r"\end{tabular}"]
-    assert lines[0] == r"% needs \usepackage{booktabs}"
-    assert lines[5].startswith("% 50%_a: convention:matlab|") and lines[6].startswith(r"50\%")
-    assert lines[7].startswith("% b: convention:matlab|")
-
 
 def test_numbers_of_two_conventions_are_not_compared(small):
-    text = reid_ref_command("evaluate", small / "a.npz", "--format", "latex", "--convention",
-                            "matlab,torchreid").stdout
+    text = table("evaluate", small / "a.npz", "--format", "latex", "--convention",
+                 "matlab,torchreid")
     assert "matlab & 0.00" in text and "textbf" not in text
-    text = reid_ref_command("evaluate", small / "a.npz", small / "b.npz", "--format", "latex",
-                            "--convention", "matlab,torchreid", "--ranks", "1").stdout
+    text = table("evaluate", small / "a.npz", small / "b.npz", "--format", "latex", "--convention",
+                 "matlab,torchreid", "--ranks", "1")
     rows = [line for line in text.splitlines() if "&" in line and line[0] in "ab"]
     # Of torchreid: (1/2 + 2/3) / 2, and (1 + 2/3) / 2.
     assert rows == [
@@ -386,35 +345,21 @@ def test_numbers_of_two_conventions_are_not_compared(small):
 
 # ---------------------------------------------------------------- other commands
 
-def test_max_memory_changes_no_export(tmp_path):
-    for name, options in (("a", []), ("b", ["--max-memory", "1K"])):
-        done = reid_ref_command("export", MARKET, "--to", "trec", "--output", tmp_path / name,
-                                *options)
-        assert done.returncode == 0, done.stderr
-    for suffix in ("qrels", "run"):
-        text = (tmp_path / f"a.{suffix}").read_text()
-        assert text and text == (tmp_path / f"b.{suffix}").read_text()
-    done = reid_ref_command("export", MARKET, "--to", "trec", "--output", tmp_path / "c",
-                            "--max-memory", "much")
-    assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
-    assert not list(tmp_path.glob("c*"))
-
 
 def test_max_memory_changes_no_validation():
-    asked = ["validate", MARKET, "--published", "45.83/40.16", "--json"]
-    whole, small = (json.loads(reid_ref_command(*asked, *options).stdout)
-                    for options in ([], ["--max-memory", "1K"]))
+    asked = ["validate", MARKET, "--published", "45.83/40.16", "--convention", "matlab,torchreid"]
+    whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "20K"]))
     assert whole == small and whole["reproduced"]
-    done = reid_ref_command(*asked, "--max-memory", "much")
+    done = command(*asked, "--max-memory", "much")
     assert_one_line_error(done, "--max-memory: expected a size such as 512M or 2G, got 'much'")
 
 
 def test_camera_pairs_in_csv_and_markdown():
     stored = json.loads((FIXTURES / "mars_like.json").read_text())
     options = ["camera-pairs", MARS, "--rule", "script", "--max-memory", "1K"]
-    rows = list(csv.DictReader(reid_ref_command(*options, "--format", "csv").stdout.splitlines()))
+    rows = list(csv.DictReader(table(*options, "--format", "csv").splitlines()))
     pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
-    lines = reid_ref_command(*options, "--format", "markdown").stdout.splitlines()
+    lines = table(*options, "--format", "markdown").splitlines()
     assert lines[:2] == ["| mAP | 1 | 2 | 3 | 4 | 5 | 6 |", "|:--" + "|--:" * 6 + "|"]
     assert lines[-1] == f"`{rows[0]['signature']}`"
     for name, key, start in (("mAP", "ap_mat", 2), ("Rank-1", "r1_mat", 11)):
@@ -425,18 +370,3 @@ def test_camera_pairs_in_csv_and_markdown():
                 text = pairs[i + 1, j + 1][name]
                 assert (float(text) if text else None) == value
                 assert cells[j + 1] == ("-" if value is None else f"{100 * value:.2f}")
-
-
-def test_crosscheck_refuses_a_metric_for_distances(small):
-    done = reid_ref_command("crosscheck", small / "a.npz", "--evaluator", "torchreid", "--metric",
-                            "dot")
-    assert_one_line_error(done, "--metric, --no-normalize: expected features, got distances")
-
-
-@pytest.mark.parametrize("options", [["--name", "x"], ["--format", "csv"]])
-def test_a_pipe_that_closes_early(options):
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", '"$@" | head -1', "-", sys.executable, "-m",
-         "reid_ref.cli", "evaluate", MARKET, MARS, *options],
-        capture_output=True, text=True)
-    assert "Traceback" not in done.stderr

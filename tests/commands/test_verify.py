@@ -9,6 +9,7 @@ from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
 from tests.documents import ROOT
+from tests.nightly import cases
 
 FIXTURES = ROOT / "fixtures"
 #: By hand: five queries, one good image each but for the last, first matches 1, 2, 4, 1 and none.
@@ -99,7 +100,7 @@ def test_a_changed_query_moves_the_summaries(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
-@pytest.mark.parametrize("file", ["market_like", "special_values", "ties"])
+@pytest.mark.parametrize("file", cases(["market_like"], ["market_like", "special_values", "ties"]))
 def test_what_evaluate_writes_holds(name, file, tmp_path, capsys):
     path = str(tmp_path / "out.json")
     extra = []

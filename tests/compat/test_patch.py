@@ -90,6 +90,7 @@ def test_wrong_arguments(tmp_path, arguments, message):
     assert message in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.nightly
 def test_training_with_torchreids_engine(tmp_path):
     """The same digits, with its evaluator and with ours; only clocks may differ."""
     pytest.importorskip("torch")

@@ -1,16 +1,13 @@
 """Each convention against its evaluator's own code: recorded answers, and live where PyPI has it.
 
-Recorded: fixtures/peers, see the README there. Live: scikit-learn, pytrec-eval-terrier and
-the rank.py of fastreid (extra `peers`); see `tests.installed` for what happens without them. One
-case is a real distance matrix, read where it is: see `tests.shared`.
+Recorded: fixtures/peers, see the README there. Live: scikit-learn and pytrec-eval-terrier (extra
+`peers`; the rank.py of fastreid: tests/compat/test_live.py); see `tests.installed` for what
+happens without them. One case is a real distance matrix, read where it is: see `tests.shared`.
 """
 import functools
-import importlib.metadata
-import importlib.util
 import json
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -353,52 +350,3 @@ def test_trec_eval(case):
     for k in cut_offs:
         assert result.cmc[k - 1] == np.mean(
             [answer[f"success_{k}"] for answer in theirs.values()])
-
-
-@functools.cache
-def fastreid_rank():
-    """The rank.py of the installed fastreid, loaded by itself: the package needs much more."""
-    path = importlib.metadata.distribution("fastreid").locate_file("fastreid/evaluation/rank.py")
-    spec = importlib.util.spec_from_file_location("fastreid_rank", path)
-    module = importlib.util.module_from_spec(spec)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that its Cython form is not compiled
-        spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("case", LIVE)
-def test_fastreid(case):
-    """Query by query, in this machine's order of ties."""
-    version_of("fastreid")
-    evaluate_rank = fastreid_rank().evaluate_rank
-    distances, q_pids, g_pids, q_camids, g_camids = live(case)
-    result, = evaluate_live(case, CONVENTIONS["fast-reid-function"].replace(ties="numpy"))
-    checked = 0
-    for k in range(len(q_pids)):
-        one = slice(k, k + 1)
-        if not result.per_query.n_good[k]:
-            with pytest.raises(AssertionError, match="do not appear in gallery"):
-                evaluate_rank(distances[one], q_pids[one], g_pids, q_camids[one], g_camids,
-                              max_rank=50, use_cython=False)
-            continue
-        cmc, ap, inp = evaluate_rank(distances[one], q_pids[one], g_pids, q_camids[one], g_camids,
-                                     max_rank=50, use_cython=False)
-        assert abs(result.per_query.ap[k] - ap[0]) <= ORDER_OF_SUMMATION, k
-        assert result.per_query.inp[k] == inp[0]
-        first = result.per_query.first_match[k]
-        np.testing.assert_array_equal(cmc, np.arange(1, len(cmc) + 1) >= first)
-        checked += 1
-    assert checked == result.counted >= 5
-
-
-@pytest.mark.parametrize("case", ["market64", "market32", "clean", "cuhk", "ties32", "ties64"])
-def test_fastreid_as_a_whole(case):
-    version_of("fastreid")
-    distances, q_pids, g_pids, q_camids, g_camids = live(case)
-    cmc, ap, inp = fastreid_rank().evaluate_rank(
-        distances, q_pids, g_pids, q_camids, g_camids, max_rank=50, use_cython=False)
-    result, = evaluate_live(case, CONVENTIONS["fast-reid-function"].replace(ties="numpy"))
-    np.testing.assert_array_equal(result.cmc.astype(np.float32), cmc)
-    assert abs(result.mean_ap - np.mean(ap)) <= ORDER_OF_SUMMATION
-    assert abs(result.mean_inp - np.mean(inp)) <= ORDER_OF_SUMMATION

@@ -4,12 +4,10 @@ The made evaluators are written in the plainest way, one query after another, an
 with the package. Packages: without them these tests are skipped, with the reason in pytest's
 summary; with ``REID_REF_PEERS=required`` in the environment all must be there.
 """
-import argparse
 import json
 import os
 import subprocess
 import sys
-import textwrap
 import warnings
 from importlib import metadata
 from types import SimpleNamespace
@@ -19,7 +17,6 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.commands import crosscheck as command
 from reid_ref.crosschecking import ADAPTERS, crosscheck as crosscheck_data
 from reid_ref.crosschecking.adapters import load_adapter
 from reid_ref.crosschecking.defects import DEFECTS
@@ -28,7 +25,10 @@ from reid_ref.crosschecking.reasons import WORDS
 from reid_ref.distances import distance_matrix
 from reid_ref.report.crosscheck import as_json, as_text
 from tests.cases import market_like
+from tests.commands.common import assert_one_line_error, command as run_command
+from tests.documents import ROOT
 from tests.installed import version_of
+from tests.nightly import cases
 
 
 def crosscheck(evaluator, distances, query, gallery, **options):
@@ -185,22 +185,6 @@ def test_a_mean_that_is_nan_by_convention_is_equal():
     assert as_json(found)["mAP"] is None
 
 
-def test_all_ap_and_all_inp_as_fast_reid_returns_them():
-    distances, query, gallery = data(unmatched=False)
-    result = reid_ref.evaluate_distances(
-        distances, query, gallery, convention="fast-reid-function")
-
-    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
-        one = reid_ref.evaluate_distances(
-            distmat, Labels(q_pids, q_camids), Labels(g_pids, g_camids),
-            convention="fast-reid-function")
-        return one.cmc[:max_rank], list(one.per_query.ap), list(one.per_query.inp)
-    found = crosscheck(evaluator, distances, query, gallery)
-    assert found.verdict == "equal" and "torchreid-function" in (found.follows, *found.also)
-    assert found.answer.mean_inp == pytest.approx(result.mean_inp, abs=1e-15)
-    np.testing.assert_array_equal(found.answer.ap, result.per_query.ap)
-
-
 def test_ties_in_numpys_order_are_told():
     found = crosscheck(made(sort=None), *data(seed=3, levels=3, n_gallery=400))
     assert found.verdict == "equal"
@@ -229,11 +213,6 @@ def test_slow_conventions_are_tried_where_only_the_curve_differs():
     found = crosscheck(ten_draws, *data())
     assert found.follows == "cuhk03-single-shot-draws"
     assert "cuhk03-single-shot" not in found.also
-
-
-def test_another_order_of_ties_is_told():
-    found = crosscheck(made(ties="reversed"), *data(levels=4))
-    assert (found.verdict, found.follows) == ("equal", "torchreid-function[ties=reversed]")
 
 
 def test_float32_sums_are_equal_within_a_named_tolerance():
@@ -349,23 +328,6 @@ def test_many_differing_queries_are_counted():
     found = crosscheck(nearly_matlab(wrong), *data(n_query=45, unmatched=False))
     assert found.match.name == "matlab"
     assert "differing   3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more\n" in as_text(found)
-
-
-@pytest.mark.parametrize("rule", [step, trapezoid])
-@pytest.mark.parametrize("unmatched", [True, False])
-def test_recall_capped_at_ten_stays_with_its_convention(rule, unmatched):
-    """Queries with up to ten good images agree with one convention, the others with none."""
-    def capped(hits, n):
-        places = np.flatnonzero(hits)
-        return rule(hits[:places[9] + 1], 10) if n > 10 else rule(hits, n)
-    distances, query, gallery = data(n_query=45, unmatched=unmatched)
-    found = crosscheck(made(capped, ignore_label=True, unmatched=0), distances, query, gallery)
-    good = np.array([np.sum((gallery.identity == i) & (gallery.camera != c))
-                     for i, c in zip(query.identity, query.camera)])
-    assert 0 < np.sum(good > 10) < 45 and found.verdict == "different"
-    assert found.match.differing.tolist() == np.flatnonzero(good > 10).tolist()
-    expected = {"matlab"} if rule is trapezoid else {"light-reid", "torchreid"}
-    assert found.match.name in expected | (set() if unmatched else {"triplet-reid"})
 
 
 def test_a_partial_explanation_is_no_fact():
@@ -571,6 +533,10 @@ class Slippery:
     (lambda *_: (np.ones(3), None), "its mAP is None; expected a number"),
     (lambda *_: (np.ones(3), []), "its mAP is an empty vector"),
     (lambda *_: ([[1], [1, 2]], 0.5), "which cannot be read: ValueError"),
+    (lambda *_: {"cmc": np.ones(5), "mAP": 0.5}, r"\(dict\); expected \(cmc, mAP\)"),
+    (lambda *_: (one for one in (np.ones(5), 0.5)), r"\(generator\); expected \(cmc, mAP\)"),
+    (lambda *_: (np.ones(5) + 0j, 0.5), "dtype complex128; expected a vector of numbers"),
+    (lambda *_: (np.zeros(30_000_000), 0.5), "its cmc has 30,000,000 entries; expected at most"),
     (lambda *_: Slippery(), "cannot be read: OSError: gone"),
 ])
 def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
@@ -603,14 +569,6 @@ def test_numbers_that_cannot_be_are_named(answer, message):
     assert any(message in text for text in found.problems), found.problems
     assert message in " ".join(as_text(found).split())
     json.dumps(as_json(found), allow_nan=False)
-
-
-def test_nonsense_is_different_even_where_the_rest_is_equal():
-    def falling(*arguments):
-        cmc, mean_ap = made()(*arguments)
-        return np.append(cmc, 0.0), mean_ap
-    found = crosscheck(falling, *data())
-    assert found.verdict == "different" and found.match.agreement["ap"].agrees
 
 
 @pytest.mark.parametrize(("above", "fine"), [
@@ -660,43 +618,20 @@ def test_what_it_prints_and_warns_is_shown_shortened_and_goes_nowhere_else(capfd
     assert "it printed  Note: quite small" in report and len(report) < 4000
 
 
-def test_it_cannot_change_our_arrays_nor_our_state():
+def test_it_cannot_change_our_arrays():
     distances, query, gallery = data()
     before = [a.copy() for a in (distances, query.identity, gallery.identity, query.camera)]
-    here, path = os.getcwd(), list(sys.path)
 
     def spoils(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
         answer = made()(distmat, q_pids, g_pids, q_camids, g_camids)
         for array in (distmat, q_pids, g_pids, q_camids, g_camids):
             array[:] = 1
-        np.random.seed(7)
-        np.seterr(all="raise")
-        warnings.simplefilter("ignore")
-        sys.path.append("nowhere")
-        os.chdir("/")
         return answer
-    np.random.seed(42)
-    expected = np.random.random(3)
-    np.random.seed(42)
     found = crosscheck(spoils, distances, query, gallery)
-    np.testing.assert_array_equal(np.random.random(3), expected)
     for array, copy in zip((distances, query.identity, gallery.identity, query.camera), before):
         np.testing.assert_array_equal(array, copy)
     assert found.verdict == "equal"
     assert any("it writes on the arrays" in text for text in found.remarks)
-    assert (os.getcwd(), sys.path) == (here, path)
-    assert np.geterr()["divide"] == "warn"
-
-
-def test_one_that_cannot_be_asked_query_by_query_is_compared_as_a_whole():
-    def whole_only(*arguments):
-        if len(arguments[1]) == 1:
-            raise IndexError("needs ten")
-        return made()(*arguments)
-    found = crosscheck(whole_only, *data())
-    assert (found.verdict, found.answer.ap) == ("equal", None)
-    assert any("cannot be asked query by query: IndexError: needs ten" in text
-               for text in found.remarks)
 
 
 # ------------------------------------------------------------------ signatures and names
@@ -758,12 +693,8 @@ def test_a_function_that_cannot_be_called(function, message):
 @pytest.mark.parametrize(("spec", "message"), [
     ("sickit-learn", "^evaluator: unknown 'sickit-learn'; known: fastreid, .*, module:function, "
                      "file.py:function.*Did you mean 'scikit-learn'"),
-    ("nowhere_at_all:f", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_at"),
-    ("math:nothing", "cannot be imported: AttributeError: module 'math' has no attribute 'noth"),
-    ("math:pi", "math:pi: expected a function, got float"),
     (":f", "expected module:function or file.py:function, got ':f'"),
     ("math:", "expected module:function or file.py:function, got 'math:'"),
-    ("nowhere.py:f", "evaluator: nowhere.py: expected a Python file, found none"),
 ])
 def test_unknown_names(spec, message):
     with pytest.raises(InputError, match=message):
@@ -792,16 +723,6 @@ def test_a_package_that_cannot_be_imported_says_why(monkeypatch):
         load_adapter("scikit-learn")
 
 
-def test_a_missing_package_is_wrong_input(tmp_path, monkeypatch):
-    """Seen from outside: the packages are not where the evaluator's process looks."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.metadata as m\n"
-        "def version(name): raise m.PackageNotFoundError(name)\nm.version = version\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(InputError, match="evaluator scikit-learn: .* pip install scikit-learn"):
-        crosscheck("scikit-learn", *data())
-
-
 # ------------------------------------------------------------------ packages of PyPI
 @pytest.fixture
 def adapter(request):
@@ -810,7 +731,7 @@ def adapter(request):
     return request.param
 
 
-@pytest.mark.parametrize(("seed", "levels"), [(0, None), (1, 7)])
+@pytest.mark.parametrize(("seed", "levels"), cases([(1, 7)], [(0, None), (1, 7)]))
 @pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
 def test_packages_follow_what_is_expected_of_them(adapter, seed, levels):
     found = crosscheck(adapter, *data(seed=seed, n_gallery=160, levels=levels))
@@ -841,7 +762,7 @@ def test_packages_rank_features_as_evaluate_does(adapter):
     assert found.fed.endswith("; the distances of the features are double, in their exact order")
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+@pytest.mark.parametrize("adapter", cases(["torchreid"], list(ADAPTERS)), indirect=True)
 def test_packages_on_labels_as_they_come(adapter):
     """Queries labelled -1, identities absent, float32."""
     distances, query, gallery = market_like(3, n_gallery=160, dtype=np.float32)
@@ -870,37 +791,15 @@ def test_packages_refuse_nan(adapter):
 
 
 # ------------------------------------------------------------------ the command
-def write(folder, arrays):
-    distances, query, gallery = arrays
-    np.savez(folder / "d.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
-             g_pids=gallery.identity, g_camids=gallery.camera)
-
-
-def run_command(folder, *arguments):
-    code = ("import sys\nfrom reid_ref import cli\nfrom reid_ref.commands import crosscheck\n"
-            "cli.COMMANDS = (crosscheck,)\nsys.exit(cli.main())")
-    return subprocess.run([sys.executable, "-P", "-c", code, "crosscheck", "d.npz", *arguments],
-                          capture_output=True, text=True, cwd=folder) if sys.version_info >= (
-        3, 11) else subprocess.run([sys.executable, "-c", code, "crosscheck", "d.npz", *arguments],
-                                   capture_output=True, text=True, cwd=folder)
-
-
 MINE = """
 import numpy as np
+from tests.faulty import sound
 print("loading mine")
 
-def ap(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+def ap(*arguments):
     print("running")
-    aps, curves = [], []
-    for row, pid, cam in zip(distmat, q_pids, q_camids):
-        order = np.argsort(row, kind="stable")
-        same = g_pids[order] == pid
-        hits = same[~(same & (g_camids[order] == cam))]
-        if hits.any():
-            precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
-            aps.append(precision[hits].mean())
-            curves.append(np.maximum.accumulate(hits)[:20])
-    return np.mean(curves, axis=0), np.mean(aps)
+    cmc, mean_ap = sound(*arguments)
+    return cmc[:20], mean_ap
 
 def half(*arguments):
     cmc, mean_ap = ap(*arguments)
@@ -911,59 +810,51 @@ def leave(distmat, q_pids, g_pids, q_camids, g_camids):
 """
 
 
-def test_command(tmp_path):
+def write(folder, arrays):
+    distances, query, gallery = arrays
+    np.savez(folder / "d.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
+             g_pids=gallery.identity, g_camids=gallery.camera)
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """The command on a file, with an evaluator beside it."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     write(tmp_path, data())
     (tmp_path / "mine.py").write_text(MINE)
-    done = run_command(tmp_path, "--evaluator", "mine:ap")
+    return lambda *words: run_command("crosscheck", "d.npz", *words, cwd=tmp_path)
+
+
+def test_command(asked):
+    done = asked("--evaluator", "mine:ap")
     assert (done.returncode, done.stderr) == (0, "")
     assert "EQUAL to convention torchreid-function, but" in " ".join(done.stdout.split())
     assert "it printed  loading mine running" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     for function, word in (("half", "DIFFERENT"), ("leave", "FAILED: SystemExit: enough")):
-        done = run_command(tmp_path, "--evaluator", f"mine:{function}")
+        done = asked("--evaluator", f"mine:{function}")
         assert (done.returncode, done.stderr) == (1, "")
         assert word in done.stdout
 
 
-def test_command_json(tmp_path):
-    write(tmp_path, data())
-    (tmp_path / "mine.py").write_text(MINE)
-    answer = json.loads(run_command(tmp_path, "--evaluator", "mine:ap", "--json").stdout)
-    assert list(answer)[2:] == [
-        "files", "layout", "evaluator", "version", "computes", "fed", "verdict", "follows",
-        "also", "expected", "closest", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP",
-        "ranks", "cmc", "ap", "reference", "agreement", "queries", "first_difference", "remarks",
-        "defects", "problems", "failure", "printed", "warned"]
+def test_command_json(asked):
+    answer = json.loads(asked("--evaluator", "mine:ap", "--json").stdout)
     assert answer["follows"] == "torchreid-function"
     assert len(answer["cmc"]) == len(answer["ranks"]) == 20
     assert answer["queries"]["equal"] == answer["queries"]["compared"] > 5
-    failed = json.loads(run_command(tmp_path, "--evaluator", "mine:leave", "--json").stdout)
+    failed = json.loads(asked("--evaluator", "mine:leave", "--json").stdout)
     assert failed["verdict"] == "failed" and failed["cmc"] == [] and failed["closest"] is None
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--evaluator", "mine:nothing"], "mine:nothing cannot be imported: AttributeError: module"),
-    (["--evaluator", "broken:f"], "broken:f cannot be imported: SyntaxError: "),
-    (["--evaluator", "leaving:f"], "leaving:f cannot be imported: SystemExit: at once"),
     (["--evaluator", "fastried"], "Did you mean 'fastreid'?"),
     (["--evaluator", "mine:ap", "--metric", "cosin"], "Did you mean 'cosine'?"),
     ([], "the following arguments are required: --evaluator"),
 ])
-def test_command_wrong_use(tmp_path, arguments, message):
-    write(tmp_path, data())
-    (tmp_path / "mine.py").write_text(MINE)
-    (tmp_path / "broken.py").write_text("def f(:\n")
-    (tmp_path / "leaving.py").write_text("print('hello')\nraise SystemExit('at once')\n")
-    done = run_command(tmp_path, *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and message in done.stderr
+def test_command_wrong_use(asked, arguments, message):
+    assert_one_line_error(asked(*arguments), message)
 
 
 def test_help_names_every_package():
-    parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
-    help_text = " ".join(parser.parse_args(["crosscheck", "f", "--evaluator", "e"]).__dict__)
-    assert "evaluator" in help_text
-    source = textwrap.dedent(command.add.__code__.co_consts.__repr__())
-    for name in ADAPTERS:
-        assert name in source
+    text = run_command("crosscheck", "--help").stdout
+    assert all(name in text for name in ADAPTERS)

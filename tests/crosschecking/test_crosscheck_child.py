@@ -1,9 +1,13 @@
 """Evaluators that crash, hang, exit, print or spoil: each ends in a true, plain sentence."""
+import ctypes
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -14,88 +18,157 @@ import pytest
 from reid_ref import InputError
 from reid_ref.report.crosscheck import as_json, as_text
 from tests import faulty
+from tests.commands.common import assert_one_line_error, command
 from tests.installed import version_of
-from tests.crosschecking.test_crosscheck import crosscheck, data, run_command, write
+from tests.nightly import cases
+from tests.crosschecking.test_crosscheck import crosscheck, data, write
 
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
-SHORT = 3
+SHORT = 2
 LATE = f"it gave no answer within {SHORT} seconds and was stopped"
-#: Evaluator: verdict, and what the report must say.
-SENTENCES = {
-    "sound": ("equal", "EQUAL to convention torchreid"),
-    "descending": ("different", "larger values come first: distances are taken for similarities"),
-    "forgets_cameras": ("different", "it leaves queries without a good image out (2 of 14)"),
-    "percent": ("different", "it answers in percent"),
-    "one_rank_late": (
-        "different", "that of torchreid-function one rank late: what it calls Rank-2 is"),
-    "one_rank_early": (
-        "different", "that of torchreid-function one rank early: what it calls Rank-1 is"),
-    "over_all_queries": ("different", "it counts queries without a good image as 0 (2 of 14)"),
-    "capped": ("different", "only the first 10 places count, and recall is over the good images "
-                            "that exist"),
-    "lists": ("equal", "EQUAL to convention torchreid"),
-    "not_a_number": ("different", "its mAP is nan; expected a number from 0 to 1"),
-    "nested": ("failed", "which cannot be read: ValueError"),
-    "a_dict": ("failed", "(dict); expected (cmc, mAP)"),
-    "swapped": ("failed", "(mAP, cmc) by the look of it; expected (cmc, mAP)"),
-    "complex_numbers": ("failed", "dtype complex128; expected a vector of numbers"),
-    "just_above_one": ("equal", "EQUAL to convention torchreid"),
-    "huge_curve": ("failed", "its cmc has 30,000,000 entries; expected at most one an image"),
-    "generator": ("failed", "(generator); expected (cmc, mAP)"),
-    "unspeakable": ("failed", "Unspeakable: (its message cannot be read)"),
-    "exits_in_its_message": ("failed", "its process ended with exit code 9 before it answered"),
-    "escapes": ("failed", r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (faulty.py, line "),
-    "exits": ("failed", "SystemExit: enough (faulty.py, line "),
-    "interrupts": ("failed", "KeyboardInterrupt (faulty.py, line "),
-    "stops": ("failed", "StopIteration (faulty.py, line "),
-    "recursion": ("failed", "RecursionError: maximum recursion depth exceeded"),
-    "long_message": ("failed", "ValueError: xxx"),
-    "leaves": ("failed", "its process ended with exit code 7 before it answered"),
-    "leaves_well": ("failed", "its process ended with exit code 0 before it answered"),
-    "segmentation_fault": ("failed", "was ended by SIGSEGV, a crash in compiled code it printed "
-                                     "Fatal Python error: Segmentation fault"),
-    "aborts": ("failed", "was ended by SIGABRT, a crash in compiled code"),
-    "kills_itself": ("failed", "was ended by SIGKILL, perhaps because memory ran out"),
-    "kills_its_group": ("failed", "its process was ended by SIGTERM"),
-    "alarm": ("failed", "its process was ended by SIGALRM"),
-    "processor_time": ("failed", "its process was ended by SIG"),  # XCPU, or KILL at the limit
-    "no_memory": ("failed", "MemoryError: Unable to allocate 32.0 GiB"),
-    "no_files": ("equal", "EQUAL to convention torchreid"),
-    "for_ever": ("failed", LATE),
-    "sleeps": ("failed", LATE),
-    "ignores_signals": ("failed", LATE),
-    "stops_itself": ("failed", LATE),
-    "hangs_on_one": ("equal", f"it cannot be asked query by query: query 2 alone: {LATE}"),
-    "crashes_on_one": ("different", "it gave no AP: its process ended with exit code 3"),
-    "crashes_as_a_whole": ("failed", "asked query by query, its APs are those of torchreid"),
-    "forks": ("equal", "EQUAL to convention torchreid"),
-    "leaves_a_process": ("equal", "EQUAL to convention torchreid"),
-    "leaves_a_process_and_dies": ("failed", "its process ended with exit code 5 before it"),
-    "leaves_a_thread": ("equal", "EQUAL to convention torchreid"),
-    "prints_for_ever": ("equal", "it printed xxxx"),
-    "closes_stdout": ("equal", "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
-    "closes_streams": ("equal", "EQUAL to convention torchreid"),
-    "closes_everything": ("failed", "it closed the pipe through which its answer would come"),
-    "writes_everywhere": ("failed", "it wrote something else into the pipe through which its"),
-    "forges": ("failed", "it wrote something else into the pipe through which its answer"),
-    "much_output": ("equal", "it printed yyyy"),
-    "reads": ("failed", "EOFError: EOF when reading a line"),
-    "no_output": ("equal", "EQUAL to convention torchreid"),
-    "breaks_numpy": ("failed", "cannot be read: TypeError: 'NoneType' object is not callable"),
-    "breaks_json": ("failed", "its process ended with exit code 1 before it answered"),
-    "breaks_os": ("failed", LATE),
-    "writes_on_input": ("equal", "it writes on the arrays it is given (ours are safe"),
-    "changes_our_state": ("equal", "EQUAL to convention torchreid"),
-    "warns_unspeakably": ("failed", "ValueError: no words (faulty.py, line "),
-    "random": ("different", "it draws at random, so its CMC depends on the seed"),
-}
+EQUAL = "EQUAL to convention torchreid"
 
 
-def test_every_faulty_evaluator_is_run():
-    functions = {name for name, value in vars(faulty).items()
-                 if callable(value) and getattr(value, "__module__", "") == "tests.faulty"
-                 and not isinstance(value, type)}
-    assert functions == set(SENTENCES)
+def after(act):
+    """An evaluator that does something and then answers well."""
+    def evaluator(*arguments):
+        act()
+        return faulty.sound(*arguments)
+    return evaluator
+
+
+def before(act):
+    """One that answers well once it has done something."""
+    def evaluator(*arguments):
+        answer = faulty.sound(*arguments)
+        act()
+        return answer
+    return evaluator
+
+
+def at_query_2(act):
+    """One that does something where it is asked for the query of identity 4 alone."""
+    def evaluator(*arguments):
+        if len(arguments[1]) == 1 and arguments[1][0] == 4:
+            act()
+        return faulty.sound(*arguments)
+    return evaluator
+
+
+def raises(error):
+    def evaluator(*_):
+        raise error
+    return evaluator
+
+
+class Escapes(Exception):
+    pass
+
+
+Escapes.__name__ = "Es\x1b[31mcapes\n"
+
+
+class Unspeakable(UserWarning):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def sleep():
+    time.sleep(1000)
+
+
+def crashes_as_a_whole(*arguments):
+    if len(arguments[1]) > 1:
+        os._exit(3)
+    return faulty.sound(*arguments)
+
+
+def ignores_signals(*_):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    sleep()
+
+
+def prints_for_ever():
+    os.write(1, b"xxxx")
+
+    def shout():
+        while True:
+            os.write(1, b"x" * 1000)
+    threading.Thread(target=shout, daemon=True).start()
+
+
+def fork_and_leave(*_):
+    if os.fork() == 0:
+        sleep()
+    os._exit(5)
+
+
+def no_memory(*_):
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+    return np.zeros(2**32), 0.5
+
+
+def break_numpy():
+    for name in ("asarray", "ndim", "mean", "array", "array_equal"):
+        setattr(np, name, None)
+
+
+def change_our_state():
+    os.chdir("/")
+    os.environ["REID_REF_FAULTY"] = "1"
+    np.random.seed(7)
+    np.seterr(all="raise")
+    warnings.simplefilter("ignore")
+    sys.path.append("nowhere")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o777)
+
+
+#: Evaluator, verdict, and what the report must say.
+FAULTY = {
+    "sound": (faulty.sound, "equal", EQUAL),
+    "leaves": ("tests.faulty:leaves", "failed", "ended with exit code 7 before it answered"),
+    "crashes": (lambda *_: ctypes.string_at(0), "failed", "was ended by SIGSEGV, a crash in "
+                "compiled code it printed Fatal Python error: Segmentation fault"),
+    "escapes": (raises(Escapes("red \x1b[31m\r\nand\x07 loud")), "failed",
+                r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (test_crosscheck_child.py, line "),
+    "kills itself": (lambda *_: os.kill(os.getpid(), signal.SIGKILL), "failed",
+                     "was ended by SIGKILL, perhaps because memory ran out"),
+    "no memory": (no_memory, "failed", "MemoryError: Unable to allocate 32.0 GiB"),
+    "ignores signals": (ignores_signals, "failed", LATE),
+    "hangs on one": (at_query_2(sleep), "equal",
+                     f"it cannot be asked query by query: query 2 alone: {LATE}"),
+    "crashes as a whole": (crashes_as_a_whole, "failed",
+                           "asked query by query, its APs are those of torchreid"),
+    "forks": (after(os.fork), "equal", EQUAL),
+    "leaves a process": (after(lambda: subprocess.Popen(["sleep", "1000"])), "equal", EQUAL),
+    "prints for ever": (after(prints_for_ever), "equal", "it printed xxxx"),
+    "closes everything": (after(lambda: os.closerange(0, 200)), "failed",
+                          "it closed the pipe through which its answer would come"),
+    "writes everywhere": ("tests.faulty:writes_everywhere", "failed",
+                          "it wrote something else into the pipe through which its answer"),
+    "breaks numpy": (before(break_numpy), "failed",
+                     "cannot be read: TypeError: 'NoneType' object is not callable"),
+    "changes our state": (before(change_our_state), "equal", EQUAL)}
+RARE = {
+    "long message": (raises(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
+    "no files": (after(lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))), "equal",
+                 EQUAL),
+    "stops itself": (lambda *_: os.kill(os.getpid(), signal.SIGSTOP), "failed", LATE),
+    "crashes on one": (at_query_2(lambda: os._exit(3)), "different",
+                       "it gave no AP: its process ended with exit code 3"),
+    "leaves a process and dies": (fork_and_leave, "failed", "ended with exit code 5 before it"),
+    "leaves a thread": (after(lambda: threading.Thread(target=sleep).start()), "equal", EQUAL),
+    "closes stdout": (after(lambda: os.close(1)), "equal",
+                      "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
+    "closes streams": (after(lambda: (sys.stdout.close(), sys.stderr.close())), "equal", EQUAL),
+    "forges": ("tests.faulty:forges", "failed",
+               "it wrote something else into the pipe through which its answer"),
+    "much output": (after(lambda: os.write(1, b"y" * 10**8)), "equal", "it printed yyyy"),
+    "reads": (after(input), "failed", "EOFError: EOF when reading a line"),
+    "warns unspeakably": (after(lambda: warnings.warn(Unspeakable(), stacklevel=1)), "failed",
+                          "ValueError: no words (test_crosscheck_child.py, line ")}
 
 
 def children():
@@ -104,40 +177,25 @@ def children():
             for child in (task / "children").read_text().split()}
 
 
-def cases():
-    """Each as a function in a fork, and some by name in a fresh interpreter as well.
-
-    A fork shares our open files, so those that write into every file are run by name alone.
-    """
-    for k, name in enumerate(SENTENCES):
-        if name not in ("writes_everywhere", "forges"):
-            yield pytest.param(name, False, id=name)
-        if name in ("writes_everywhere", "forges") or k % 6 == 0:
-            yield pytest.param(name, True, id=f"{name}-by-name")
+def our_state():
+    mask = os.umask(0o22)
+    os.umask(mask)
+    return (os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), mask, children(),
+            list(warnings.filters), signal.getsignal(signal.SIGINT))
 
 
-@pytest.mark.parametrize(("name", "by_name"), list(cases()))
-def test_faulty(name, by_name, capfd):
-    verdict, sentence = SENTENCES[name]
-    arrays = data()
-    before = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(0o22)
-    processes = children()
-    filters, handler = list(warnings.filters), signal.getsignal(signal.SIGINT)
-    evaluator = f"tests.faulty:{name}" if by_name else getattr(faulty, name)
-    found = crosscheck(evaluator, *arrays, timeout=SHORT if LATE in sentence else 60)
+@pytest.mark.parametrize("name", cases(list(FAULTY), [*FAULTY, *RARE]))
+def test_faulty(name, capfd):
+    evaluator, verdict, sentence = {**FAULTY, **RARE}[name]
+    state = our_state()
+    found = crosscheck(evaluator, *data(), timeout=SHORT if LATE in sentence else 60)
     report = as_text(found)
     assert found.verdict == verdict, report
     assert sentence in " ".join(report.split()), report
     assert report.replace("\n", "").isprintable() and len(report) < 6000
     json.dumps(as_json(found), allow_nan=False)
-    after = os.getcwd(), dict(os.environ), np.random.get_state()[1].tolist(), os.umask(before[3])
-    assert after == (*before[:3], 0o22)
-    assert (list(warnings.filters), signal.getsignal(signal.SIGINT)) == (filters, handler)
-    for ours, fresh in zip(arrays, data()):
-        for part in ("identity", "camera"):
-            np.testing.assert_array_equal(getattr(ours, part, ours), getattr(fresh, part, fresh))
+    assert our_state() == state
     assert capfd.readouterr() == ("", "")
-    assert children() == processes
 
 
 # ------------------------------------------------------------------ by name, from files
@@ -194,9 +252,13 @@ def found_from_anywhere(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
 
 
+def asked(folder, evaluator, *words):
+    return command("crosscheck", "d.npz", "--evaluator", evaluator, *words, cwd=folder)
+
+
 def test_a_function_of_a_file(folder):
     for function in ("ap", "Holder.inside"):
-        done = run_command(folder, "--evaluator", f"code/mine.py:{function}")
+        done = asked(folder, f"code/mine.py:{function}")
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert "EQUAL to convention torchreid" in done.stdout
         assert "it printed  loading" in done.stdout
@@ -220,17 +282,14 @@ def test_what_cannot_be_imported(folder, spec, message):
     (folder / "forges.py").write_text(FORGES)
     (folder / "leaves.py").write_text("import os\nos._exit(3)\n")
     (folder / "hangs.py").write_text("while True: pass\n")
-    done = run_command(folder, "--evaluator", spec, "--timeout", "1")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert_one_line_error(asked(folder, spec, "--timeout", "1"), re.escape(message))
 
 
 def test_files_of_the_current_folder_do_not_replace_ours(folder):
     for name in ("json", "numpy", "reid_ref", "struct"):
         (folder / f"{name}.py").write_text("raise SystemExit('not this one')\n")
-    done = run_command(folder, "--evaluator", "code/mine.py:Holder.inside")
-    if sys.version_info >= (3, 11):  # -P keeps them from the command itself
-        assert (done.returncode, done.stderr) == (0, "")
+    done = asked(folder, "code/mine.py:Holder.inside")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_one_process_serves_all_calls(folder, monkeypatch):
@@ -266,9 +325,10 @@ def test_no_room_for_the_arrays(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, bool])
 def test_arrays_arrive_as_they_are(dtype):
     distances, query, gallery = data(levels=1 if dtype is bool else 7)
-    for evaluator in ("tests.crosschecking.test_crosscheck_child:tells_dtypes", tells_dtypes):
-        found = crosscheck(evaluator, distances.astype(dtype), query, gallery)
-        assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
+    by_name = "tests.crosschecking.test_crosscheck_child:tells_dtypes"
+    found = crosscheck(by_name if dtype is np.float16 else tells_dtypes, distances.astype(dtype),
+                       query, gallery)
+    assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
 
 
 def tells_dtypes(*arrays):
@@ -281,16 +341,6 @@ def tells_dtypes(*arrays):
 def test_a_time_limit_that_is_none(timeout):
     with pytest.raises(InputError, match="timeout: expected seconds above 0, got"):
         crosscheck(faulty.sound, *data(), timeout=timeout)
-
-
-def test_a_closure_and_a_lambda_run_in_a_process_too():
-    here = os.getpid()
-
-    def closure(*arguments):
-        print(os.getpid() == here)
-        return faulty.sound(*arguments)
-    assert crosscheck(closure, *data()).printed == "False"
-    assert crosscheck(lambda *a: closure(*a), *data()).printed == "False"
 
 
 def test_torch_whose_threads_run_here_does_not_block_a_fork():

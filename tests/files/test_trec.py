@@ -1,7 +1,8 @@
 """The exported files, judged by trec_eval itself (pytrec_eval)."""
+import contextlib
+import importlib
 import io
 import json
-import os
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from reid_ref import InputError, Labels, cli
 from reid_ref.commands import common
 from reid_ref.files import read_result, trec
 from tests.cases import market_like, special
+from tests.installed import version_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 MARKET = FIXTURES / "market_like.mat"
@@ -22,15 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 @pytest.fixture(scope="module")
 def pytrec_eval():
-    """trec_eval's own code; its absence is an error where REID_REF_PEERS=required."""
-    try:
-        import pytrec_eval as module
-    except ImportError:
-        reason = "pytrec_eval is not installed (pip install pytrec-eval-terrier)"
-        if os.environ.get("REID_REF_PEERS") == "required":
-            pytest.fail(f"REID_REF_PEERS=required, but {reason}")
-        pytest.skip(reason)
-    return module
+    """trec_eval's own code."""
+    version_of("pytrec-eval-terrier")
+    return importlib.import_module("pytrec_eval")
 
 
 @pytest.fixture
@@ -82,20 +78,18 @@ def step(kept):
 
 
 CASES = {
-    **{f"random {seed}": market_like(seed) for seed in range(4)},
-    **{f"ties {seed}": market_like(seed, levels=4) for seed in range(4)},
+    **{f"random {seed}": market_like(seed) for seed in range(2)},
+    **{f"ties {seed}": market_like(seed, levels=4) for seed in range(2)},
     "all tied": market_like(9, levels=1),
     "float32": market_like(10, dtype=np.float32, n_query=40, n_gallery=300),
-    **{f"special {seed}": special(seed) for seed in range(4)},
+    **{f"special {seed}": special(seed) for seed in range(3)},
 }
 
 
 def test_the_cases_are_worth_something():
-    for name, (distances, query, gallery) in CASES.items():
+    for name, (_, query, gallery) in CASES.items():
         assert {-1, 0} < set(gallery.identity.tolist()) and -1 in query.identity, name
-    for names in (("random", "float32"), ("ties",), ("special",)):
-        assert any(name.startswith(names) and not np.isin(one.identity, other.identity).all()
-                   for name, (_, one, other) in CASES.items())
+    assert any(not np.isin(one.identity, other.identity).all() for _, one, other in CASES.values())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -150,19 +144,6 @@ def test_what_is_behind_the_last_good_image_changes_nothing(pytrec_eval):
     assert short == [whole[f"q{k}"] for k in range(len(query))]
     lines = written(distances, query, gallery)[0].getvalue().count("\n")
     assert lines < distances.size
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_every_list_ends_at_its_last_good_image(name):
-    distances, query, gallery = CASES[name]
-    roles = {}
-    for line in written(distances, query, gallery)[0]:
-        roles.setdefault(line.split()[0], []).append(line.split()[3])
-    for k, one in enumerate(zip(distances, query.identity, query.camera)):
-        expected = sum(kept_list(*one, gallery))
-        listed = roles[f"q{k}"]
-        assert listed.count("1") == expected
-        assert listed[-1] == "1" if expected else len(listed) == 1
 
 
 def test_lines_by_hand():
@@ -240,38 +221,42 @@ def test_metric_and_normalisation_matter(tmp_path, run):
     assert len(texts) == 3
 
 
-def test_a_distance_matrix_and_progress(tmp_path, run, monkeypatch):
+@pytest.fixture
+def saved(tmp_path):
+    """Save distances, with labels in torchreid's keys; return the file."""
+    def save(distances, query, gallery):
+        np.savez(tmp_path / "d.npz", distmat=distances, q_pids=query.identity,
+                 g_pids=gallery.identity, q_camids=query.camera, g_camids=gallery.camera)
+        return tmp_path / "d.npz"
+    return save
+
+
+def test_a_distance_matrix_and_progress(tmp_path, run, saved, monkeypatch):
     distances, query, gallery = market_like(2)
-    np.savez(tmp_path / "d.npz", distmat=distances, q_pids=query.identity,
-             g_pids=gallery.identity, q_camids=query.camera, g_camids=gallery.camera)
     seen = []
 
-    class Bar:
+    class Bar(contextlib.nullcontext):
         update = staticmethod(seen.append)
 
         def __enter__(self):
             return self
-
-        def __exit__(self, *_):
-            pass
     monkeypatch.setattr(common, "progress_bar", lambda total: Bar())
-    assert run(tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "d")[0] == 0
+    file = saved(distances, query, gallery)
+    assert run(file, "--to", "trec", "--output", tmp_path / "d")[0] == 0
     assert (tmp_path / "d.run").read_text() == written(distances, query, gallery)[1].read()
     assert sum(seen) == len(query)
 
 
-def test_both_files_or_none(tmp_path, run, monkeypatch):
+def test_both_files_or_none(tmp_path, run, saved, monkeypatch):
     (tmp_path / "old.run").write_text("old")
-    distances, query, gallery = market_like(2)
-    names = {"q_pids": query.identity, "g_pids": gallery.identity, "q_camids": query.camera,
-             "g_camids": gallery.camera}
-    np.savez(tmp_path / "d.npz", distmat=distances * 1j, **names)
+    distances, *labels = market_like(2)
     arguments = tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "old"
+    saved(distances * 1j, *labels)
     assert_one_line_error(run(*arguments), "distances: expected real numbers")
 
     def full(_, *__):
         raise OSError(28, "No space left on device")
-    np.savez(tmp_path / "d.npz", distmat=distances, **names)
+    saved(distances, *labels)
     monkeypatch.setattr(trec, "_write_query", full)
     assert_one_line_error(run(*arguments), "old.qrels, .*old.run: cannot be written: No space "
                                            "left on device; nothing was written")

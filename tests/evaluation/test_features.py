@@ -23,10 +23,14 @@ from reid_ref.ranking.exact_distances import feature_part, feature_parts, slack
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.pair_sums import pair_products, squares
 from reid_ref.ranking.rank import in_parts, rank
+from tests.nightly import cases
 from tests.proof import brute
 
 RULES = ("label -1", "same identity, same camera")
 METRICS = ("euclidean", "cosine", "dot")
+#: Normalised, all three are the cosine.
+of_every_kind = pytest.mark.parametrize(("metric", "normalize"), [
+    ("euclidean", True), ("euclidean", False), ("dot", False)])
 
 
 def labels(n_query, n_gallery, identities=5, seed=0):
@@ -136,20 +140,17 @@ def test_a_case_worked_by_hand(metric, normalize, first, second):
     assert list(zip(ranks.rank, ranks.image)) == [first, second]
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
+@of_every_kind
 @pytest.mark.parametrize(("dtype", "scale"), [
-    ("float32", 1e-30), ("float32", 1e-42), ("float32", 1e30), ("float32", 1e37),
-    ("float64", 1e-130), ("float64", 1e130)])
+    ("float32", 1e-42), ("float32", 1e37), ("float64", 1e-130), ("float64", 1e130)])
 def test_tiny_and_huge_features(metric, normalize, dtype, scale):
     query, gallery = (np.multiply(one, scale).astype(dtype) for one in made("float64"))
     assert np.isfinite(gallery).all() and len(np.unique(gallery)) > 9
     assert_ranks(query, gallery, metric, normalize)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-155, 1e155, 1e200, 1e307])
+@of_every_kind
+@pytest.mark.parametrize("scale", [1e-320, 1e-155, 1e155, 1e307])
 @pytest.mark.parametrize("side", [0, 1])
 def test_squares_that_no_double_holds_are_refused(metric, normalize, scale, side):
     both = [np.eye(4)[[0, 1]] + 1, np.eye(4) + 1]
@@ -161,23 +162,13 @@ def test_squares_that_no_double_holds_are_refused(metric, normalize, scale, side
                  normalize=normalize)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
+@of_every_kind
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_norms_with_a_heavy_tail(metric, normalize, dtype):
     query, gallery = made(dtype, 10, 80)
     rng = np.random.default_rng(1)
     query *= 10 ** rng.uniform(-8, 8, (len(query), 1)).astype(dtype)
     gallery *= 10 ** rng.uniform(-8, 8, (len(gallery), 1)).astype(dtype)
-    assert_ranks(query, gallery, metric, normalize)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("zero", [(True, False), (False, True), (True, True)])
-def test_nothing_but_zeros(metric, normalize, zero):
-    query, gallery = (np.zeros_like(one) if is_zero else one + 1
-                      for one, is_zero in zip(made("float32"), zero))
     assert_ranks(query, gallery, metric, normalize)
 
 
@@ -196,8 +187,7 @@ def test_a_query_and_an_image_of_norm_zero():
 
 # Near-ties: what single precision cannot tell, and what double only just can.
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
+@of_every_kind
 @pytest.mark.parametrize("step", [2.0**-52, 2.0**-45, 2.0**-26])
 def test_images_that_differ_in_the_last_bits(metric, normalize, step):
     rng = np.random.default_rng(2)
@@ -208,8 +198,7 @@ def test_images_that_differ_in_the_last_bits(metric, normalize, step):
         assert np.mean(np.array(expected["tied"]) == 1) > .5  # double does tell them apart
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
+@of_every_kind
 def test_products_that_cancel(metric, normalize):
     # Large numbers, which cancel, before and after the small ones that decide.
     rng = np.random.default_rng(3)
@@ -227,11 +216,6 @@ def test_whole_numbers_tie_exactly(metric):
     query, gallery = (rng.choice([-1, 1], (n, 32)).astype(np.int8) for n in (8, 300))
     expected = assert_ranks(query, gallery, metric)
     assert min(expected["tied"]) > 1 and max(expected["tied"]) > 30
-
-
-def test_a_model_that_collapsed():
-    expected = assert_ranks(np.ones((4, 8), np.float32), np.ones((60, 8), np.float32))
-    assert set(expected["tied"]) > {1} or min(expected["tied"]) > 30
 
 
 # The same doubles, however it is computed.
@@ -254,8 +238,7 @@ def numbers(result):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("normalize", [True, False])
+@of_every_kind
 def test_every_memory_and_tile(metric, normalize, monkeypatch):
     data = market(n_query=40, n_gallery=300)
     whole = numbers(evaluate(*data, metric=metric, normalize=normalize))
@@ -305,8 +288,9 @@ def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
         stored = [file.create_dataset(name, data=one) for name, one in
                   (("query", query), ("gallery", gallery))]
         assert len(feature_parts(*stored, "dot", False, bytes_of(memory))) == n_parts
-        for metric, normalize in itertools.product(METRICS, (True, False)):
-            options = {"metric": metric, "normalize": normalize}
+        for metric, normalize, convention in itertools.product(
+                METRICS, (True, False), ("matlab", "sysu-mm01")):
+            options = {"metric": metric, "normalize": normalize, "convention": convention}
             assert (numbers(evaluate(*stored, *both, **options, max_memory=memory))
                     == numbers(evaluate(query, gallery, *both, **options)))
 
@@ -350,9 +334,8 @@ def nearly_tied(seed, spread=1e-5):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
-                                                   ("dot", False)])
+@pytest.mark.parametrize("seed", range(cases(1, 3)))
+@of_every_kind
 def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, normalize):
     query, gallery, *both = nearly_tied(seed)
     exact = np.array(exact_distances(query, gallery, metric, normalize))
@@ -381,18 +364,6 @@ def test_a_curve_over_identities_goes_with_the_first_match():
         assert result.cmc[0] == 1 and result.mean_ap == 1
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_rows_of_a_gallery_on_the_disk(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    query, gallery, *both = nearly_tied(5)
-    with h5py.File(tmp_path / "features.h5", "w") as file:
-        stored = [file.create_dataset(name, data=one) for name, one in
-                  (("query", query), ("gallery", gallery))]
-        for one in BY_ROWS:
-            assert (numbers(evaluate(*stored, *both, convention=one, max_memory="9K"))
-                    == numbers(evaluate(query, gallery, *both, convention=one)))
-
-
 @pytest.mark.parametrize("error", [1e-9, 1e-3])
 def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
     query, gallery, *_ = nearly_tied(6)
@@ -406,6 +377,7 @@ def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
     assert_rows(query, gallery, "euclidean", True)
 
 
+@pytest.mark.nightly
 def test_rows_work_in_the_memory_given():
     rng = np.random.default_rng(0)
     query, gallery = (rng.standard_normal((n, 16)).astype(np.float32) for n in (300, 20_000))
@@ -418,7 +390,6 @@ def test_rows_work_in_the_memory_given():
     assert peak < 2**24 + 8 * 3 * len(gallery) + 2**20
 
 
-@pytest.mark.filterwarnings("ignore:.*no good image")
 def test_a_bad_row_on_the_disk_is_named(tmp_path):
     h5py = pytest.importorskip("h5py")
     query, gallery, *both = market()
@@ -427,21 +398,6 @@ def test_a_bad_row_on_the_disk_is_named(tmp_path):
         stored = file.create_dataset("gallery", data=gallery)
         with pytest.raises(InputError, match="gallery_features: .* got NaN in row 655"):
             evaluate(query, stored, *both, max_memory="20K")
-        gallery[655, 3] = 0
-        gallery[654] = 0
-        stored[:] = gallery
-        with pytest.warns(UserWarning, match="all zero .first: row 654"):
-            evaluate(query, stored, *both, max_memory="20K")
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_gallery_s_order_matters_to_ties_alone():
-    query, gallery, query_labels, gallery_labels = market()
-    gallery[350:360] += np.float32(.01)  # no ties
-    order = np.random.default_rng(6).permutation(len(gallery))
-    shuffled = Labels(gallery_labels.identity[order], gallery_labels.camera[order])
-    assert (numbers(evaluate(query, gallery[order], query_labels, shuffled))
-            == numbers(evaluate(query, gallery, query_labels, gallery_labels)))
 
 
 ON_ANOTHER_MACHINE = """
@@ -451,7 +407,7 @@ import reid_ref
 warnings.simplefilter("ignore")
 print(json.dumps([numbers(reid_ref.evaluate(*market(dimension), metric=metric,
                                             normalize=normalize))
-                  for dimension in (48, 300, 1100)
+                  for dimension in (48, 1100)
                   for metric, normalize in (("euclidean", True), ("euclidean", False),
                                             ("dot", False))]))
 """
@@ -459,11 +415,12 @@ print(json.dumps([numbers(reid_ref.evaluate(*market(dimension), metric=metric,
 
 def test_every_number_of_threads_and_kernel_of_the_blas():
     # Haswell, Nehalem: other kernels, with other last bits, where numpy's BLAS is OpenBLAS.
+    machines = [{"OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3"},
+                {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"},
+                {"OPENBLAS_CORETYPE": "Haswell"}, {"OPENBLAS_CORETYPE": "Nehalem"}]
     answers = []
-    for settings in ({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-                     {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"},
-                     {"OPENBLAS_CORETYPE": "Haswell"}, {"OPENBLAS_CORETYPE": "Nehalem"},
-                     {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3"}):
+    for settings in machines[:cases(2, None)]:
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", ON_ANOTHER_MACHINE],
                               env={**os.environ, **settings}, capture_output=True, text=True,
                               check=True)
@@ -506,7 +463,7 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("dimension", [16, 128, 512, 2048])
+@pytest.mark.parametrize("dimension", cases([16, 512], [16, 128, 512, 2048]))
 def test_products_keep_well_within_the_slack(family, dimension):
     rng = np.random.default_rng(7)
     query, gallery = (FAMILIES[family](rng, (n, dimension)).astype(np.float32) + np.float32(1e-6)
@@ -526,8 +483,7 @@ def test_products_keep_well_within_the_slack(family, dimension):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(("metric", "normalize"), [("cosine", True), ("dot", False),
-                                                   ("euclidean", False)])
+@of_every_kind
 def test_a_sloppy_product_is_noticed_and_made_again(monkeypatch, metric, normalize):
     data = market()
     whole = numbers(evaluate(*data, metric=metric, normalize=normalize))
@@ -611,7 +567,7 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("after", [0, .3])
+@pytest.mark.parametrize("after", cases([.3], [0, .3]))
 def test_an_interrupt_ends_the_command_at_once(tmp_path, after):
     rng = np.random.default_rng(8)
     sizes = {"query": 3000, "gallery": 20000}

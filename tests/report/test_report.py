@@ -1,7 +1,5 @@
-"""Reports have a room of their own: one home for each word they share, none in the commands."""
-import ast
+"""Words and tables that reports share."""
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,35 +8,6 @@ import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, Labels, words
 from reid_ref.conventions import IGNORED
 from reid_ref.report import tables
-
-PACKAGE = Path(words.__file__).resolve().parent
-SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text()
-           for path in PACKAGE.rglob("*.py")}
-
-
-def holding(text):
-    return {name for name, source in SOURCES.items() if text in source}
-
-
-def test_each_shared_word_has_one_home():
-    assert holding("import textwrap") == {"words.py"}
-    assert holding("from textwrap") == set()
-    assert holding('replace("|", " | ")') == {"words.py"}
-    assert holding("WIDTH = 80") == {"words.py"}
-
-
-def test_commands_neither_compute_nor_format():
-    for name, source in SOURCES.items():
-        if not name.startswith("commands/"):
-            continue
-        tree = ast.parse(source)
-        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import)
-                    for alias in node.names}
-        assert not imported & {"numpy", "math", "textwrap", "csv"}, name
-        for node in ast.walk(tree):
-            # A number that is given a width or decimals is a cell of a table.
-            assert not (isinstance(node, ast.FormattedValue) and node.format_spec), (
-                name, node.lineno)
 
 
 def test_long_words_stay_whole():

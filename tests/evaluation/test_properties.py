@@ -81,13 +81,6 @@ def test_step_and_trapezoid_agree_only_on_a_perfect_prefix(n, shift):
     assert (abs(step - trapezoid) < 1e-15) == (shift == 0)
 
 
-@given(problems(), st.integers(1, 6))
-def test_the_block_size_changes_nothing(problem, block_size):
-    row = problem[0].shape[1] * problem[0].itemsize
-    same(reid_ref.evaluate_distances(*problem, max_memory=block_size * row),
-         reid_ref.evaluate_distances(*problem))
-
-
 @given(problems())
 def test_ranks_are_places_in_the_stable_sort_of_the_kept_images(problem):
     distances, query, gallery = problem

@@ -10,6 +10,7 @@ import pytest
 
 from reid_ref import Labels
 from tests.installed import version_of
+from tests.nightly import cases
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -63,6 +64,7 @@ def test_what_is_reached(modules, wanted, value, reached):
     assert table.Row("work", "", "", value, wanted=wanted).cells()[-1] == reached
 
 
+@pytest.mark.nightly
 def test_drop_in_evaluators_beside_their_own(tmp_path):
     version_of("fastreid")
     output = tmp_path / "numbers.json"
@@ -76,6 +78,7 @@ def test_drop_in_evaluators_beside_their_own(tmp_path):
     assert "left out: the other toolboxes" in done.stdout and "(h) fastreid" in done.stdout
 
 
+@pytest.mark.nightly
 def test_coverage_of_the_naive_interval_is_found_too_low():
     """It takes queries for independent; the one by identity is not as far off."""
     done = subprocess.run([sys.executable, str(BENCHMARKS / "coverage.py"), "--quick"],
@@ -86,10 +89,10 @@ def test_coverage_of_the_naive_interval_is_found_too_low():
     assert naive < .85 < min(bootstrap, analytic)
 
 
-@pytest.mark.parametrize(("work", "keys"), [
+@pytest.mark.parametrize(("work", "keys"), cases([("conventions", {"one", "all"})], [
     ("conventions", {"one", "all"}), ("growth", {"987", "2000", "4000"}),
-    ("features", {"64", "128"}),
-    ("intervals", {"market1501", "msmt17"}), ("larger", {"alone", "2 workers", "4 workers"})])
+    ("features", {"64", "128"}), ("intervals", {"market1501", "msmt17"}),
+    ("larger", {"alone", "2 workers", "4 workers"})]))
 def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     output = tmp_path / "numbers.json"
     done = subprocess.run(

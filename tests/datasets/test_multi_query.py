@@ -141,52 +141,29 @@ def test_by_hand():
         pool_queries(query, images, features)[0], mean / np.hypot(*mean), rtol=1e-15)
     np.testing.assert_allclose(
         pool_queries(query, images, features, "max")[0], largest / np.hypot(*largest), rtol=1e-15)
-
-
-@pytest.mark.parametrize("pooling", ["mean", "max"])
-def test_one_image_is_the_single_query(pooling):
-    features = DATA["query_f"]
-    pooled = pool_queries(QUERY, QUERY, features, pooling)
-    np.testing.assert_allclose(pooled, features, rtol=0, atol=2 * np.finfo(np.float32).eps)
-    np.testing.assert_array_equal(
-        pool_queries(QUERY, QUERY, features, pooling, normalize=False), features)
+    np.testing.assert_array_equal(  # zeros may stay without normalisation
+        pool_queries(ONE, TWO, [[1, 2], [-1, -2]], normalize=False), [[0, 0]])
 
 
 @pytest.mark.parametrize(("given", "kept"), [
     ("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int16", "float64")])
 def test_precision(given, kept):
     features = (9 * DATA["mquery_f"]).astype(given)
+    before = features.copy()
     assert pool_queries(QUERY, IMAGES, features).dtype == kept
-
-
-def test_the_input_is_left_as_it_is():
-    features = DATA["mquery_f"].copy()
-    pool_queries(QUERY, IMAGES, features)
-    np.testing.assert_array_equal(features, DATA["mquery_f"])
+    np.testing.assert_array_equal(features, before)
 
 
 @pytest.mark.parametrize("kind", ["h5py", "dask"])
 def test_features_that_are_stored(kind, tmp_path):
     features = DATA["mquery_f"]
-    expected = pool_queries(QUERY, IMAGES, features)
     if kind == "dask":
-        da = pytest.importorskip("dask.array")
-        stored = da.from_array(features, chunks=(40, 10))
-        wrong = da.from_delayed(dask_delayed(features[:-1]), features.shape, features.dtype)
-        with pytest.raises(InputError, match=r"^features: expected a block of shape \(150, 16\)"):
-            pool_queries(QUERY, IMAGES, wrong)
+        stored = pytest.importorskip("dask.array").from_array(features, chunks=(40, 10))
     else:
         file = pytest.importorskip("h5py").File(tmp_path / "f.h5", "w")
         stored = file.create_dataset("f", data=features)
-        file["nan"] = np.where(np.arange(150)[:, None] == 70, np.nan, features)
-        with pytest.raises(InputError, match="^features: expected finite .* got NaN in row 70"):
-            pool_queries(QUERY, IMAGES, file["nan"])
-    np.testing.assert_array_equal(pool_queries(QUERY, IMAGES, stored), expected)
-
-
-def dask_delayed(value):
-    import dask
-    return dask.delayed(value)
+    np.testing.assert_array_equal(pool_queries(QUERY, IMAGES, stored),
+                                  pool_queries(QUERY, IMAGES, features))
 
 
 # ---------------------------------------------------------------- bad input
@@ -211,11 +188,6 @@ ONE, TWO = Labels([7], [1]), Labels([7, 7], [1, 1])
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         pool_queries(*arguments)
-
-
-def test_zeros_may_stay_without_normalisation():
-    np.testing.assert_array_equal(
-        pool_queries(ONE, TWO, [[1, 2], [-1, -2]], normalize=False), [[0, 0]])
 
 
 # ---------------------------------------------------------------- files
@@ -264,8 +236,5 @@ def test_read_refuses(tmp_path, changes, message):
     np.savez(path, **{key: value for key, value in keys.items() if value is not None})
     with pytest.raises(InputError, match=message):
         read_multi_query(path)
-
-
-def test_read_refuses_what_is_no_file(tmp_path):
     with pytest.raises(InputError, match=r"multi_query\.mat: No such file"):
         read_multi_query(tmp_path / "multi_query.mat")

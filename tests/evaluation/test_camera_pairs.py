@@ -3,8 +3,6 @@
 Recorded: fixtures/goldens. The real labels of MARS are read where they are: see `tests.shared`.
 """
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,11 @@ import pytest
 from scipy.io import loadmat
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import InputError, Labels, cli
 from reid_ref.evaluation.camera_pairs import (
     camera_pairs, camera_pairs_blocks, camera_pairs_features)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
+from tests import nightly
 from tests.cases import market_like, special
 from tests.octave import col
 from tests.shared import shared
@@ -61,7 +60,7 @@ def in_the_gallery(seed):
 
 
 def problems():
-    for seed in range(40):
+    for seed in range(nightly.cases(16, 40)):
         rng = np.random.default_rng(seed)
         sizes = {"n_query": int(rng.integers(1, 9)), "n_gallery": int(rng.integers(1, 50)),
                  "identities": int(rng.integers(1, 6)), "cameras": int(rng.integers(2, 7))}
@@ -123,13 +122,6 @@ def test_script_is_octave(octave):
         np.testing.assert_equal((pairs.mean_ap, pairs.mean_rank1),
                                 (ap_mean.item(), r1_mean.item()))
     assert not np.isnan(ap_mean)
-
-
-def test_script_is_what_is_recorded():
-    answers = json.loads(MARS.with_suffix(".json").read_text())
-    equal(camera_pairs(*mars(), rule="script"),
-          *(np.array(answers[name], dtype=float)
-            for name in ("ap_pairwise", "r1_pairwise", "ap_mat", "r1_mat")))
 
 
 def test_script_is_what_the_originals_answered():
@@ -224,7 +216,7 @@ def test_means_over_queries_leave_out_what_has_no_score():
 # ---------------------------------------------------------------- blocks, bad input
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
-@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("size", [1, 7])
 def test_blocks(rule, size):
     distances, query, gallery = special(3, n_query=20, cameras=6)
     whole = camera_pairs(distances, query, gallery, rule=rule)
@@ -284,19 +276,23 @@ def test_one_camera(rule):
 
 # ---------------------------------------------------------------- the command
 
-def command(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "reid_ref.cli", "camera-pairs", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd)
+@pytest.fixture
+def command(capsys):
+    """Run `reid-ref camera-pairs`: exit code, stdout, stderr."""
+    def call(*arguments):
+        status = cli.main(["camera-pairs", *map(str, arguments)])
+        return status, *capsys.readouterr()
+    return call
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
-def test_command(rule):
-    done = command("mars_like.mat", "--rule", rule, cwd=MARS.parent)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert max(map(len, done.stdout.splitlines())) <= 80
+def test_command(rule, command, monkeypatch):
+    monkeypatch.chdir(MARS.parent)
+    status, out, err = command("mars_like.mat", "--rule", rule)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
     pairs = camera_pairs(*mars(), rule=rule)
-    lines = done.stdout.splitlines()
     for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
         start = next(k for k, line in enumerate(lines) if line.startswith(f"{name}, percent"))
         shown = [line.split() for line in lines[start + 1:start + 8]]
@@ -304,7 +300,7 @@ def test_command(rule):
         assert shown[1:] == [[str(c + 1), *(f"{100 * value:.2f}" for value in matrix[c])]
                              for c in range(6)]
     assert ["mAP", f"{100 * pairs.mean_ap:.2f}", repr(pairs.mean_ap)] in map(str.split, lines)
-    assert f"signature rule:{rule} | distances:float64" in done.stdout
+    assert f"signature rule:{rule} | distances:float64" in out
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
@@ -342,16 +338,11 @@ def gallery_square(features):
     return (features.astype(float) ** 2).sum(axis=1)
 
 
-@pytest.mark.parametrize("kind", ["h5py", "dask", "memmap", "fortran"])
+@pytest.mark.parametrize("kind", ["h5py", "dask"])
 def test_distances_that_are_stored(kind, tmp_path):
     distances, query, gallery = in_the_gallery(3)
     expected = camera_pairs(distances, query, gallery)
-    if kind == "memmap":
-        np.save(tmp_path / "d.npy", distances)
-        stored = np.load(tmp_path / "d.npy", mmap_mode="r")
-    elif kind == "fortran":
-        stored = np.asfortranarray(distances)
-    elif kind == "dask":
+    if kind == "dask":
         stored = pytest.importorskip("dask.array").from_array(distances, chunks=(4, 7))
     else:
         stored = pytest.importorskip("h5py").File(tmp_path / "d.h5", "w").create_dataset(
@@ -362,13 +353,11 @@ def test_distances_that_are_stored(kind, tmp_path):
         np.testing.assert_array_equal(pairs.rank1, expected.rank1)
 
 
-def test_command_json():
-    answer = json.loads(command(MARS, "--json").stdout)
+def test_command_json(command):
+    answer = json.loads(command(MARS, "--json")[1])
     pairs = camera_pairs(*mars())
-    assert list(answer)[2:] == [
-        "files", "layout", "rule", "cameras", "mean", "matrix", "queries", "signature"]
-    assert answer["matrix"]["mAP"] == pairs.ap_matrix.tolist()
-    assert answer["matrix"]["Rank-1"] == pairs.rank1_matrix.tolist()
+    assert answer["matrix"] == {"mAP": pairs.ap_matrix.tolist(),
+                                "Rank-1": pairs.rank1_matrix.tolist()}
     assert answer["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
                                  "mAP": pairs.ap_count.tolist()}
     assert answer["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
@@ -376,27 +365,25 @@ def test_command_json():
 
 
 @pytest.fixture
-def many_cameras(tmp_path):
-    """Fifteen cameras, the last one without a gallery image."""
+def many_cameras(tmp_path, monkeypatch):
+    """In the current folder: fifteen cameras, the last one without a gallery image."""
     distances, query, gallery = market_like(2, n_query=80, n_gallery=400, cameras=15)
-    gallery = Labels(gallery.identity, np.minimum(gallery.camera, 14))
-    np.savez(tmp_path / "many.npz", distances=distances, query_identity=query.identity,
+    monkeypatch.chdir(tmp_path)
+    np.savez("many.npz", distances=distances, query_identity=query.identity,
              query_camera=query.camera, gallery_identity=gallery.identity,
-             gallery_camera=gallery.camera)
-    return tmp_path
+             gallery_camera=np.minimum(gallery.camera, 14))
 
 
-def test_command_with_many_cameras(many_cameras):
-    done = command("many.npz", cwd=many_cameras)
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    columns = [line.split() for line in done.stdout.splitlines()
+def test_command_with_many_cameras(many_cameras, command):
+    pytest.importorskip("matplotlib")
+    status, out, _ = command("many.npz", "--plot", "pairs.svg")
+    assert status == 0 and "<svg" in Path("pairs.svg").read_text()
+    assert max(map(len, out.splitlines())) <= 80
+    columns = [line.split() for line in out.splitlines()
                if line.split() and line.split()[0] in ("1", "10") and "." not in line]
     assert columns == 2 * [[*map(str, range(1, 10))], [*map(str, range(10, 16))]]
-    assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(
-        done.stdout.split())
-    answer = json.loads(command("many.npz", "--json", cwd=many_cameras).stdout)
-    assert answer["matrix"]["mAP"][0][14] is None
+    assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(out.split())
+    assert json.loads(command("many.npz", "--json")[1])["matrix"]["mAP"][0][14] is None
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -405,14 +392,7 @@ def test_command_with_many_cameras(many_cameras):
     (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .pdf, .svg, .png"),
     (["--plot", "nowhere/pairs.png"], "nowhere/pairs.png: expected a file name in a folder"),
 ])
-def test_command_refuses(many_cameras, arguments, message):
-    done = command("many.npz", *arguments, cwd=many_cameras)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and message in done.stderr
-
-
-def test_command_plots(many_cameras):
-    pytest.importorskip("matplotlib")
-    done = command("many.npz", "--plot", "pairs.svg", cwd=many_cameras)
-    assert done.returncode == 0 and "mean over different cameras" in done.stdout
-    assert "<svg" in (many_cameras / "pairs.svg").read_text()
+def test_command_refuses(many_cameras, command, arguments, message):
+    status, out, err = command("many.npz", *arguments)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1 and message in err

@@ -37,14 +37,6 @@ def test_made_labels_have_the_statistics_of_market1501(modules):
     assert 14.5 < np.mean(good) < 14.9 and min(good) >= 1
 
 
-def test_made_features_look_alike_at_every_length(modules):
-    made, _, _ = modules
-    labels = Labels([1, 1, 2, 0, -1], [1, 2, 1, 1, 1])
-    short, long = (made.features(labels, "middle", dims, seed=1) for dims in (64, 128))
-    assert short.dtype == np.float32 and long.shape == (5, 128)
-    np.testing.assert_allclose(short @ short.T, long @ long.T, rtol=1e-4, atol=1e-3)
-
-
 def test_layumi_style_loop_by_hand(modules):
     """Kept 7 8 8 7 7, so good at 1, 4 and 5; then a query without a match."""
     _, peers, _ = modules
@@ -53,15 +45,6 @@ def test_layumi_style_loop_by_hand(modules):
     by_hand = (1 + (1 / 3 + 2 / 4) / 2 + (2 / 4 + 3 / 5) / 2) / 3
     found = peers.layumi_loop(distances, Labels([7, 9], [1, 1]), gallery)
     assert found == pytest.approx(by_hand / 2, abs=1e-15)
-
-
-@pytest.mark.parametrize(("wanted", "value", "reached"), [
-    ("cython", 9.9, "no"), ("cython", 10, "at least"), ("cython", 20, "aim"),
-    ("read", 6.1, "no"), ("read", 6, "at least"), ("read", 4, "aim"),
-    ("octave", 199, "no"), ("octave", 200, "at least")])
-def test_what_is_reached(modules, wanted, value, reached):
-    _, _, table = modules
-    assert table.Row("work", "", "", value, wanted=wanted).cells()[-1] == reached
 
 
 @pytest.mark.nightly

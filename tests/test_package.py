@@ -142,13 +142,6 @@ def test_the_recipe_needs_what_the_package_needs():
     assert RECIPE["about"]["license"] == SETUP["metadata"]["license"] == CITATION["license"]
 
 
-def test_the_citation_is_complete():
-    assert {"title", "abstract", "authors", "keywords", "license", "message", "references", "type",
-            "version"} <= set(CITATION)
-    assert [one["doi"] for one in CITATION["references"]] == [
-        "10.1109/ICCV.2015.133", "10.1109/TPAMI.2021.3054775"]
-
-
 # ---------------------------------------------------------------- the man page
 
 def test_the_man_page_has_every_command_and_option():

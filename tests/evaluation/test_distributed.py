@@ -334,47 +334,6 @@ def test_other_arguments_are_refused():
            *arguments, client="tcp://host")
 
 
-def test_products_that_are_too_far_off_are_made_in_double(monkeypatch):
-    query_features, gallery_features, query, gallery = problem(13, np.float32)
-    # Worse than single precision promises: as if BLAS used half.
-    monkeypatch.setattr("reid_ref.ranking.pair_sums.ROUNDOFF", 2.0**-30)
-    precisions, original = [], ours.feature_part
-    monkeypatch.setattr(ours, "feature_part", lambda *arguments: precisions.append(
-        arguments[-1]) or original(*arguments))
-    check(query_features, da.from_array(gallery_features, chunks=(40, -1)), query, gallery,
-          where=None, plain=gallery_features)
-    assert np.float64 in precisions
-
-
-WRONG_BLOCKS = {
-    "longer": lambda block: np.concatenate([block, block[:3]]),
-    "wider": lambda block: np.concatenate([block, block], axis=1),
-    "a vector": lambda block: block[0],
-}
-
-
-@pytest.mark.parametrize("columns", [-1, 20])
-@pytest.mark.parametrize("change", WRONG_BLOCKS.values(), ids=WRONG_BLOCKS)
-@pytest.mark.parametrize("side", ["query_features", "gallery_features"])
-def test_blocks_of_another_shape_than_declared(where, side, change, columns, capfd):
-    both = dict(zip(("query_features", "gallery_features", "query", "gallery"), problem(14)))
-    rows = {"query_features": 10, "gallery_features": 50}[side]
-    array = da.from_array(both[side], chunks=(rows, columns))
-    both[side] = array.map_blocks(
-        lambda block, block_info=None: change(block) if block_info and block_info[0][
-            "chunk-location"][0] == 1 else block, dtype=array.dtype, meta=array._meta)
-    last = min(2 * rows, len(array)) - 1
-    width = DIMENSION if columns == -1 else columns
-    message = (fr"^{side}: expected a block of shape \({last + 1 - rows}, {width}\), as its dask "
-               fr"array declares for rows {rows} to {last}, got \(")
-    refuse(message, **both, client=where)
-    if where is None:
-        for options in ({}, {"max_memory": "9K"}, {"convention": "sysu-mm01"}):
-            with pytest.raises(InputError, match=message):
-                reid_ref.evaluate(**both, **options)
-    assert capfd.readouterr().err == ""
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_dask_arrays_on_one_machine_are_as_arrays():
     query_features, gallery_features, query, gallery = problem(15)
@@ -383,15 +342,6 @@ def test_dask_arrays_on_one_machine_are_as_arrays():
     for options in ({}, {"max_memory": "9K"}, {"convention": "sysu-mm01", "max_memory": "9K"}):
         same(reid_ref.evaluate(*stored, query, gallery, **options),
              reid_ref.evaluate(query_features, gallery_features, query, gallery, **options))
-
-
-def test_distances_whose_blocks_have_another_shape():
-    distances, query, gallery = cases.market_like(3)
-    array = da.from_array(distances, chunks=(5, 30))
-    for change in WRONG_BLOCKS.values():
-        wrong = array.map_blocks(change, dtype=array.dtype, meta=array._meta)
-        with pytest.raises(InputError, match=r"^distances: expected a block of shape \(5, 30\)"):
-            reid_ref.evaluate_distances(wrong, query, gallery)
 
 
 def test_dask_is_needed(monkeypatch):

@@ -10,8 +10,7 @@ import pytest
 
 import reid_ref
 import reid_ref.evaluation.distributed
-from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, metrics
-from reid_ref.conventions import NOT_IN_ALL
+from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
 from tests import cases
 
@@ -128,13 +127,6 @@ def test_nan_distances_warn():
 def test_one_camera_warns_with_the_way_out():
     with pytest.warns(UserWarning, match="only same camera.*give each camera its own number"):
         reid_ref.evaluate_distances([[.1, .2]], Labels([1], [1]), Labels([1, 2], [1, 1]))
-
-
-def test_one_camera_is_no_reason_where_no_camera_is_ignored():
-    rule = reid_ref.CONVENTIONS["matlab"].replace(ignored=("label -1",))
-    with pytest.warns(UserWarning, match="identity absent.*; check that identities and cameras"):
-        reid_ref.evaluate_distances([[.1, .2]], Labels([3], [1]), Labels([1, 2], [1, 1]),
-                                    convention=rule)
 
 
 @pytest.mark.parametrize("call", ["features", "distances"])
@@ -398,17 +390,3 @@ def test_conventions_together_are_those_alone(seed):
             assert fields(together[one.name]) == fields(alone), one.name
     statuses = [id(result.counts.status) for result in together.values()]
     assert len(set(statuses)) == len(statuses)
-
-
-def test_conventions_share_what_their_ranks_say(monkeypatch):
-    """Of all conventions only SimpleIR ignores nothing, so there are two sets of ranks."""
-    called, original = [], metrics.inverse_negative_penalty
-    monkeypatch.setattr(metrics, "inverse_negative_penalty", lambda ranks: (
-        called.append(ranks), original(ranks))[1])
-    distances, query, gallery = cases.market_like(0, dtype=np.float32)
-    query = Labels(abs(query.identity) % 6, query.camera)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = evaluate_distances(distances, query, gallery, convention=[
-            name for name in CONVENTIONS if name not in NOT_IN_ALL], max_memory=1000)
-    assert len(found) == 15 and len(called) == 2

@@ -99,12 +99,6 @@ def test_sides_of_different_dtype():
     assert_same(Evaluator.from_states([evaluator.state()]).compute(), expected)
 
 
-def test_options_of_evaluate_are_passed_on():
-    done = []
-    filled(images()).compute(max_memory="1M", progress=done.append)
-    assert sum(done) == 24
-
-
 def test_batches_are_copied():
     data = images()
     evaluator, (features, identity, camera, is_query) = Evaluator(), data
@@ -118,12 +112,13 @@ def test_batches_are_copied():
 
 def test_more_may_come_after_compute_and_nothing_is_left_after_reset():
     data = images()
-    evaluator = filled([column[:100] for column in data])
+    evaluator, done = filled([column[:100] for column in data]), []
     assert_same(evaluator.compute(), whole(*(column[:100] for column in data)))
     evaluator.update(np.zeros((0, 3)), [], [], is_query=True)  # nothing, of any dimension
     rest = [column[100:] for column in data]
     evaluator.update(*rest[:3], is_query=rest[3])
-    assert_same(evaluator.compute(), whole(*data))
+    assert_same(evaluator.compute(max_memory="1M", progress=done.append), whole(*data))
+    assert sum(done) == N_QUERY
     evaluator.reset()
     with pytest.raises(InputError, match="expected images, got none"):
         evaluator.compute()
@@ -172,17 +167,6 @@ def test_without_index_every_image_counts():
     evaluator = filled(images())
     evaluator.merge(evaluator)
     assert evaluator.compute().counts.gallery == 2 * N_GALLERY
-
-
-def test_both_sides_may_be_numbered_from_0():
-    data = images()
-    evaluator = Evaluator()
-    for side in (True, False):
-        chosen = data[3] == side
-        for _ in range(2):
-            evaluator.update(*(column[chosen] for column in data[:3]), is_query=side,
-                             index=np.arange(np.count_nonzero(chosen)))
-    assert_same(evaluator.compute(), whole(*data))
 
 
 def test_images_that_share_an_index_share_labels():
@@ -376,11 +360,6 @@ def test_distances_and_labels_as_tensors(tensors, torch):
     assert_same(
         reid_ref.evaluate_distances(torch.from_numpy(distances).requires_grad_(), *sides),
         reid_ref.evaluate_distances(distances, *plain))
-
-
-def test_a_list_of_tensors(torch):
-    rows = [torch.ones(3, dtype=torch.bfloat16), torch.zeros(3, requires_grad=True)]
-    np.testing.assert_array_equal(as_array(rows, "features"), [[1, 1, 1], [0, 0, 0]])
 
 
 @pytest.mark.parametrize(("make", "message"), [

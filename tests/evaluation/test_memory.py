@@ -107,24 +107,6 @@ def test_features_stay_within_the_memory(metric, normalize):
 
 
 @pytest.mark.nightly
-def test_features_on_the_disk_are_never_all_in_memory(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    query, gallery, *both = made(60, 20000, 512)
-    with h5py.File(tmp_path / "features.h5", "w") as file:
-        stored = file.create_dataset("gallery", data=gallery)
-        taken = peak(lambda: evaluate(query, stored, *both, max_memory=12 * MB))
-    assert taken < 20 * MB < gallery.nbytes / 1.9
-
-
-@pytest.mark.nightly
-def test_columns_of_features_are_turned_part_by_part():
-    query, gallery, *both = made(60, 20000, 512)
-    turned = np.asfortranarray(gallery)
-    taken = peak(lambda: evaluate(query, turned, *both, max_memory=12 * MB))
-    assert taken < 20 * MB < gallery.nbytes / 1.9
-
-
-@pytest.mark.nightly
 def test_a_matrix_is_not_copied():
     rng = np.random.default_rng(1)
     distances = rng.random((4000, 10000), dtype=np.float32)

@@ -4,7 +4,6 @@ Where the lists are complete, the numbers are those of distances that rank the s
 """
 import json
 import re
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -208,25 +207,6 @@ def test_curves_that_need_every_image_refuse_cut_lists(name):
         evaluate_ranked_lists(ranked[:, :79], query, gallery, convention=name, lists=lists)
 
 
-@pytest.mark.nightly
-def test_lists_in_a_file_are_read_block_by_block(tmp_path):
-    rng = np.random.default_rng(0)
-    ranked = np.argsort(rng.random((400, 4000)), axis=1).astype(np.int32)
-    np.save(tmp_path / "lists.npy", ranked)
-    query = Labels(rng.integers(0, 50, 400), np.ones(400, int))
-    gallery = Labels(rng.integers(0, 50, 4000), np.full(4000, 2))
-    expected = evaluate_ranked_lists(ranked, query, gallery)
-    lists = read_ranked_lists(tmp_path / "lists.npy", 400).lists
-    assert isinstance(lists, np.memmap)
-    tracemalloc.start()
-    result = evaluate_ranked_lists(lists, query, gallery, max_memory="1M")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    same(result, expected)
-    # 32,000 good pairs take some arrays of 256 kB each; the lists themselves are 6.4 MB.
-    assert peak < 6.4e6
-
-
 # ---------------------------------------------------------------- files
 
 NAMES = [f"{k:06d}.jpg" for k in range(1, 7)]
@@ -321,20 +301,15 @@ BAD = {
     "an unknown name": ("t.txt", "000001 000002\n000001 000009\n000001\n",
                         r"t\.txt: line 2: '000009' is no name of a gallery image"),
     "a word among numbers": ("t.txt", "1 2\n1 x\n1\n", r"line 2: expected gallery numbers.*'x'"),
-    "a negative number": ("t.txt", "1 2\n1 -1\n1\n", r"line 2: expected gallery numbers.*'-1'"),
     "a missing query": ("t.txt", "1 2\n3\n", r"line 3: expected 3 lines, .*got 2; a query is mi"),
     "another benchmark": ("t.txt", "1\n1\n1\n1\n", r"line 4: expected 3 lines.*another benchmark"),
     "an empty line": ("t.txt", "1 2\n\n3\n", r"t\.txt: line 2: .*list of query 2, got an empty"),
     "an empty file": ("t.txt", "", r"t\.txt: expected ranked lists, .*empty file"),
-    "an empty JSON file": ("t.json", "", r"t\.json: .*empty file"),
     "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected JSON"),
     "a long number in JSON": ("t.json", "[[" + "9" * 5000 + "]]", r"t\.json: expected JSON"),
-    "a number for 64 bits in JSON": ("t.json", "[[9223372036854775808], [1], [1]]",
-                                     "list 1: expected whole numbers from 0"),
     "numbers in JSON": ("t.json", "[1, 2, 3]", r"t\.json: expected a list of ranked lists"),
     "floats in JSON": ("t.json", "[[1], [2], [0, 2.5]]", r"list 3: expected whole.*got 2\.5"),
     "too many for JSON": ("t.json", "[[1], [2], [6]]", r"list 3: expected gallery images.* got 6"),
-    "nothing in JSON": ("t.json", "[[], [], []]", r"no image in any of them"),
     "a query missing in JSON": ("t.json", '{"a": [1], "c": [2]}',
                                 r"none for 1 of them, the first 'b.jpg'"),
     "a query twice in JSON": ("t.json", '{"a": [1], "a": [1], "b": [1], "c": [2]}', "'a' twice"),

@@ -584,10 +584,3 @@ def test_damaged_npy_in_a_sound_zip(tmp_path):
             read_result(path)
         except InputError as error:
             assert str(error).startswith(str(path))
-
-
-def test_duplicate_variable(tmp_path):
-    write_mat(tmp_path / "r.mat", stored("layumi"))
-    content = (tmp_path / "r.mat").read_bytes()
-    (tmp_path / "r.mat").write_bytes(content + content[128:])
-    refuse(tmp_path / "r.mat", match="Duplicate variable name")

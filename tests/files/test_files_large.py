@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -168,46 +166,6 @@ def test_only_what_was_read_is_known_to_be_finite(tmp_path, write):
         refuse(tmp_path / "r.h5", match="gallery_f: expected finite numbers, got NaN in row 3")
     else:
         assert np.isnan(read_result(tmp_path / "r.h5").gallery_features[3, 1])
-
-
-# ---- it is not read ---------------------------------------------------------------------
-
-_READ_AND_TELL_MEMORY = """
-import resource, sys, h5py, reid_ref.files, reid_ref.evaluation.functions
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-features = reid_ref.files.read_result(sys.argv[1]).gallery_features
-assert features.nbytes == 2**31 and reid_ref.files.is_lazy(features)
-assert not reid_ref.files.read_rows(features, 2**19, 2**19 + 1000).any()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
-def large(path):
-    """Two GiB of features in a sparse file; return what to read."""
-    shape, labels = (2**20, 512), np.ones(2**20, np.int8)
-    arrays = stored("layumi", gallery_label=labels, gallery_cam=labels,
-                    query_f=np.ones((3, 512), "f4"), gallery_f=np.zeros(1))
-    if path.suffix == ".h5":
-        h5py = pytest.importorskip("h5py")
-        write_hdf5(path, arrays)
-        with h5py.File(path, "a") as file:
-            del file["gallery_f"]
-            file.create_dataset("gallery_f", shape, "f4")[0] = 0.
-    else:
-        path.mkdir()
-        write_folder(path, **arrays)
-        np.lib.format.open_memmap(path / "gallery_f.npy", "w+", "f4", shape)
-    return path
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["folder", "r.h5"])
-def test_two_gibibytes_are_not_read(tmp_path, name):
-    pytest.importorskip("h5py")
-    grown = subprocess.run(
-        [sys.executable, "-c", _READ_AND_TELL_MEMORY, str(large(tmp_path / name))], check=True,
-        capture_output=True, text=True).stdout
-    assert int(grown) < 64 * 1024     # KiB; it is the labels, as int64
 
 
 # ---- the numbers ------------------------------------------------------------------------

@@ -115,16 +115,6 @@ def test_a_folder_of_inputs_may_take_a_new_file(tmp_path):
     check_target(tmp_path / "new.csv", [tmp_path])
 
 
-@pytest.mark.parametrize("arguments", [
-    ["evaluate", MARKET, "--per-query", "x.csv"],
-    ["export", MARKET, "--to", "trec", "--output", "x"]])
-def test_a_folder_that_is_gone(tmp_path, monkeypatch, refused, arguments):
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    refused(arguments, "the current folder: it is gone; change to a folder that exists")
-
-
 # ---------------------------------------------------------------- the commands
 
 @pytest.fixture

@@ -129,19 +129,6 @@ def test_ignored_images_are_switched_on(page):
     assert shown(browser, "ol.row > li.ignored") == []
 
 
-@pytest.mark.nightly
-def test_frames_have_the_colours_of_their_roles(page):
-    colours = {"good": "rgb(17, 99, 41)", "wrong": "rgb(179, 19, 29)",
-               "distractor": "rgb(125, 78, 0)"}
-    browser = page()
-    for role, colour in colours.items():
-        found = browser.execute_script(
-            "return Array.from(document.querySelectorAll(`ol.row > li.${arguments[0]}`)).map(e => "
-            "[getComputedStyle(e.querySelector('.picture')).borderTopColor, "
-            "getComputedStyle(e.querySelector('.role')).color].join())", role)
-        assert set(found) == {f"{colour},{colour}"}, role
-
-
 def test_the_table_is_sorted(page):
     browser = page()
     heads = find(browser, "#queries th button")

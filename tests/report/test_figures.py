@@ -8,11 +8,11 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, figures
-from reid_ref.analysis.ap_spread import ap_by_good, identity_ap
+from reid_ref.analysis.ap_spread import ap_by_good
 from reid_ref.analysis.curves import rank_band
 from reid_ref.analysis.distance_sample import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.camera_pairs import camera_pairs
-from reid_ref.report.figures import saving, style, whole
+from reid_ref.report.figures import saving, whole
 from tests.cases import market_like
 from tests.shared import shared
 
@@ -120,15 +120,6 @@ def test_histograms_of_ap():
                          f"ours: {len(means)} identities, mean {100 * np.mean(means):.2f}"]
 
 
-def test_a_convention_without_map():
-    result = made(8, "mars")
-    assert np.isnan(result.mAP)
-    ax = figures.average_precision({"ours": result})
-    there = int((~np.isnan(result.per_query.ap)).sum())
-    assert texts(ax)[0].startswith(f"ours: {there} queries, mean ")
-    assert np.isnan(figures.precision_recall({"ours": result}).lines[0].get_ydata()).all()
-
-
 def test_ap_by_number_of_good_images():
     query = Labels([1, 2, 3, 4, 5, 6], [1] * 6)
     gallery = Labels([1] + [2] * 2 + [3] * 3 + [4] * 4 + [5] * 9, [2] * 19)
@@ -143,13 +134,6 @@ def test_ap_by_number_of_good_images():
     ax = figures.ap_by_good({"ours": result, "again": result})
     assert [label.get_text() for label in ax.get_xticklabels()] == [
         "1", "2", "3\u20134", "5\u20138", "9\u201316"]
-
-
-def test_identities_without_a_query_that_counts_are_left_out():
-    distances, query, gallery = TINY
-    result = evaluate_distances(distances * 2, Labels([7, 9], [1, 1]), gallery,
-                                convention="torchreid")
-    assert identity_ap(result).tolist() == [result.per_query.ap[0]]
 
 
 # ---------------------------------------------------------------- pairs of cameras
@@ -295,12 +279,6 @@ def test_titles_are_wrapped_to_the_width(width):
     title = figure.axes[0].title.get_window_extent()
     assert title.x0 >= -1 and title.x1 <= figure.bbox.width + 1
     assert figure.axes[0].get_title().count("\n") == (2 if width < 3 else 1)
-
-
-def test_35_lines_differ():
-    styles = [tuple(map(str, style.line_style(k).values())) for k in range(35)]
-    assert len(set(styles)) == 35
-    assert len({dashes for _, dashes in styles[:5]}) == 5
 
 
 def test_without_matplotlib(monkeypatch, tmp_path):

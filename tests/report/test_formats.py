@@ -86,13 +86,6 @@ def test_ranks_that_are_shown():
     assert formats.as_markdown(RESULT, ranks=iter([2])).startswith("| Method | Rank-2 | mAP |")
 
 
-@pytest.mark.parametrize("write", [formats.as_csv, formats.as_markdown, formats.as_latex])
-@pytest.mark.parametrize("ranks", [[0], [1, "5"], [True], [1.0]])
-def test_ranks_that_are_none(write, ranks):
-    with pytest.raises(InputError, match=f"ranks: .* whole numbers from 1, got {ranks[-1]!r}"):
-        write(RESULT, ranks=ranks)
-
-
 @pytest.mark.parametrize(("name", "written"), [
     ("A&B", r"A\&B"), ("50% #1_x", r"50\% \#1\_x"), ("{$}", r"\{\$\}"),
     ("two\nlines", "two lines"), ("a\\b", r"a\textbackslash{}b"),

@@ -1,6 +1,5 @@
 """The benchmark runs, and measures what it says; how fast anything is, is not tested."""
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
-from tests.installed import version_of
 from tests.nightly import cases
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -45,31 +43,6 @@ def test_layumi_style_loop_by_hand(modules):
     by_hand = (1 + (1 / 3 + 2 / 4) / 2 + (2 / 4 + 3 / 5) / 2) / 3
     found = peers.layumi_loop(distances, Labels([7, 9], [1, 1]), gallery)
     assert found == pytest.approx(by_hand / 2, abs=1e-15)
-
-
-@pytest.mark.nightly
-def test_drop_in_evaluators_beside_their_own(tmp_path):
-    version_of("fastreid")
-    output = tmp_path / "numbers.json"
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "run.py"), "--quick", "--only", "compat", "--output",
-         str(output)], capture_output=True, text=True, env={**os.environ, "REID_REF_CLONES": ""})
-    assert done.returncode == 0, done.stderr
-    found = json.loads(output.read_text())["works"]["compat"]["seconds"]
-    assert "fastreid.evaluate_rank" in found
-    assert all(set(times) == {"ours", "theirs"} for times in found.values())
-    assert "left out: the other toolboxes" in done.stdout and "(h) fastreid" in done.stdout
-
-
-@pytest.mark.nightly
-def test_coverage_of_the_naive_interval_is_found_too_low():
-    """It takes queries for independent; the one by identity is not as far off."""
-    done = subprocess.run([sys.executable, str(BENCHMARKS / "coverage.py"), "--quick"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    line, = [line for line in done.stdout.splitlines() if line.startswith("| mAP-like | 50")]
-    bootstrap, analytic, naive = map(float, line.split("|")[3:6])
-    assert naive < .85 < min(bootstrap, analytic)
 
 
 @pytest.mark.parametrize(("work", "keys"), cases([("conventions", {"one", "all"})], [

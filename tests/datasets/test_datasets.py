@@ -442,17 +442,19 @@ def test_pairs_are_counted_as_the_rule_says(seed):
 # The command ------------------------------------------------------------------------------------
 
 @pytest.fixture
-def market_file(tmp_path):
+def file_of(tmp_path):
+    """Write a result file of these labels."""
     def saved(query, gallery):
-        path = tmp_path / "labels.npz"
-        np.savez(path, query_label=query.identity, query_cam=query.camera,
+        path = tmp_path / "result.npz"
+        np.savez(path, query_f=np.eye(len(query), 3), gallery_f=np.eye(len(gallery), 3),
+                 query_label=query.identity, query_cam=query.camera,
                  gallery_label=gallery.identity, gallery_cam=gallery.camera)
         return str(path)
     return saved
 
 
-def test_the_command_shows_every_count(market_file, capsys):
-    path = market_file(*MARKET)
+def test_the_command_shows_every_count(file_of, capsys):
+    path = file_of(*MARKET)
     assert cli.main(["dataset", path]) == 0
     out = capsys.readouterr().out
     assert "dataset   Market-1501: every count agrees\n" in out
@@ -460,9 +462,9 @@ def test_the_command_shows_every_count(market_file, capsys):
     assert max(map(len, out.replace(path, "").splitlines())) <= 80
 
 
-def test_the_command_marks_what_is_off(market_file, capsys):
+def test_the_command_marks_what_is_off(file_of, capsys):
     query, gallery = MARKET
-    path = market_file(query, seldom(gallery, gallery.identity != -1))
+    path = file_of(query, seldom(gallery, gallery.identity != -1))
     assert cli.main(["dataset", path]) == 1
     out = capsys.readouterr().out
     assert "gallery                         15,913    19,732  *\n" in out
@@ -472,8 +474,8 @@ def test_the_command_marks_what_is_off(market_file, capsys):
     assert answer["counts"]["gallery"] == 15913 and answer["expected"]["gallery"] == 19732
 
 
-def test_the_command_on_an_unknown_set_and_on_nothing(market_file, capsys):
-    path = market_file(Labels([1], [1]), Labels([1, 2], [2, 2]))
+def test_the_command_on_an_unknown_set_and_on_nothing(file_of, capsys):
+    path = file_of(Labels([1], [1]), Labels([1, 2], [2, 2]))
     assert cli.main(["dataset", path]) == 0
     assert "none of the known benchmarks" in capsys.readouterr().out
     assert cli.main(["dataset", path, "--json"]) == 0
@@ -497,36 +499,28 @@ def test_a_number_of_too_many_digits_in_a_name(name):
 
 # Where persons count from 0 ---------------------------------------------------------------------
 
-def result_of(folder, query, gallery):
-    """Write a result file of these labels."""
-    path = folder / "result.npz"
-    np.savez(path, query_f=np.eye(len(query), 3), gallery_f=np.eye(len(gallery), 3),
-             query_label=query.identity, query_cam=query.camera,
-             gallery_label=gallery.identity, gallery_cam=gallery.camera)
-    return str(path)
-
 
 @pytest.mark.filterwarnings("ignore:.*zeros alone", "ignore:.*no good image")
 @pytest.mark.parametrize(("identity", "number"), [([0, 1], 0), ([1, 2], 2), ([0, 0], 0)])
-def test_label_0_is_a_person_where_a_query_has_it(identity, number, tmp_path, capsys):
+def test_label_0_is_a_person_where_a_query_has_it(identity, number, file_of, capsys):
     query, gallery = Labels(identity, [1, 1]), Labels([0, 0, 1, 2], [2, 1, 2, 2])
     assert count(query, gallery).distractors == number
     distances = np.array([[.1, .2, .3, .4]] * 2)
     assert evaluate_distances(distances, query, gallery).counts.gallery_distractors == number
-    path = result_of(tmp_path, query, gallery)
+    path = file_of(query, gallery)
     for arguments in (["evaluate", path], ["evaluate", path, "--convention", "layumi"],
                       ["explain", path, "--from", "matlab", "--to", "torchreid", "--query", "1"]):
         assert cli.main(arguments) == 0
         assert ("distractor" in capsys.readouterr().out) == (number > 0), arguments
 
 
-def test_msmt17_has_no_distractors(market_file, capsys):
+def test_msmt17_has_no_distractors(file_of, capsys):
     """Its persons count from 0; these labels are made with its counts."""
     query, gallery = (Labels(side.identity - 1, side.camera)
                       for side in made(FINGERPRINTS["msmt17"].counts))
     assert (gallery.identity == 0).any() and count(query, gallery).distractors == 0
     assert recognise(query, gallery).sentence == "MSMT17: every count agrees"
-    assert cli.main(["dataset", market_file(query, gallery)]) == 0
+    assert cli.main(["dataset", file_of(query, gallery)]) == 0
     assert "distractors (label 0)                0         0\n" in capsys.readouterr().out
 
 

@@ -309,14 +309,10 @@ def test_no_convention_stumbles_over_queries_without_a_match(name, case):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)
         result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
-        found = reid_ref.evaluate_distances(
-            distances, query, gallery, convention=reid_ref.CONVENTIONS[name].replace(
-                recall="found", top_k=1, cmc="first-match"))
-    for one in (result, found):
-        known = one.cmc[~np.isnan(one.cmc)]
-        assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
-        assert np.isnan(one.mean_ap) or 0 <= one.mean_ap <= 1
-        assert np.isnan(one.cmc).all() or not np.isnan(one.cmc).any()
+    known = result.cmc[~np.isnan(result.cmc)]
+    assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
+    assert np.isnan(result.mean_ap) or 0 <= result.mean_ap <= 1
+    assert len(known) in (0, len(result.cmc))
 
 
 @pytest.fixture
@@ -328,18 +324,6 @@ def near_ties():
     features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
                 for n in (30, 200)]
     return *features, query, gallery
-
-
-def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
-    alone = reid_ref.evaluate(*near_ties, convention="torchreid")
-    rounded = reid_ref.evaluate_distances(
-        distance_matrix(*near_ties[:2], "euclidean", True), *near_ties[2:], convention="torchreid")
-    assert alone.mean_ap != rounded.mean_ap  # or this test could not fail
-    together = reid_ref.evaluate(
-        *near_ties, convention=["cuhk03-single-shot", "torchreid", "open-reid-cuhk03"])
-    for name in ("torchreid", "cuhk03-single-shot"):
-        assert together[name].mean_ap == alone.mean_ap
-    np.testing.assert_array_equal(together["torchreid"].cmc, alone.cmc)
 
 
 def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
@@ -356,15 +340,6 @@ def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
     rounded = reid_ref.evaluate_distances(
         distance_matrix(query_features, gallery_features, "euclidean", True), query, gallery)
     assert not bounds["worst"]["mAP"] <= rounded.mean_ap <= bounds["best"]["mAP"]
-    assert cli.main(["export", str(path), "--to", "trec", "--output", str(tmp_path / "x")]) == 0
-    ranks = [[] for _ in query_features]
-    for line in (tmp_path / "x.qrels").read_text().splitlines():
-        name, _, _, role = line.split()
-        ranks[int(name[1:])].append(role)
-    for k, roles in enumerate(ranks):
-        kept = [role for role in roles if role != "-1"]
-        assert [place for place, role in enumerate(kept, 1) if role == "1"] == (
-            result.ranks.rank[result.ranks.query == k].tolist())
 
 
 def fields(result):

@@ -263,17 +263,6 @@ def test_memory_that_numpy_cannot_read(value, message):
     assert caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize("name", ["query_features", "gallery_features", "distances"])
-def test_what_cannot_be_copied_is_refused_by_the_name_of_the_argument(name):
-    sides, stuck = (Labels([1], [1]), Labels([1], [2])), OnAccelerator(way_out="")
-    with pytest.raises(InputError, match=rf"^{name}: expected .* device cuda:0"):
-        if name == "distances":
-            reid_ref.evaluate_distances(stuck, *sides)
-        else:
-            features = {"query_features": [[1.]], "gallery_features": [[1.]], name: stuck}
-            reid_ref.evaluate(**features, query=sides[0], gallery=sides[1])
-
-
 @pytest.mark.parametrize("way_out", ["cpu", "get"])
 def test_what_is_on_an_accelerator_is_copied_to_main_memory(way_out):
     def there(values):
@@ -402,20 +391,15 @@ GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "is_query":
      r"features: expected shape \(2, d\), one row for each identity, got \(3, 3\)$"),
     ({"features": np.ones(3), "identity": [1], "camera": [1]},
      r"got \(3,\); a single image is a row: features\[None\]"),
-    ({"features": np.eye(2) * 1j}, "features: expected real numbers, got dtype complex128"),
     ({"features": np.eye(2).astype(str)}, "features: expected real numbers, got dtype <U"),
     ({"features": OnAccelerator(way_out="")}, r"^features: .* device cuda:0 .*; pass a copy"),
     ({"camera": [1]}, "^camera: expected 2 entries, one for each image, got 1"),
-    ({"identity": [1]}, "^identity: expected 2 entries, one for each image, got 1"),
     ({"identity": [1], "camera": [1, 2, 3]}, "^identity, camera: expected .*, got 1 and 3"),
     ({"identity": [1, 1.5]}, "identity: expected whole numbers, got 1.5 at index 1"),
     ({"is_query": [True]}, "is_query: expected True, False or 2 booleans, one for each identity, "
      r"got dtype bool, shape \(1,\); a comparison makes a mask"),
-    ({"is_query": 1}, r"is_query: .* got dtype int64, shape \(\)"),
     ({"is_query": [0, 1]}, r"is_query: .* got dtype int64, shape \(2,\)"),
-    ({"is_query": None}, "is_query: .* got dtype object"),
     ({"index": [1]}, "index: expected 2 entries, one for each identity, got 1"),
-    ({"index": [1, .5]}, "index: expected whole numbers, got 0.5 at index 1"),
     ({"index": [1, 2]}, "index: got one, where earlier batches had none; pass it with every"),
     ({"features": np.ones((2, 5))}, "features: expected 2 dimensions, as in earlier batches, got "
      r"5; all must come from the same model \(reset\(\) starts anew\)"),
@@ -464,7 +448,6 @@ def test_what_is_no_evaluator_and_no_state_at_all():
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({"metric": "dot"}, "expected the same settings, metric 'euclidean', got 'dot'"),
-    ({"normalize": False}, "expected the same settings, normalize True, got False"),
     ({"convention": "mars"}, "expected the same settings, convention 'matlab', got 'mars'"),
     ({"convention": CONVENTIONS["matlab"].replace(name="matlab", ap="step")},
      "expected the same settings, convention Convention.*trapezoid.*got Convention.*step"),

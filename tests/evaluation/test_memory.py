@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels, evaluate, evaluate_distances
+from reid_ref import InputError, Labels, evaluate
 from reid_ref.arrays import memory
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.ranking.exact_distances import tile_shape
@@ -104,11 +104,3 @@ def test_features_stay_within_the_memory(metric, normalize):
     assert 1200 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
     taken = peak(lambda: evaluate(*data, metric=metric, normalize=normalize, max_memory=24 * MB))
     assert taken < 24 * MB + BESIDE
-
-
-@pytest.mark.nightly
-def test_a_matrix_is_not_copied():
-    rng = np.random.default_rng(1)
-    distances = rng.random((4000, 10000), dtype=np.float32)
-    both = [Labels(rng.integers(-1, 300, n), rng.integers(1, 7, n)) for n in distances.shape]
-    assert peak(lambda: evaluate_distances(distances, *both)) < BESIDE < distances.nbytes

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 import reid_ref
 from reid_ref import Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.ranking.rank import good_ranks, in_parts, rank
-from reid_ref.ranking.tiles import matrix_part
+from reid_ref.ranking.rank import good_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -86,16 +84,3 @@ def test_ranks_are_places_in_the_stable_sort_of_the_kept_images(problem):
         places = 1 + np.flatnonzero(gallery.identity[kept] == query.identity[k])
         np.testing.assert_array_equal(ranks.rank[ranks.query == k], places)
         assert ranks.n_kept[k] == len(kept)
-
-
-@given(problems())
-def test_counts_shared_by_several_conventions_are_those_of_each(problem):
-    ignored = [("label -1", "same identity, same camera"), ("same identity, same camera",), (),
-               ("same location",), ("label -1", "same camera")]
-    part = matrix_part(problem[0])
-    shared = rank(in_parts([lambda: part], len(problem[1])), *problem[1:], ignored)
-    for one in ignored:
-        expected = good_ranks(*problem, one)
-        for name in GoodRanks.__dataclass_fields__:
-            np.testing.assert_array_equal(
-                getattr(shared[one], name), getattr(expected, name), name)

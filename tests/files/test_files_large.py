@@ -6,7 +6,6 @@ import os
 import numpy as np
 import pytest
 
-from reid_ref import Labels, evaluate, evaluate_distances
 from reid_ref.arrays import InputError
 from reid_ref.files import LAYOUTS, is_lazy, read_result, read_rows
 from tests.files.test_files import (
@@ -166,25 +165,6 @@ def test_only_what_was_read_is_known_to_be_finite(tmp_path, write):
         refuse(tmp_path / "r.h5", match="gallery_f: expected finite numbers, got NaN in row 3")
     else:
         assert np.isnan(read_result(tmp_path / "r.h5").gallery_features[3, 1])
-
-
-# ---- the numbers ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("write", [write_folder, write_chunked])
-@pytest.mark.parametrize("layout", ["layumi", "torchreid-distances"])
-def test_same_result_as_from_memory(tmp_path, layout, write):
-    path = tmp_path / "r.h5" if write is write_chunked else tmp_path
-    write(path, stored(layout) if write is write_chunked else layout)
-    data = read_result(path)
-    query, gallery = (Labels(FIELDS[f"{side}_identity"], FIELDS[f"{side}_camera"])
-                      for side in ("query", "gallery"))
-    run = evaluate if layout == "layumi" else evaluate_distances
-    ours = run(*matrices(data), data.query, data.gallery)
-    theirs = run(*(FIELDS[field] for field in MATRICES
-                   if getattr(data, field) is not None), query, gallery)
-    np.testing.assert_array_equal(ours.per_query.ap, theirs.per_query.ap)
-    assert ours.signature == theirs.signature
 
 
 # ---- refusals ---------------------------------------------------------------------------

@@ -139,11 +139,9 @@ def test_ap_by_number_of_good_images():
 # ---------------------------------------------------------------- pairs of cameras
 
 @pytest.mark.parametrize("metric", ["mAP", "Rank-1"])
-@pytest.mark.parametrize("rule", ["plain", "script"])
-def test_cells_hold_values_and_counts(metric, rule):
+def test_cells_hold_values_and_counts(metric):
     distances, query, gallery = market_like(4, n_query=30, n_gallery=90, cameras=6)
-    pairs = camera_pairs(distances, query, Labels(gallery.identity, np.minimum(gallery.camera, 5)),
-                         rule=rule)
+    pairs = camera_pairs(distances, query, Labels(gallery.identity, np.minimum(gallery.camera, 5)))
     matrix, count = ((pairs.ap_matrix, pairs.ap_count) if metric == "mAP" else
                      (pairs.rank1_matrix, pairs.rank1_count))
     ax = figures.cameras(pairs, metric=metric)
@@ -153,19 +151,14 @@ def test_cells_hold_values_and_counts(metric, rule):
         cells.setdefault((round(y), round(x)), []).append(text.get_text())
     assert cells == {(i, j): [f"{100 * matrix[i, j]:.1f}", str(count[i, j])]
                      for i, j in np.argwhere(~np.isnan(matrix)).tolist()}
-    empty = np.argwhere(np.isnan(matrix)).tolist()
-    assert len(empty) >= 5
     hatched = [[round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)]
                for patch in ax.patches if patch.get_hatch()]
-    assert hatched == empty
-    framed = [patch for patch in ax.patches if not patch.get_hatch()]
-    assert [(round(one.get_x() + 0.46, 6), round(one.get_y() + 0.46, 6)) for one in framed] == [
-        (k, k) for k in range(6)]
+    assert hatched == np.argwhere(np.isnan(matrix)).tolist() and len(hatched) >= 5
     assert texts(ax) == ["same camera", "no score", "small: queries"]
     different = matrix[~np.eye(6, dtype=bool)]
     assert ax.images[0].get_clim() == (100 * np.nanmin(different), 100 * np.nanmax(different))
     np.testing.assert_array_equal(ax.images[0].get_array().filled(np.nan), 100 * matrix)
-    assert ax.get_title().startswith(f"{metric} by pair of cameras (%), rule {rule}\n")
+    assert ax.get_title().startswith(f"{metric} by pair of cameras (%), rule plain\n")
 
 
 def test_cameras_that_do_not_fit_or_have_no_score():
@@ -210,20 +203,12 @@ def test_sample_by_hand():
         assert sample.wrong_same_camera.tolist() == [1, 14, 17]
 
 
-def test_sample_is_drawn_a_query_and_the_same_again():
+def test_wrong_pairs_are_drawn_a_query():
     distances, query, gallery = market_like(9, n_query=5, n_gallery=900, cameras=2)
     query = Labels([1, 2, 3, 4, 5], query.camera)
-    first, again, other = (distance_sample([distances], query, gallery, seed=seed)
+    first, again, other = (distance_sample([distances], query, gallery, seed=seed).wrong.tolist()
                            for seed in (0, 0, 1))
-    assert len(first.wrong) == len(first.wrong_same_camera) == 5 * WRONG_PAIRS
-    for k in range(5):
-        part = first.wrong[k * WRONG_PAIRS:(k + 1) * WRONG_PAIRS]
-        allowed = distances[k][(gallery.identity != query.identity[k]) & (gallery.identity != -1)
-                               & (gallery.camera != query.camera[k])]
-        assert len(set(part)) == WRONG_PAIRS and set(part) <= set(allowed)
-    np.testing.assert_array_equal(first.wrong, again.wrong)
-    assert first.wrong.tolist() != other.wrong.tolist()
-    np.testing.assert_array_equal(first.good, other.good)
+    assert first == again != other and len(set(first)) == 5 * WRONG_PAIRS
 
 
 def test_densities_are_those_of_the_sample():

@@ -15,14 +15,6 @@ def touch(root, *names):
         path.touch()
 
 
-def test_sorted_names_of_a_folder(tmp_path):
-    touch(tmp_path, "bounding_box_test/0002_c1s1_000451_03.jpg", "bounding_box_test/Thumbs.db",
-          "bounding_box_test/-1_c3s2_000451_03.jpg", "bounding_box_test/0000_c1s1_000451_03.jpg")
-    assert names_of_side("gallery", 3, [], tmp_path) == [
-        "bounding_box_test/-1_c3s2_000451_03.jpg", "bounding_box_test/0000_c1s1_000451_03.jpg",
-        "bounding_box_test/0002_c1s1_000451_03.jpg"]
-
-
 def test_order_of_image_folder(tmp_path):
     """What torchvision's ImageFolder does: sorted classes, os.walk in each, names sorted."""
     touch(tmp_path, "gallery/0002/b.jpg", "gallery/0002/a.PNG", "gallery/-1/z.jpg",

@@ -33,7 +33,6 @@ COMMANDS = [
     ("evaluate", f"evaluate {MARKET}", 0),
     ("evaluate", f"evaluate {MARKET} --convention mars --cmc 3", 0),  # mAP null
     ("evaluate", f"evaluate {MARKET} --convention veri --index-lists {{}}/good {{}}/junk", 0),
-    ("evaluate", f"evaluate {MARKET} --cmc all --metric dot --no-normalize", 0),
     ("evaluate", f"evaluate {TIES} --ties grouped", 0),
     ("evaluate", f"evaluate {VALUES}", 0),
     ("evaluate", "evaluate {}/cuhk03.npz", 0),  # a benchmark, with something off
@@ -43,10 +42,8 @@ COMMANDS = [
     ("evaluate_files", f"evaluate {MARKET} --name ours --convention matlab,mars", 0),
     ("evaluate", f"evaluate {MARKET} --confidence --resamples 99", 0),
     ("evaluate", f"evaluate {MARKET} --confidence --confidence-method analytic --level 90", 0),
-    ("evaluate", f"evaluate {MARKET} --confidence --convention mars --resamples 99", 0),
     ("evaluate_conventions",
      f"evaluate {MARKET} --convention matlab,mars --confidence --unit query --resamples 99", 0),
-    ("evaluate_files", f"evaluate {MARKET} {TIES} --confidence --resamples 99", 0),
     ("evaluate_beside", f"evaluate {MARKET} --rerank --confidence --resamples 99", 0),
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
     ("compare", f"compare {LISTS}/top4.txt {LISTS}/top4.txt --resamples 99 --convention cityflow "
@@ -75,9 +72,7 @@ COMMANDS = [
     ("explain_query", f"explain {MARKET} --query 3", 0),
     ("explain_query", f"explain {VALUES} --query 1", 0),
     ("published", "published --dataset VehicleID", 0),
-    ("published", "published", 0),
-    ("published_check", "published --check", 1),
-    ("published_check", "published --check --dataset VeRi", 1),
+    ("published_check", "published --check --dataset Market-1501", 1),
     ("published_key", "published market1501/ide-resnet50-euclidean-zhong", 0),
     ("validate", f"validate {MARKET} --published 45.83/40.16", 0),
     ("validate", f"validate {MARKET} --published /99.9 --convention matlab,mars", 1),

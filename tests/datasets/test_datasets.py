@@ -183,17 +183,6 @@ def test_tracklets_and_queries_of_mars(tmp_path):
         read_indices(save(tmp_path, "zero", query_IDX=np.array([[0, 1]])))
 
 
-def test_mars_in_mat_v73(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    arrays = {"tracks_test_info": np.array([[1, 3, -1, 1], [4, 4, 7, 2], [5, 9, 7, 3.]]),
-              "query_IDX": np.array([[2., 3.]])}
-    for name, value in arrays.items():
-        with h5py.File(tmp_path / f"{name}.mat", "w") as file:
-            file.create_dataset(name, data=value.T).attrs["MATLAB_class"] = b"double"
-    query, gallery = read_labels(*(tmp_path / f"{name}.mat" for name in arrays))
-    assert query.camera.tolist() == [2, 3] and gallery.identity.tolist() == [-1, 7, 7]
-
-
 def cuhk03(**changed):
     arrays = {"labels": np.array([[4], [4], [9], [9]], np.uint16),
               "camId": np.array([[1], [2], [1], [2]], np.uint8), "train_idx": [[1]],

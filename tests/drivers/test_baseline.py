@@ -4,6 +4,7 @@ import functools
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -117,32 +118,7 @@ FILES = {"market1501": market_files, "cuhk03": cuhk03_files, "mars": mars_files,
 # importdata and nchoosek (where Octave is not MATLAB) by functions that do what their
 # documentation says; drawing by nothing. PRINTED are their digits: percent; of MARS mAP in the
 # legend, then mAP and Rank-1 of the "confusion matrix". FULL are CMC(1) and map behind them.
-PRINTED = {
-    "market1501": {"Euclidean": "38.33% 16.93%", "Euclidean + re-ranking": "30.83% 13.65%",
-                   "XQDA": "46.67% 26.77%", "XQDA + re-ranking": "49.17% 34.44%"},
-    "cuhk03": {"Euclidean": "20.00% 12.01%", "Euclidean + re-ranking": "20.00% 10.96%",
-               "XQDA": "32.50% 17.30%", "XQDA + re-ranking": "45.00% 26.81%"},
-    "ide": {"Euclidean": "38.33% 16.93%", "XQDA": "46.67% 26.77%", "KISSME": "60.00% 36.18%"},
-    "mars": {"XQDA": "0.2440 0.120191 0.116667", "KISSME": "0.3531 0.200679 0.216667",
-             "Mahalanobis": "0.5609 0.392734 0.458333", "Euclidean": "0.1467 0.072134 0.070833"},
-}
-FULL = {
-    "market1501": {"Euclidean": (0.38333333333333336, 0.16928038117272362),
-                   "Euclidean + re-ranking": (0.30833333333333335, 0.13646739473853586),
-                   "XQDA": (0.46666666666666667, 0.26770031950893053),
-                   "XQDA + re-ranking": (0.49166666666666664, 0.34439087426750625)},
-    "cuhk03": {"Euclidean": (0.20000000000000001, 0.12012861201331171),
-               "Euclidean + re-ranking": (0.20000000000000001, 0.10963435579100567),
-               "XQDA": (0.32500000000000001, 0.17297898052622698),
-               "XQDA + re-ranking": (0.45000000000000001, 0.26806289688127471)},
-    "ide": {"Euclidean": (0.38333333333333336, 0.16928038117272362),
-            "XQDA": (0.46666666666666667, 0.26770031950893053),
-            "KISSME": (0.59999999999999998, 0.36181827357850282)},
-    "mars": {"XQDA": (0.375, 0.24401875138967263),
-             "KISSME": (0.60416666666666663, 0.35309950602178652),
-             "Mahalanobis": (0.8125, 0.56086100928608473),
-             "Euclidean": (0.29166666666666669, 0.14672629312943811)},
-}
+PRINTED, FULL = json.loads(Path(__file__).with_name("printed.json").read_text()).values()
 # Exact ranks give exact numbers. In single, products of another BLAS may exchange two neighbours
 # of a list, which moves mAP here by less than 1e-5; in double none are that near.
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}

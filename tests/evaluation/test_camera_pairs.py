@@ -25,27 +25,7 @@ NAN = np.nan
 #: `compute_AP_multiCam.m`, `compute_r1_multiCam.m` and `draw_confusion_matrix.m` of
 #: layumi/2016_person_re-ID, commit 3ef47fe, on fixtures/mars_like.mat, called as
 #: zzd_evaluation_res_fast.m calls them; GNU Octave 7.3.0.
-LAYUMI_AP = [
-    [0.528334960648199, 0.22985833013630716, 0.1854601099699139,
-     0.09977375565610862, 0.016129032258064516, 0.19221362672501952],
-    [0.08305187087687989, 0.5313061266741234, 0.1553739544790695,
-     0.03828044112332038, 0.09801390682570271, 0.18706455288236123],
-    [0.2022033130117379, 0.15497059226197576, 0.4082534499708552,
-     0.13955947279017886, 0.05969145429408498, 0.16877309642345167],
-    [0.3741162185515634, 0.2015715566172601, 0.33688491288489275,
-     0.6407180645419892, 0.047248889777393464, 0.2478174603174603],
-    [0.06134541310803112, 0.0759548690708111, 0.09622315941189967,
-     0.05254160478132113, 0.685203876236485, 0.1821246130319647],
-    [0.2874650234025234, 0.23154387164861367, 0.20850969187770635,
-     0.760515873015873, 0.38398755167870613, 0.48456740531416653]]
-LAYUMI_R1 = [
-    [1.0, 0.3333333333333333, 0.0, 0.0, 0.0, 0.0],
-    [0.0, 1.0, 0.25, 0.0, 0.0, 0.25],
-    [0.25, 0.25, 1.0, 0.14285714285714285, 0.0, 0.4],
-    [0.5, 0.25, 0.5, 1.0, 0.0, 0.3333333333333333],
-    [0.0, 0.0, 0.0, 0.0, 1.0, 0.3333333333333333],
-    [0.25, 0.25, 0.25, 1.0, 0.3333333333333333, 1.0]]
-LAYUMI_MEANS = 0.18527560729633988, 0.195873015873016
+LAYUMI = json.loads(Path(__file__).with_name("layumi_pairs.json").read_text())
 #: Its driver takes the trace off the sum of all; 36 sums of numbers up to 1.
 SUM_LESS_TRACE = 36 * np.finfo(float).eps
 
@@ -164,9 +144,9 @@ def test_plain_is_compute_AP_with_the_other_cameras_as_junk():
 
 def test_plain_is_what_layumi_computes():
     pairs = camera_pairs(*mars())
-    np.testing.assert_array_equal(pairs.ap_matrix, LAYUMI_AP)
-    np.testing.assert_array_equal(pairs.rank1_matrix, LAYUMI_R1)
-    np.testing.assert_allclose((pairs.mean_ap, pairs.mean_rank1), LAYUMI_MEANS,
+    np.testing.assert_array_equal(pairs.ap_matrix, LAYUMI["AP"])
+    np.testing.assert_array_equal(pairs.rank1_matrix, LAYUMI["Rank-1"])
+    np.testing.assert_allclose((pairs.mean_ap, pairs.mean_rank1), LAYUMI["means"],
                                atol=SUM_LESS_TRACE)
 
 

@@ -62,18 +62,6 @@ def test_any_batch_size_gives_the_doubles_of_evaluate(size, dtype):
     assert_same(filled(data, size).compute(), whole(*data))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_queries_and_gallery_may_come_mixed(seed):
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(N_QUERY + N_GALLERY)
-    data = [column[order] for column in images()]
-    evaluator = Evaluator()
-    for part in np.split(np.arange(len(order)), np.sort(rng.integers(0, len(order), 9))):
-        features, identity, camera, is_query = (column[part] for column in data)
-        evaluator.update(features, identity, camera, is_query=is_query)
-    assert_same(evaluator.compute(), whole(*data))
-
-
 @pytest.mark.parametrize("settings", [
     {"metric": "cosine"}, {"metric": "dot", "normalize": False}, {"convention": "torchreid"},
     {"convention": CONVENTIONS["matlab"].replace(name="mine", top_k=np.int64(7))},

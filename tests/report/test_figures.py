@@ -311,15 +311,6 @@ def test_svg_for_a_page():
     assert not re.findall(r'(?:href|src)="(?!#)', text)
 
 
-def test_files_that_are_refused(tmp_path):
-    figure = figures.cmc({"ours": made()}).figure
-    with pytest.raises(InputError, match=r"x\.gif: expected a name that ends in \.pdf, \.svg"):
-        figures.save(figure, tmp_path / "x.gif")
-    with pytest.raises(InputError, match="cannot be written: No such file"):
-        figures.save(figure, tmp_path / "nowhere/x.png")
-    assert list(tmp_path.iterdir()) == []
-
-
 # ---------------------------------------------------------------- the command
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from reid_ref import InputError, Labels, evaluate, evaluate_distances
 from reid_ref.files import read_result
-from reid_ref.labels import IndexLists
 
 
 @pytest.mark.parametrize(("dtype", "digits"), [("f2", 11), ("f4", 24), ("f8", 53), (">f4", 24),
@@ -79,11 +78,6 @@ def test_masked_entries_are_refused(value, count, argument):
             evaluate(np.eye(3), value, three, three)
         else:
             evaluate_distances(value, three, three)
-
-
-def test_masked_index_lists_are_refused():
-    with pytest.raises(InputError, match=r"good\[0\]: expected an array without masked entries"):
-        IndexLists(good=[MASKED], junk=[[0]])
 
 
 def test_a_masked_array_that_masks_nothing_is_an_array():

@@ -20,12 +20,6 @@ def test_the_screen_of_the_scripts(octave, monkeypatch):
     check_screen(command, shown)
 
 
-def test_the_readme_shows_the_first_command_with_its_warning():
-    command, shown = commands(README)[0]
-    assert command == "reid-ref evaluate fixtures/market_like.mat"
-    assert shown.startswith("reid-ref: warning: 3 of 48 queries")
-
-
 def test_every_option_and_command_that_a_page_names_exists():
     pages = README + "".join(page.read_text() for page in (ROOT / "docs").glob("*.md")
                              if page.name != "api.md")

@@ -71,8 +71,6 @@ def test_a_dictionary_has_the_ranks_that_are_asked_for(result):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"cmc": 0}, "cmc: expected a whole number from 1, got 0"),
-    ({"cmc": -1}, "cmc: expected a whole number from 1, got -1"),
-    ({"ranks": [1, 0]}, "ranks: expected a whole number from 1, got 0"),
     ({"ranks": [1.5]}, "ranks: expected a whole number from 1, got 1.5")])
 def test_a_dictionary_of_no_such_rank(result, arguments, message):
     with pytest.raises(InputError, match=message):

@@ -127,17 +127,6 @@ def test_errors_within_the_slack_reach_no_count(monkeypatch, seed, sort_from, sl
         assert sum(shares) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("together", [0, 10, 1000])
-def test_the_unclear_is_looked_at_a_few_at_a_time(monkeypatch, together):
-    monkeypatch.setattr(counts, "_AT_ONCE", together)
-    distances, goods, sets = problem(11, special=False)
-    lookups = []
-    part = noisy_part(distances, 100., np.zeros(distances.shape), (5, 60), lookups=lookups)
-    np.testing.assert_array_equal(count_before(part, goods, 5, sets[0][0]),
-                                  expected_counts(distances, goods, sets[0][1]))
-    assert len(lookups) == {0: 4, 10: 4, 1000: 1}[together]  # one query has no good image
-
-
 def test_only_the_unclear_is_looked_at():
     distances = np.arange(1000.)[np.newaxis]
     lookups = []

@@ -153,7 +153,6 @@ FEATURES = np.ones((4, 3)), np.ones((6, 3))
     (np.ones(4), FEATURES[1], r"query_features: expected features \(n, d\).*1-D shape \(4,\)"),
     (FEATURES[0] + 1j, FEATURES[1], "query_features: expected real features, got dtype complex"),
     (FEATURES[0].astype(str), FEATURES[1], "query_features: expected numbers, got dtype <U"),
-    (FEATURES[0].astype(object), FEATURES[1], "query_features: expected numbers, got dtype obj"),
     (np.where(np.arange(4)[:, np.newaxis] >= 2, np.nan, 1) * np.ones(3), FEATURES[1],
      "query_features: expected finite numbers, got NaN in row 2"),
     (FEATURES[0], np.where(np.arange(6)[:, np.newaxis] == 5, -np.inf, 1) * np.ones(3),
@@ -169,7 +168,6 @@ def test_bad_features(query, gallery, message):
     (DISTANCES[:, :5], r"expected shape .* \(4, 6\), got \(4, 5\); distances and labels must"),
     ([[.1, .2], [.3]], "distances: expected an array, got rows of different length"),
     (DISTANCES[0], r"distances: expected distances \(n_query, n_gallery\), got 1-D"),
-    (DISTANCES.astype(str), "distances: expected numbers, got dtype <U"),
     (DISTANCES.astype(complex), "got dtype complex128.*reid_ref.matlab.evaluation"),
 ])
 def test_bad_distances(distances, message):
@@ -179,10 +177,8 @@ def test_bad_distances(distances, message):
 
 @pytest.mark.parametrize(("identity", "camera", "message"), [
     ([[1], [2, 3]], [1], "identity: expected an array, got rows of different length"),
-    (np.array([1.5], np.float16), [1], "identity: expected whole numbers, got 1.5"),
     ([1, 2], [1], "^identity, camera: expected one of each for every image, got 2 and 1"),
     ([1.0, 1.5], [1, 1], "identity: expected whole numbers, got 1.5 at index 1"),
-    ([1.0, np.nan], [1, 1], "identity: expected whole numbers, got nan at index 1"),
     ([1, 2], [1.0, np.inf], "camera: expected whole numbers, got inf at index 1"),
     (["a", "b"], [1, 1], "identity: expected whole numbers, got dtype <U1.*unique"),
     ([[1, 2], [3, 4]], [1, 1], r"identity: expected a vector.*got shape \(2, 2\)"),
@@ -283,11 +279,9 @@ def test_no_array_of_labels_and_results_can_be_written_to(result):
     ({"metric": "manhattan"}, "metric: unknown 'manhattan'; known: euclidean, cosine, dot"),
     ({"metric": np.arange(4)}, "^metric: expected one of euclidean, cosine, dot, got ndarray"),
     ({"convention": np.arange(4)}, "^convention: expected one of matlab, .*, got int64"),
-    ({"convention": 4}, "^convention: unknown 4; known: matlab, "),
     ({"convention": ()}, "^convention: expected at least one, got none"),
     ({"convention": ["mars", "mars"]}, "^convention: expected different names, got 'mars' twice"),
     ({"convention": "veri", "lists": ([], [])}, r"^lists: expected IndexLists\(.*\), got tuple"),
-    ({"max_memory": 0}, "max_memory: expected a size such as 512M or 2G, got 0"),
     ({"max_memory": "much"}, "max_memory: expected a size such as 512M or 2G, got 'much'"),
 ])
 def test_bad_options(options, message):

@@ -247,11 +247,6 @@ def test_roles_by_variable_then_by_file(tmp_path, names):
     assert_is_made(read_result(*write_driver(tmp_path, names)))
 
 
-def test_labels_in_one_file(tmp_path):
-    savemat(tmp_path / "labels.mat", {NAMES[field][1]: FIELDS[field] for field in LABELS})
-    assert_is_made(read_result(tmp_path / "labels.mat", *write_driver(tmp_path)[:2]))
-
-
 @pytest.mark.parametrize("separator", [" ", "\t", ",", ", "])
 def test_text_files(tmp_path, separator):
     result = read_result(*write_texts(tmp_path, separator)[::-1])
@@ -269,8 +264,7 @@ def test_text_may_have_a_mark_comments_and_empty_lines(tmp_path):
     ("queryID", "query_identity"), ("QUERYID", "query_identity"), ("querycam", "query_camera"),
     ("g_camids", "gallery_camera"), ("q_pids", "query_identity"), ("probFea", "query_features"),
     ("probe_labels", "query_identity"), ("ResNet_50_IDE_test", "gallery_features"),
-    ("GRID_query", "query_features"), ("labeled_query", "query_features"),
-    ("Camstyle_gal", "gallery_features"), ("latest_query", "query_features"),
+    ("labeled_query", "query_features"), ("Camstyle_gal", "gallery_features"),
     ("query_gallery_distance", "distances"), ("pdist2", "distances"),
     ("query_id_distractors", "query_identity"), ("mquery_f", None), ("feat", None),
     ("query_test", None), ("query_id_cam", None), ("id", None), ("", None)])

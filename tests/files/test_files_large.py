@@ -195,10 +195,6 @@ def test_folder_among_several(tmp_path):
            match="Is a directory; name the files in it; only a folder of .npy files")
 
 
-def test_a_name_that_no_file_can_have():
-    refuse("x" * 5000, match="File name too long")
-
-
 @pytest.mark.parametrize("key", ["query_f", "gallery_cam"])
 def test_pickled_npy(tmp_path, key):
     write_folder(tmp_path, **{key: np.array([[1, None]], dtype=object)})

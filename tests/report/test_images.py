@@ -15,16 +15,6 @@ def touch(root, *names):
         path.touch()
 
 
-def test_order_of_image_folder(tmp_path):
-    """What torchvision's ImageFolder does: sorted classes, os.walk in each, names sorted."""
-    touch(tmp_path, "gallery/0002/b.jpg", "gallery/0002/a.PNG", "gallery/-1/z.jpg",
-          "gallery/0000/1.jpeg", "gallery/10/x.txt", "gallery/10/y.webp", "gallery/0002/u/a.jpg",
-          "gallery/0002/t/z.jpg")
-    assert names_of_side("gallery", 7, [], tmp_path) == [
-        "gallery/-1/z.jpg", "gallery/0000/1.jpeg", "gallery/0002/a.PNG", "gallery/0002/b.jpg",
-        "gallery/0002/t/z.jpg", "gallery/0002/u/a.jpg", "gallery/10/y.webp"]
-
-
 def test_names_in_the_result_file(tmp_path):
     names = ["query/0002_c1_1.png", "query/0003_c1_22.png"]
     np.savez(tmp_path / "a.npz", q_paths=names, distmat=np.eye(2))

@@ -1,13 +1,14 @@
 """What README.md and docs/ show, run: their Python, and the screens of their commands."""
 import contextlib
 import io
-import os
 import re
 import shlex
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
+
+import pytest
+
+from reid_ref import cli
 
 ROOT = Path(__file__).parents[1]
 #: A fenced block of Python or of a terminal; a block of text right behind Python is its output.
@@ -25,17 +26,14 @@ def commands(text):
 def run_page(text, folder, leave_out="--implementation", **names):
     """Run the blocks of a page in order, in a folder where fixtures/ lies; return the names."""
     (folder / "fixtures").symlink_to(ROOT / "fixtures")
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         for kind, block, output in BLOCK.findall(text):
             if kind == "python":
                 _run_python(block, output, names)
             for command, shown in commands(f"```{kind}\n{block}```\n"):
                 if leave_out not in command:
-                    check_screen(command, shown, folder)
-    finally:
-        os.chdir(here)
+                    check_screen(command, shown)
     return names
 
 
@@ -46,21 +44,31 @@ def _run_python(code, output, names):
     assert printed.getvalue() == output, code
 
 
-def check_screen(command, shown, folder):
+def answer(*arguments):
+    """Run a command in this process; return its exit code, stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), \
+            pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        try:
+            status = cli.main(list(arguments))
+        except SystemExit as ended:
+            status = ended.code
+    return status, out.getvalue(), err.getvalue()
+
+
+def check_screen(command, shown):
     """Compare a screen of 80 columns; one that ends in ... is shown to that line.
 
     A warning is shown, wrapped, where the page begins with it.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "reid_ref.cli", *shlex.split(command)[1:]], cwd=folder,
-        capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"})
-    printed = done.stdout
+    _, out, err = answer(*shlex.split(command)[1:])
+    printed = out
     if shown.startswith("reid-ref: warning"):
-        printed = "".join(textwrap.fill(line, 79) + "\n"
-                          for line in done.stderr.splitlines()) + printed
+        printed = "".join(textwrap.fill(line, 79) + "\n" for line in err.splitlines()) + printed
     printed = [line.rstrip() for line in printed.splitlines()]
     expected = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
     if expected[-1] == "...":
         expected.pop()
         printed = printed[:len(expected)]
-    assert printed == expected, f"{command}\n{done.stdout}{done.stderr}"
+    assert printed == expected, f"{command}\n{out}{err}"

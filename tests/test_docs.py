@@ -2,13 +2,12 @@
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
 import reid_ref
-from tests.documents import ROOT, run_page
+from tests.documents import ROOT, answer, run_page
+from tests.nightly import cases
 
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "api.md")
 
@@ -31,22 +30,15 @@ ROWS = re.findall(r"^\| `reid-ref (.*?)` \| (.*?) \|$", (ROOT / "docs/json.md").
                   re.MULTILINE)
 
 
-def test_the_page_of_json_has_every_command():
-    source = (ROOT / "reid_ref/commands").glob("*.py")
-    prints_json = {path.stem.replace("_", "-") for path in source
-                   if "print_json(" in path.read_text()} - {"common", "beside", "several"}
-    assert {command.split()[0] for command, _ in ROWS} == prints_json
-
-
 @pytest.mark.parametrize(("command", "keys"), ROWS, ids=[command for command, _ in ROWS])
-def test_keys_of_json(command, keys):
-    done = subprocess.run([sys.executable, "-m", "reid_ref.cli", *command.split()], cwd=ROOT,
-                          capture_output=True, text=True)
+def test_keys_of_json(command, keys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    _, out, err = answer(*command.split())
     expected = ["schema", "warnings", *re.findall(r"`([\w-]+)`", keys)]
-    assert list(json.loads(done.stdout)) == expected, done.stderr
+    assert list(json.loads(out)) == expected, err
 
 
-@pytest.mark.parametrize("name", reid_ref.CONVENTIONS)
+@pytest.mark.parametrize("name", cases(["matlab", "torchreid", "veri"], reid_ref.CONVENTIONS))
 def test_the_page_of_a_convention_has_its_source_and_its_differences(name):
     page = generated.convention_page(name)
     convention = reid_ref.CONVENTIONS[name]
@@ -69,19 +61,6 @@ def test_the_six_images(name, ap, mean_ap):
     shown = {cells[1]: cells[2] for cells in (re.split(r" ?\| ?", line) for line in lines[8:])
              if len(cells) > 2}
     assert (shown["AP of the query"], shown["mAP of both queries"]) == (ap, mean_ap)
-
-
-def test_the_rule_of_ap_stands_in_words():
-    words = "| AP | step: Average precision by rectangles: the mean precision at the good images."
-    assert words in generated.convention_page("torchreid")
-
-
-def test_the_roles_and_ranks_of_the_six_images():
-    rows = generated.worked_example("simpleir")[2:8]
-    assert [row.split(" | ")[4:] for row in rows] == [
-        ["junk (same camera)", "-", "good", "1 |"], ["junk (label -1)", "-", "wrong", "2 |"],
-        ["wrong", "1", "wrong", "3 |"], ["good", "2", "good", "4 |"],
-        ["distractor", "3", "distractor", "5 |"], ["good", "4", "good", "6 |"]]
 
 
 def test_the_api_page_has_every_public_name():

@@ -50,13 +50,6 @@ def test_print(result):
     assert str(evaluate("mars")).splitlines()[1] == "           mAP -, mINP -"
 
 
-def test_print_of_all_ranks_stays_under_80_columns():
-    labels = Labels(np.arange(30), [1] * 30), Labels(np.arange(30), [2] * 30)
-    lines = str(reid_ref.evaluate_distances(1 - np.eye(30), *labels)).splitlines()
-    assert lines[0] == ("percent:   Rank-1 100.00, Rank-5 100.00, Rank-10 100.00, Rank-20 100.00")
-    assert max(map(len, lines)) < 80
-
-
 def test_a_dictionary_is_plain_json(result):
     there = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert list(there) == ["Rank-1", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
@@ -78,8 +71,6 @@ def test_a_dictionary_has_the_ranks_that_are_asked_for(result):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({"cmc": 0}, "cmc: expected a whole number from 1, got 0"),
-    ({"cmc": -1}, "cmc: expected a whole number from 1, got -1"),
-    ({"ranks": [1, 0]}, "ranks: expected a whole number from 1, got 0"),
     ({"ranks": [1.5]}, "ranks: expected a whole number from 1, got 1.5")])
 def test_a_dictionary_of_no_such_rank(result, arguments, message):
     with pytest.raises(InputError, match=message):
@@ -125,12 +116,8 @@ def test_ranks_of_the_good_images():
     assert (ranks.n_kept.tolist(), ranks.n_junk.tolist()) == ([5, 5, 5], [1, 1, 1])
     with pytest.raises(ValueError, match="read-only"):
         ranks.rank[0] = 1
-
-
-def test_ranks_of_queries_that_are_not_loaded():
-    result = fruit("torchreid")
-    assert (result.ranks.found.tolist(), result.ranks.n_kept.tolist()) == ([3, 0, 0], [5, 5, 0])
-    assert result.per_query.status.tolist() == ["ok", "identity absent", "not loaded"]
+    ranks = fruit("torchreid").ranks  # query 2 is not loaded
+    assert (ranks.found.tolist(), ranks.n_kept.tolist()) == ([3, 0, 0], [5, 5, 0])
 
 
 def test_at_k_under_the_default():
@@ -145,6 +132,8 @@ def test_at_k_under_the_default():
     assert (at.accuracy, at.precision, at.recall, at.mAP) == (
         2 / 3, .5 / 3, (2 / 3) / 3, ap / 3)
     assert not at.per_query["ap"].flags.writeable
+    at = fruit("mars").at(2)  # where unmatched queries are NaN
+    assert at.accuracy == 2 / 3 and np.isnan(at.recall) and np.isnan(at.mAP)
 
 
 @pytest.mark.parametrize(("k", "accuracy", "precision", "recall", "ap"), [
@@ -156,11 +145,6 @@ def test_at_k_under_the_step_rule_without_unmatched_queries(k, accuracy, precisi
     assert (at.accuracy, at.precision, at.recall, at.mAP) == (accuracy, precision, recall, ap)
     for name in ("accuracy", "precision", "recall", "ap"):
         assert np.isnan(at.per_query[name][2])
-
-
-def test_at_k_where_unmatched_queries_are_nan():
-    at = fruit("mars").at(2)
-    assert at.accuracy == 2 / 3 and np.isnan(at.recall) and np.isnan(at.mAP)
 
 
 def test_recall_of_what_the_cut_list_holds():
@@ -201,13 +185,10 @@ def test_the_curve_of_one_query():
     precision, recall = fruit().precision_recall(0)
     np.testing.assert_array_equal(precision, [0, 1 / 2, 2 / 3, 2 / 4, 3 / 5])
     np.testing.assert_array_equal(recall, [0, 1 / 3, 2 / 3, 2 / 3, 1])
+    precision, recall = fruit("torchreid").precision_recall(2)  # it keeps nothing
+    assert precision.shape == recall.shape == (0,)
     precision, recall = fruit().precision_recall(np.int64(1))
     assert precision.tolist() == [0] * 5 and np.isnan(recall).all() and len(recall) == 5
-
-
-def test_the_curve_of_a_query_that_keeps_nothing():
-    precision, recall = fruit("torchreid").precision_recall(2)
-    assert precision.shape == recall.shape == (0,)
 
 
 @pytest.mark.parametrize("query", [-1, 3, 0.5, None])

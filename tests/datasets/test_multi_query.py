@@ -1,4 +1,4 @@
-"""Multiple queries: pooling against live Octave and against what the originals printed."""
+"""Multiple queries: pooling against what the originals printed, of layumi and in Octave."""
 import numpy as np
 import pytest
 from scipy.io import savemat
@@ -6,7 +6,6 @@ from scipy.io import savemat
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.datasets.multi_query import pool_queries, read_multi_query
-from tests.octave import col
 
 
 def made():
@@ -89,44 +88,6 @@ def test_matlab_driver(pooling, mean_ap, rank1):
     assert (result.mean_ap, result.cmc[0]) == (mean_ap, rank1)
 
 
-#: The driver's steps in our own words: normalise, pool, normalise.
-OCTAVE = """
-function [by_mean, by_max] = pooled(features, label, cam, query_label, query_cam, normalize)
-  if normalize
-    features = features ./ sqrt(sum(features .^ 2, 1));
-  end
-  by_mean = zeros(size(features, 1), length(query_label));
-  by_max = by_mean;
-  for n = 1:length(query_label)
-    images = features(:, label == query_label(n) & cam == query_cam(n));
-    by_mean(:, n) = mean(images, 2);
-    by_max(:, n) = max(images, [], 2);
-  end
-  if normalize
-    by_mean = by_mean ./ sqrt(sum(by_mean .^ 2, 1));
-    by_max = by_max ./ sqrt(sum(by_max .^ 2, 1));
-  end
-end"""
-#: Two norms of d = 16 entries, each within d / 2 + 2 roundings, for entries up to 1.
-ROUNDING = 20 * np.finfo(float).eps
-
-
-@pytest.mark.octave
-def test_octave(octave):
-    octave.eval(OCTAVE)
-    labels = [col(part) for part in (IMAGES.identity, IMAGES.camera, QUERY.identity, QUERY.camera)]
-    features = DATA["mquery_f"].astype(float)
-    whole = np.random.default_rng(0).integers(-9, 10, features.shape).astype(float)
-    exact, normalized = octave.run(
-        "pooled", [(whole.T, *labels, False), (features.T, *labels, True)], nout=2)
-    for pooling, answer in zip(("mean", "max"), exact, strict=True):
-        ours = pool_queries(QUERY, IMAGES, whole, pooling, normalize=False)
-        np.testing.assert_array_equal(ours, answer.T)
-    for pooling, answer in zip(("mean", "max"), normalized, strict=True):
-        ours = pool_queries(QUERY, IMAGES, features, pooling)
-        np.testing.assert_allclose(ours, answer.T, rtol=0, atol=ROUNDING)
-
-
 # ---------------------------------------------------------------- what pooling is
 
 def test_by_hand():
@@ -141,52 +102,29 @@ def test_by_hand():
         pool_queries(query, images, features)[0], mean / np.hypot(*mean), rtol=1e-15)
     np.testing.assert_allclose(
         pool_queries(query, images, features, "max")[0], largest / np.hypot(*largest), rtol=1e-15)
-
-
-@pytest.mark.parametrize("pooling", ["mean", "max"])
-def test_one_image_is_the_single_query(pooling):
-    features = DATA["query_f"]
-    pooled = pool_queries(QUERY, QUERY, features, pooling)
-    np.testing.assert_allclose(pooled, features, rtol=0, atol=2 * np.finfo(np.float32).eps)
-    np.testing.assert_array_equal(
-        pool_queries(QUERY, QUERY, features, pooling, normalize=False), features)
+    np.testing.assert_array_equal(  # zeros may stay without normalisation
+        pool_queries(ONE, TWO, [[1, 2], [-1, -2]], normalize=False), [[0, 0]])
 
 
 @pytest.mark.parametrize(("given", "kept"), [
     ("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int16", "float64")])
 def test_precision(given, kept):
     features = (9 * DATA["mquery_f"]).astype(given)
+    before = features.copy()
     assert pool_queries(QUERY, IMAGES, features).dtype == kept
-
-
-def test_the_input_is_left_as_it_is():
-    features = DATA["mquery_f"].copy()
-    pool_queries(QUERY, IMAGES, features)
-    np.testing.assert_array_equal(features, DATA["mquery_f"])
+    np.testing.assert_array_equal(features, before)
 
 
 @pytest.mark.parametrize("kind", ["h5py", "dask"])
 def test_features_that_are_stored(kind, tmp_path):
     features = DATA["mquery_f"]
-    expected = pool_queries(QUERY, IMAGES, features)
     if kind == "dask":
-        da = pytest.importorskip("dask.array")
-        stored = da.from_array(features, chunks=(40, 10))
-        wrong = da.from_delayed(dask_delayed(features[:-1]), features.shape, features.dtype)
-        with pytest.raises(InputError, match=r"^features: expected a block of shape \(150, 16\)"):
-            pool_queries(QUERY, IMAGES, wrong)
+        stored = pytest.importorskip("dask.array").from_array(features, chunks=(40, 10))
     else:
         file = pytest.importorskip("h5py").File(tmp_path / "f.h5", "w")
         stored = file.create_dataset("f", data=features)
-        file["nan"] = np.where(np.arange(150)[:, None] == 70, np.nan, features)
-        with pytest.raises(InputError, match="^features: expected finite .* got NaN in row 70"):
-            pool_queries(QUERY, IMAGES, file["nan"])
-    np.testing.assert_array_equal(pool_queries(QUERY, IMAGES, stored), expected)
-
-
-def dask_delayed(value):
-    import dask
-    return dask.delayed(value)
+    np.testing.assert_array_equal(pool_queries(QUERY, IMAGES, stored),
+                                  pool_queries(QUERY, IMAGES, features))
 
 
 # ---------------------------------------------------------------- bad input
@@ -213,11 +151,6 @@ def test_bad_input(arguments, message):
         pool_queries(*arguments)
 
 
-def test_zeros_may_stay_without_normalisation():
-    np.testing.assert_array_equal(
-        pool_queries(ONE, TWO, [[1, 2], [-1, -2]], normalize=False), [[0, 0]])
-
-
 # ---------------------------------------------------------------- files
 
 def test_read(multi_query, tmp_path):
@@ -229,22 +162,6 @@ def test_read(multi_query, tmp_path):
     keys = {key: value for key, value in DATA.items() if key.startswith("m")}
     np.savez(tmp_path / "multi_query.npz", **keys)
     np.testing.assert_array_equal(read_multi_query(tmp_path / "multi_query.npz")[1], features)
-
-
-@pytest.mark.parametrize("kind", ["as it is", "turned", "MATLAB v7.3"])
-def test_read_hdf5(tmp_path, kind):
-    h5py = pytest.importorskip("h5py")
-    path = tmp_path / ("multi_query.mat" if "MATLAB" in kind else "multi_query.h5")
-    with h5py.File(path, "w") as file:
-        for key in ("mquery_f", "mquery_label", "mquery_cam"):
-            value = DATA[key] if key == "mquery_f" else DATA[key][np.newaxis]
-            file[key] = value if kind == "as it is" else value.T
-            if "MATLAB" in kind:
-                file[key].attrs["MATLAB_class"] = np.bytes_("double")
-    images, features = read_multi_query(path)
-    np.testing.assert_array_equal(images.camera, IMAGES.camera)
-    np.testing.assert_array_equal(features, DATA["mquery_f"])
-    assert isinstance(features, np.ndarray)
 
 
 @pytest.mark.parametrize(("changes", "message"), [
@@ -264,8 +181,5 @@ def test_read_refuses(tmp_path, changes, message):
     np.savez(path, **{key: value for key, value in keys.items() if value is not None})
     with pytest.raises(InputError, match=message):
         read_multi_query(path)
-
-
-def test_read_refuses_what_is_no_file(tmp_path):
     with pytest.raises(InputError, match=r"multi_query\.mat: No such file"):
         read_multi_query(tmp_path / "multi_query.mat")

@@ -3,6 +3,8 @@ import dataclasses
 import functools
 import json
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,32 +118,7 @@ FILES = {"market1501": market_files, "cuhk03": cuhk03_files, "mars": mars_files,
 # importdata and nchoosek (where Octave is not MATLAB) by functions that do what their
 # documentation says; drawing by nothing. PRINTED are their digits: percent; of MARS mAP in the
 # legend, then mAP and Rank-1 of the "confusion matrix". FULL are CMC(1) and map behind them.
-PRINTED = {
-    "market1501": {"Euclidean": "38.33% 16.93%", "Euclidean + re-ranking": "30.83% 13.65%",
-                   "XQDA": "46.67% 26.77%", "XQDA + re-ranking": "49.17% 34.44%"},
-    "cuhk03": {"Euclidean": "20.00% 12.01%", "Euclidean + re-ranking": "20.00% 10.96%",
-               "XQDA": "32.50% 17.30%", "XQDA + re-ranking": "45.00% 26.81%"},
-    "ide": {"Euclidean": "38.33% 16.93%", "XQDA": "46.67% 26.77%", "KISSME": "60.00% 36.18%"},
-    "mars": {"XQDA": "0.2440 0.120191 0.116667", "KISSME": "0.3531 0.200679 0.216667",
-             "Mahalanobis": "0.5609 0.392734 0.458333", "Euclidean": "0.1467 0.072134 0.070833"},
-}
-FULL = {
-    "market1501": {"Euclidean": (0.38333333333333336, 0.16928038117272362),
-                   "Euclidean + re-ranking": (0.30833333333333335, 0.13646739473853586),
-                   "XQDA": (0.46666666666666667, 0.26770031950893053),
-                   "XQDA + re-ranking": (0.49166666666666664, 0.34439087426750625)},
-    "cuhk03": {"Euclidean": (0.20000000000000001, 0.12012861201331171),
-               "Euclidean + re-ranking": (0.20000000000000001, 0.10963435579100567),
-               "XQDA": (0.32500000000000001, 0.17297898052622698),
-               "XQDA + re-ranking": (0.45000000000000001, 0.26806289688127471)},
-    "ide": {"Euclidean": (0.38333333333333336, 0.16928038117272362),
-            "XQDA": (0.46666666666666667, 0.26770031950893053),
-            "KISSME": (0.59999999999999998, 0.36181827357850282)},
-    "mars": {"XQDA": (0.375, 0.24401875138967263),
-             "KISSME": (0.60416666666666663, 0.35309950602178652),
-             "Mahalanobis": (0.8125, 0.56086100928608473),
-             "Euclidean": (0.29166666666666669, 0.14672629312943811)},
-}
+PRINTED, FULL = json.loads(Path(__file__).with_name("printed.json").read_text()).values()
 # Exact ranks give exact numbers. In single, products of another BLAS may exchange two neighbours
 # of a list, which moves mAP here by less than 1e-5; in double none are that near.
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
@@ -181,28 +158,17 @@ def test_gives_what_the_driver_prints(driver, tmp_path, capsys):
         assert answer["exact"]["mAP"] == pytest.approx(FULL[driver]["Euclidean"][1], abs=1e-5)
 
 
-@pytest.mark.parametrize("driver, dtype", [
-    ("market1501", np.float32), ("cuhk03", np.float64), ("mars", np.float64), ("ide", np.float64)])
-def test_precision_is_the_drivers(driver, dtype, tmp_path):
-    inputs = read_inputs(driver, *FILES[driver](tmp_path))
-    assert {side.features.dtype for side in (inputs.query, inputs.gallery, inputs.train)} == {
-        np.dtype(dtype)}
-
-
-@pytest.mark.parametrize("driver", ["ide", "mars"])
-def test_table(driver, tmp_path, capsys):
-    status, out, err = run(capsys, *FILES[driver](tmp_path), "--driver", driver)
+@pytest.mark.nightly
+def test_table_of_mars(tmp_path, capsys):
+    status, out, err = run(capsys, *mars_files(tmp_path), "--driver", "mars")
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= max(80, 11 + max(map(len, out.split())))
     table = rows(out)
-    assert list(table) == list(PRINTED[driver])
-    for method, printed in PRINTED[driver].items():
-        if driver == "ide":
-            assert table[method] == printed.replace("%", "").split()
-            continue
+    assert list(table) == list(PRINTED["mars"])
+    for method, printed in PRINTED["mars"].items():
         mean_ap, pair_ap, pair_rank1 = map(float, printed.split())
-        _, *ours = table[method]
-        assert ours == [f"{100 * mean_ap:.2f}", f"{100 * pair_rank1:.4f}", f"{100 * pair_ap:.4f}"]
+        assert table[method][1:] == [
+            f"{100 * mean_ap:.2f}", f"{100 * pair_rank1:.4f}", f"{100 * pair_ap:.4f}"]
 
 
 def test_nan_of_mars_is_said(tmp_path, capsys):
@@ -213,8 +179,6 @@ def test_nan_of_mars_is_said(tmp_path, capsys):
     assert err.count("\n") == 1 and "1 of 48 queries have no good image" in err
     assert {cells[1] for cells in rows(out.replace("nan", "-")).values()} == {"-"}
     assert "one query without a match makes mAP NaN" in " ".join(out.split())
-    answer = json.loads(run(capsys, "--json", *files, "--driver", "mars")[1])
-    assert {line["mAP"] for line in answer["lines"]} == {None}
 
 
 def test_frames_stay_in_a_file_of_version_7_3(tmp_path):
@@ -273,47 +237,27 @@ def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
 # ---------------------------------------------------------------- random choices
 
 def test_seed(tmp_path, capsys):
-    files = market_files(tmp_path)
-    answers = [json.loads(run(capsys, "--json", *files, "--driver", "market1501",
-                              "--seed", seed)[1]) for seed in (0, 7, 7)]
-    euclidean, xqda = ([answer["lines"][k]["mAP"] for answer in answers] for k in (0, 2))
-    assert len(set(euclidean)) == 1
-    assert xqda[0] != xqda[1] == xqda[2]
-    assert "7, of the training pairs" in run(capsys, *files, "--driver", "market1501",
-                                             "--seed", 7)[1]
+    files = ide_files(tmp_path)
+    out = run(capsys, *files, "--driver", "ide", "--seed", 7)[1]
+    assert "7, of the training pairs" in out
+    assert " ".join(rows(out)["Euclidean"]) == PRINTED["ide"]["Euclidean"].replace("%", "")
+    assert " ".join(rows(out)["XQDA"]) != PRINTED["ide"]["XQDA"].replace("%", "")
 
 
-def test_choices_are_frozen_and_injectable(tmp_path):
+def test_choices_are_frozen():
     order, draws = random_choices(8, 3)
     assert order.tolist() == [5, 7, 4, 6, 3, 1, 0, 2]
     assert draws[:3].tolist() == [[5, 5], [3, 2], [3, 1]]
-    inputs = read_inputs("market1501", *market_files(tmp_path))
-    one, other = (baseline(DRIVERS["market1501"], inputs, *random_choices(648, seed))
-                  for seed in (0, 1))
-    assert one.lines["XQDA"] != other.lines["XQDA"]
-    first, second = xqda_pairs(inputs.train.labels.identity, inputs.train.labels.camera,
-                               random_choices(648)[0])
+    identity, camera, _ = made(6)["train"]
+    first, second = xqda_pairs(identity, camera, random_choices(648)[0])
     assert len(first) == len(second) > 200
-    assert baseline(DRIVERS["market1501"], inputs).lines == one.lines
-
-
-def test_progress(tmp_path):
-    told = []
-    inputs = read_inputs("ide", *ide_files(tmp_path))
-    baseline(DRIVERS["ide"], inputs, progress=lambda *what: told.append(what))
-    for method in DRIVERS["ide"].methods:
-        assert sum(n for name, n in told if name == method) == 120
-    assert [name for name, n in told if n == 0] == list(DRIVERS["ide"].methods)
 
 
 # ---------------------------------------------------------------- without training images
 
-@pytest.mark.parametrize("driver, learnt", [
-    ("market1501", ["XQDA", "XQDA + re-ranking"]), ("cuhk03", ["XQDA", "XQDA + re-ranking"]),
-    ("ide", ["XQDA", "KISSME"])])
-def test_result_file(driver, learnt, tmp_path, capsys):
+def test_result_file(tmp_path, capsys):
     """A layumi-type file: lines that learn are left out, and the file that gives them is named."""
-    world = made(6)
+    world, driver, learnt = made(6), "market1501", ["XQDA", "XQDA + re-ranking"]
     path = tmp_path / "pytorch_result.mat"
     savemat(path, {f"{side}_{key}": value for side in ("query", "gallery") for key, value in zip(
         ("label", "cam", "f"), (*world[side][:2], world[side][2].T))})
@@ -331,23 +275,6 @@ def test_result_file(driver, learnt, tmp_path, capsys):
                            "--driver", driver)
     assert status == 0
     assert rows(out)["XQDA"] == PRINTED["market1501"]["XQDA"].replace("%", "").split()
-
-
-def test_npy_and_npz(tmp_path):
-    """Rows in .npy, columns in .mat; a .npz of one array each side."""
-    world = made(6)
-    np.savez(tmp_path / "result.npz", **{
-        f"{side}_{key}": value for side in ("query", "gallery") for key, value in zip(
-            ("label", "cam", "f"), (*world[side][:2], world[side][2].T))})
-    identity, camera, features = world["train"]
-    for name, value in (("f", features.T), ("label", identity), ("cam", camera)):
-        np.save(tmp_path / f"train_{name}.npy", value)
-    train = [tmp_path / f"train_{name}.npy" for name in ("f", "label", "cam")]
-    inputs = read_inputs("ide", tmp_path / "result.npz", *train)
-    other = read_inputs("ide", *ide_files(tmp_path))
-    for side in ("train", "query", "gallery"):
-        np.testing.assert_array_equal(*(getattr(one, side).features for one in (inputs, other)))
-        assert getattr(inputs, side).features.dtype == np.float64
 
 
 # ---------------------------------------------------------------- imaginary distances
@@ -393,24 +320,14 @@ def test_imaginary_distances_are_counted_and_explained(tmp_path, capsys):
 @pytest.mark.parametrize("driver, dataset, files, method, expected", [
     ("market1501", "market1501", ["ResNet_50_IDE_test.mat"], "Euclidean", ("78.92", "55.03")),
     ("market1501", "market1501", ["x.mat"], "XQDA + re-ranking", ("80.70", "69.98")),
-    ("ide", "market1501", ["IDE_ResNet_50_test.mat"], "KISSME", ("77.52", "53.88")),
     ("ide", "market1501", ["IDE_CaffeNet_test.mat"], "KISSME", ("61.02", "36.72")),
     ("cuhk03", "cuhk03-np-labeled", ["x.mat"], "XQDA + re-ranking", ("38.1", "40.3")),
     ("cuhk03", "cuhk03-np-detected", ["CaffeNet.mat"], "Euclidean", ("15.1", "14.2")),
-    ("cuhk03", "cuhk03-np-detected", ["lomo.mat"], "XQDA", ("12.8", "11.5")),
 ])
 def test_published_line(driver, dataset, files, method, expected):
     found = Recognised(FINGERPRINTS[dataset], ())
     beside = published_lines(DRIVERS[driver], files, found)
     assert (beside[method].rank1, beside[method].mAP) == expected
-
-
-def test_no_published_line():
-    market, mars = FINGERPRINTS["market1501"], FINGERPRINTS["mars"]
-    assert published_lines(DRIVERS["market1501"], ["x.mat"], None) == {}
-    assert published_lines(DRIVERS["market1501"], ["x.mat"], Recognised(market, ("off",))) == {}
-    assert published_lines(DRIVERS["ide"], ["lomo.mat"], Recognised(market, ())) == {}
-    assert published_lines(DRIVERS["mars"], ["x.mat"], Recognised(mars, ())) == {}
 
 
 def test_published_line_in_table_and_json(tmp_path, capsys, monkeypatch):
@@ -437,8 +354,9 @@ def inputs_of(random, n_query, n_gallery, n_train, d, dtype=np.float64):
 
 
 def test_small_set_is_not_re_ranked():
-    inputs = inputs_of(np.random.RandomState(0), 4, 12, 40, 8)
-    answer = baseline(DRIVERS["cuhk03"], inputs)
+    inputs, told = inputs_of(np.random.RandomState(0), 4, 12, 40, 8), []
+    answer = baseline(DRIVERS["cuhk03"], inputs, progress=lambda *what: told.append(what))
+    assert sum(n for name, n in told if name == "Euclidean") == 4
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     assert answer.left_out["Euclidean + re-ranking"] == answer.left_out["XQDA + re-ranking"] == (
         "k1: expected a whole number from 1 to 15, the number of images less one, got 20")
@@ -460,31 +378,21 @@ def test_kissme_that_cannot_be_learnt(n_train, d, why):
     answer = baseline(DRIVERS["ide"], inputs)
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     assert why in answer.left_out["KISSME"]
-
-
-def test_no_two_cameras_in_training():
-    inputs = inputs_of(np.random.RandomState(0), 20, 60, 80, 16)
-    inputs = trained_on(inputs, camera=np.ones(80, int))
-    answer = baseline(DRIVERS["market1501"], inputs)
-    assert "expected a person with images of two cameras" in answer.left_out["XQDA"]
-    assert answer.left_out["XQDA"] == answer.left_out["XQDA + re-ranking"]
-
-
-def test_exit_code_says_that_a_line_is_missing(tmp_path, capsys):
-    path = tmp_path / "result.npz"
-    random = np.random.RandomState(0)
-    np.savez(path, query_f=random.rand(4, 8), query_label=np.arange(4), query_cam=[1] * 4,
-             gallery_f=random.rand(8, 8), gallery_label=np.arange(8) % 4, gallery_cam=[2] * 8)
-    status, out, _ = run(capsys, path, "--driver", "market1501")
-    assert status == 1
-    assert "left out Euclidean + re-ranking: k1: expected a whole number from 1 to 11" in " ".join(
-        out.split())
+    one_camera = trained_on(inputs, camera=np.ones(n_train, int))
+    assert "expected a person with images of two cameras" in (
+        baseline(DRIVERS["ide"], one_camera).left_out["XQDA"])
 
 
 # ---------------------------------------------------------------- bad input
 
 def without(files, *stems):
     return [path for path in files if path.stem not in stems]
+
+
+def copied(files, stem, name):
+    """Copy one file beside it; return the copy."""
+    path, = (path for path in files if path.stem == stem)
+    return shutil.copy(path, path.with_stem(name))
 
 
 def changed(files, stem, change):
@@ -505,9 +413,7 @@ def at(place, value):
     ("market1501", lambda files: without(files, "testID"), "no gallery_identity"),
     ("market1501", lambda files: without(files, "train_cam"),
      r"training images, got no train_cam.mat; name all \(.*\) or none"),
-    ("market1501", lambda files: without(files, "ResNet_50_IDE_train"), "got no features"),
     ("market1501", lambda files: [*files, files[0]], "expected different files"),
-    ("market1501", lambda files: [*files, files[0].with_name("train_none.mat")], "No such file"),
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", lambda x: x[:, :-1]),
      r"ResNet_50_IDE_train.mat: value: expected features of 648 .* got shape \(208, 647\)"),
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", lambda x: x[:-1]),
@@ -519,7 +425,6 @@ def at(place, value):
     ("market1501", lambda files: changed(files, "train_label", lambda x: x + 0.5),
      "train_label.mat: value: expected whole numbers"),
     ("cuhk03", lambda files: files[1:], "one configuration and one file"),
-    ("cuhk03", lambda files: [files[0].with_name("none.mat"), files[1]], "No such file"),
     ("cuhk03", lambda files: changed(files, "ResNet_50_IDE_detected", lambda x: x[:, 1:]),
      "ResNet_50_IDE_detected.mat: value: expected features of 928 images"),
     ("mars", lambda files: without(files, "ide_feat_train"),
@@ -528,12 +433,12 @@ def at(place, value):
      r"tracks_test_info.mat, .*ide_feat_test.mat: last: expected at least one frame a tracklet"),
     ("mars", lambda files: changed(files, "tracks_test_info", at((9, 3), 7)),
      "tracks_test_info.mat: expected cameras 1 to 6, .* got 7 in tracklet 9"),
-    ("mars", lambda files: changed(files, "tracks_train_info", at((0, 3), 0)),
-     "tracks_train_info.mat: expected cameras 1 to 6"),
+    ("market1501", lambda files: [*files, copied(files, "train_label", "train_id")],
+     "train_(id|label).mat: value: .*got two"),
+    ("mars", lambda files: [*files, copied(files, "tracks_test_info", "tracks_test")],
+     "got two files for one of them"),
     ("mars", lambda files: changed(files, "query_IDX", at((0, 0), 281)),
      "query_IDX.mat: expected places from 1 to 280"),
-    ("mars", lambda files: changed(files, "ide_feat_test", lambda x: x[:, :-1]),
-     "tracks_test_info.mat, .*: first, last: expected frames from 0 to"),
     ("mars", lambda files: changed(files, "ide_feat_test", at((slice(None), 0), 0)),
      "ide_feat_test.mat: expected features that can be normalised, got only zeros in row 0"),
 ])
@@ -543,33 +448,16 @@ def test_bad_input(driver, change, message, tmp_path):
         read_inputs(driver, *files)
 
 
-def test_two_of_one_kind(tmp_path):
-    files = market_files(tmp_path)
-    other = tmp_path / "train_id.mat"
-    savemat(other, {"value": np.zeros((3, 1))})
-    with pytest.raises(InputError, match="train_(id|label).mat: value: .*got two"):
-        read_inputs("market1501", *files, other)
-    files = mars_files(tmp_path)
-    other = tmp_path / "tracks_test.mat"
-    other.write_bytes((tmp_path / "tracks_test_info.mat").read_bytes())
-    with pytest.raises(InputError, match="got two files for one of them"):
-        read_inputs("mars", *files, other)
-
-
-def test_distances_are_refused(tmp_path):
-    path = tmp_path / "result.npz"
-    np.savez(path, distmat=np.eye(2), q_pids=[1, 2], g_pids=[1, 2], q_camids=[1, 1],
-             g_camids=[2, 2])
-    with pytest.raises(InputError, match="expected features, since the driver computes"):
-        read_inputs("market1501", path)
-
-
 @pytest.mark.parametrize("arguments, message", [
     (["x.npz", "--driver", "market"], "--driver: unknown 'market'.* Did you mean 'market1501'"),
     (["x.npz", "--driver", "ide", "--seed", "-1"], "--seed: expected a whole number from 0"),
     (["missing.npz", "--driver", "ide"], "missing.npz: No such file"),
+    (["distances.npz", "--driver", "ide"], "expected features, since the driver computes"),
 ])
-def test_command_line(arguments, message, capsys):
+def test_command_line(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("distances.npz", distmat=np.eye(2), q_pids=[1, 2], g_pids=[1, 2], q_camids=[1, 1],
+             g_camids=[2, 2])
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1

@@ -1,10 +1,8 @@
 """Pairs of cameras: the fast path against the port, live Octave and recorded answers.
 
-Recorded: fixtures/goldens. The real labels of MARS are read where they are: see `tests.shared`.
+Recorded: fixtures/goldens.
 """
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +10,13 @@ import pytest
 from scipy.io import loadmat
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import InputError, Labels, cli
 from reid_ref.evaluation.camera_pairs import (
     camera_pairs, camera_pairs_blocks, camera_pairs_features)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
+from tests import nightly
 from tests.cases import market_like, special
 from tests.octave import col
-from tests.shared import shared
 
 ROOT = Path(__file__).resolve().parents[2]
 MARS = ROOT / "fixtures" / "mars_like.mat"
@@ -27,27 +25,7 @@ NAN = np.nan
 #: `compute_AP_multiCam.m`, `compute_r1_multiCam.m` and `draw_confusion_matrix.m` of
 #: layumi/2016_person_re-ID, commit 3ef47fe, on fixtures/mars_like.mat, called as
 #: zzd_evaluation_res_fast.m calls them; GNU Octave 7.3.0.
-LAYUMI_AP = [
-    [0.528334960648199, 0.22985833013630716, 0.1854601099699139,
-     0.09977375565610862, 0.016129032258064516, 0.19221362672501952],
-    [0.08305187087687989, 0.5313061266741234, 0.1553739544790695,
-     0.03828044112332038, 0.09801390682570271, 0.18706455288236123],
-    [0.2022033130117379, 0.15497059226197576, 0.4082534499708552,
-     0.13955947279017886, 0.05969145429408498, 0.16877309642345167],
-    [0.3741162185515634, 0.2015715566172601, 0.33688491288489275,
-     0.6407180645419892, 0.047248889777393464, 0.2478174603174603],
-    [0.06134541310803112, 0.0759548690708111, 0.09622315941189967,
-     0.05254160478132113, 0.685203876236485, 0.1821246130319647],
-    [0.2874650234025234, 0.23154387164861367, 0.20850969187770635,
-     0.760515873015873, 0.38398755167870613, 0.48456740531416653]]
-LAYUMI_R1 = [
-    [1.0, 0.3333333333333333, 0.0, 0.0, 0.0, 0.0],
-    [0.0, 1.0, 0.25, 0.0, 0.0, 0.25],
-    [0.25, 0.25, 1.0, 0.14285714285714285, 0.0, 0.4],
-    [0.5, 0.25, 0.5, 1.0, 0.0, 0.3333333333333333],
-    [0.0, 0.0, 0.0, 0.0, 1.0, 0.3333333333333333],
-    [0.25, 0.25, 0.25, 1.0, 0.3333333333333333, 1.0]]
-LAYUMI_MEANS = 0.18527560729633988, 0.195873015873016
+LAYUMI = json.loads(Path(__file__).with_name("layumi_pairs.json").read_text())
 #: Its driver takes the trace off the sum of all; 36 sums of numbers up to 1.
 SUM_LESS_TRACE = 36 * np.finfo(float).eps
 
@@ -61,7 +39,7 @@ def in_the_gallery(seed):
 
 
 def problems():
-    for seed in range(40):
+    for seed in range(nightly.cases(16, 40)):
         rng = np.random.default_rng(seed)
         sizes = {"n_query": int(rng.integers(1, 9)), "n_gallery": int(rng.integers(1, 50)),
                  "identities": int(rng.integers(1, 6)), "cameras": int(rng.integers(2, 7))}
@@ -125,35 +103,12 @@ def test_script_is_octave(octave):
     assert not np.isnan(ap_mean)
 
 
-def test_script_is_what_is_recorded():
-    answers = json.loads(MARS.with_suffix(".json").read_text())
-    equal(camera_pairs(*mars(), rule="script"),
-          *(np.array(answers[name], dtype=float)
-            for name in ("ap_pairwise", "r1_pairwise", "ap_mat", "r1_mat")))
-
-
 def test_script_is_what_the_originals_answered():
     golden = loadmat(ROOT / "fixtures" / "goldens" / "mars.mat")
     pairs = camera_pairs(golden["dist"].T, Labels(golden["label_query"], golden["cam_query"]),
                          Labels(golden["label_gallery"], golden["cam_gallery"]), rule="script")
     np.testing.assert_array_equal(pairs.ap, golden["ap_pairwise"])
     np.testing.assert_array_equal(pairs.rank1, golden["r1_pairwise"])
-
-
-def test_script_on_the_labels_of_mars():
-    folder = shared("real/mars")
-    tracks = loadmat(folder / "tracks_test_info.mat")["track_test_info"]
-    rows = loadmat(folder / "query_IDX.mat")["query_IDX"].ravel()[::99] - 1
-    gallery = Labels(tracks[:, 2], tracks[:, 3])
-    query = Labels(gallery.identity[rows], gallery.camera[rows])
-    assert (len(query), len(gallery)) == (20, 12180)
-    distances = np.random.default_rng(0).integers(1, 9999, (len(query), len(gallery)))
-    distances[np.arange(len(query)), rows] = 0
-    distances[gallery.identity == query.identity[:, np.newaxis]] //= 20
-    _, _, r1, ap = evaluation_mars(*as_arguments(distances, query, gallery))
-    assert len(np.unique(ap)) > 30
-    equal(camera_pairs(distances, query, gallery, rule="script"), ap, r1,
-          *draw_confusion_matrix(ap, r1, query.camera))
 
 
 # ---------------------------------------------------------------- without their quirks
@@ -189,9 +144,9 @@ def test_plain_is_compute_AP_with_the_other_cameras_as_junk():
 
 def test_plain_is_what_layumi_computes():
     pairs = camera_pairs(*mars())
-    np.testing.assert_array_equal(pairs.ap_matrix, LAYUMI_AP)
-    np.testing.assert_array_equal(pairs.rank1_matrix, LAYUMI_R1)
-    np.testing.assert_allclose((pairs.mean_ap, pairs.mean_rank1), LAYUMI_MEANS,
+    np.testing.assert_array_equal(pairs.ap_matrix, LAYUMI["AP"])
+    np.testing.assert_array_equal(pairs.rank1_matrix, LAYUMI["Rank-1"])
+    np.testing.assert_allclose((pairs.mean_ap, pairs.mean_rank1), LAYUMI["means"],
                                atol=SUM_LESS_TRACE)
 
 
@@ -224,7 +179,7 @@ def test_means_over_queries_leave_out_what_has_no_score():
 # ---------------------------------------------------------------- blocks, bad input
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
-@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("size", [1, 7])
 def test_blocks(rule, size):
     distances, query, gallery = special(3, n_query=20, cameras=6)
     whole = camera_pairs(distances, query, gallery, rule=rule)
@@ -255,8 +210,6 @@ LABELS = Labels([7], [1]), Labels([7, 8], [2, 7])
     (([[1, 2]], Labels([7], [0]), LABELS[1]), "script", r"^query: expected .*got 0 at index 0"),
     (([[1, 2]], *LABELS), "plane", "^rule: unknown 'plane'.*Did you mean 'plain'"),
     (([[1], [2]], *LABELS), "plain", "^distances: expected shape.*transpose would fit"),
-    (([[1, 2j]], *LABELS), "plain", "^distances: expected real numbers"),
-    (([[1, 2]], Labels([], []), LABELS[1]), "plain", "^query: expected at least one image"),
 ])
 def test_bad_input(arguments, rule, message):
     with pytest.raises(InputError, match=message):
@@ -265,7 +218,6 @@ def test_bad_input(arguments, rule, message):
 
 @pytest.mark.parametrize(("blocks", "message"), [
     ([], "blocks: expected 1 rows in all, one for each query, got 0"),
-    ([[[1, 2], [1, 2]]], "distances: expected shape"),
     ([[[1, 2]], [[1, 2]]], "query: expected at least one image"),
 ])
 def test_blocks_of_other_queries(blocks, message):
@@ -284,19 +236,23 @@ def test_one_camera(rule):
 
 # ---------------------------------------------------------------- the command
 
-def command(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "reid_ref.cli", "camera-pairs", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd)
+@pytest.fixture
+def command(capsys):
+    """Run `reid-ref camera-pairs`: exit code, stdout, stderr."""
+    def call(*arguments):
+        status = cli.main(["camera-pairs", *map(str, arguments)])
+        return status, *capsys.readouterr()
+    return call
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
-def test_command(rule):
-    done = command("mars_like.mat", "--rule", rule, cwd=MARS.parent)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert max(map(len, done.stdout.splitlines())) <= 80
+def test_command(rule, command, monkeypatch):
+    monkeypatch.chdir(MARS.parent)
+    status, out, err = command("mars_like.mat", "--rule", rule)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
     pairs = camera_pairs(*mars(), rule=rule)
-    lines = done.stdout.splitlines()
     for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
         start = next(k for k, line in enumerate(lines) if line.startswith(f"{name}, percent"))
         shown = [line.split() for line in lines[start + 1:start + 8]]
@@ -304,16 +260,13 @@ def test_command(rule):
         assert shown[1:] == [[str(c + 1), *(f"{100 * value:.2f}" for value in matrix[c])]
                              for c in range(6)]
     assert ["mAP", f"{100 * pairs.mean_ap:.2f}", repr(pairs.mean_ap)] in map(str.split, lines)
-    assert f"signature rule:{rule} | distances:float64" in done.stdout
+    assert f"signature rule:{rule} | distances:float64" in out
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
 def test_signature(rule):
     distances, query, gallery = in_the_gallery(1)
     version = f"queries:{len(query)}|gallery:{len(gallery)}|reid-ref:{reid_ref.__version__}"
-    for dtype in ("float64", "float32"):
-        pairs = camera_pairs(distances.astype(dtype), query, gallery, rule=rule)
-        assert pairs.signature == f"rule:{rule}|distances:{dtype}|{version}"
     blocks = [distances[:3], distances[3:].astype(np.float32)]
     assert camera_pairs_blocks(blocks, query, gallery, rule=rule).signature == (
         f"rule:{rule}|distances:float32+float64|{version}")
@@ -329,7 +282,7 @@ def test_features_are_ranked_by_exact_distances(rule):
     _, query, gallery = in_the_gallery(2)
     rng = np.random.default_rng(2)
     features = [rng.integers(-3, 4, (len(one), 6)).astype(np.float32) for one in (query, gallery)]
-    exact = gallery_square(features[1]) - 2 * features[0] @ features[1].T
+    exact = (features[1].astype(float) ** 2).sum(axis=1) - 2 * features[0] @ features[1].T
     expected = camera_pairs(exact, query, gallery, rule=rule)
     for memory in (None, "1K"):
         pairs = camera_pairs_features(*features, query, gallery, normalize=False, rule=rule,
@@ -338,20 +291,11 @@ def test_features_are_ranked_by_exact_distances(rule):
             np.testing.assert_array_equal(getattr(pairs, name), getattr(expected, name))
 
 
-def gallery_square(features):
-    return (features.astype(float) ** 2).sum(axis=1)
-
-
-@pytest.mark.parametrize("kind", ["h5py", "dask", "memmap", "fortran"])
+@pytest.mark.parametrize("kind", ["h5py", "dask"])
 def test_distances_that_are_stored(kind, tmp_path):
     distances, query, gallery = in_the_gallery(3)
     expected = camera_pairs(distances, query, gallery)
-    if kind == "memmap":
-        np.save(tmp_path / "d.npy", distances)
-        stored = np.load(tmp_path / "d.npy", mmap_mode="r")
-    elif kind == "fortran":
-        stored = np.asfortranarray(distances)
-    elif kind == "dask":
+    if kind == "dask":
         stored = pytest.importorskip("dask.array").from_array(distances, chunks=(4, 7))
     else:
         stored = pytest.importorskip("h5py").File(tmp_path / "d.h5", "w").create_dataset(
@@ -362,13 +306,11 @@ def test_distances_that_are_stored(kind, tmp_path):
         np.testing.assert_array_equal(pairs.rank1, expected.rank1)
 
 
-def test_command_json():
-    answer = json.loads(command(MARS, "--json").stdout)
+def test_command_json(command):
+    answer = json.loads(command(MARS, "--json")[1])
     pairs = camera_pairs(*mars())
-    assert list(answer)[2:] == [
-        "files", "layout", "rule", "cameras", "mean", "matrix", "queries", "signature"]
-    assert answer["matrix"]["mAP"] == pairs.ap_matrix.tolist()
-    assert answer["matrix"]["Rank-1"] == pairs.rank1_matrix.tolist()
+    assert answer["matrix"] == {"mAP": pairs.ap_matrix.tolist(),
+                                "Rank-1": pairs.rank1_matrix.tolist()}
     assert answer["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
                                  "mAP": pairs.ap_count.tolist()}
     assert answer["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
@@ -376,27 +318,25 @@ def test_command_json():
 
 
 @pytest.fixture
-def many_cameras(tmp_path):
-    """Fifteen cameras, the last one without a gallery image."""
+def many_cameras(tmp_path, monkeypatch):
+    """In the current folder: fifteen cameras, the last one without a gallery image."""
     distances, query, gallery = market_like(2, n_query=80, n_gallery=400, cameras=15)
-    gallery = Labels(gallery.identity, np.minimum(gallery.camera, 14))
-    np.savez(tmp_path / "many.npz", distances=distances, query_identity=query.identity,
+    monkeypatch.chdir(tmp_path)
+    np.savez("many.npz", distances=distances, query_identity=query.identity,
              query_camera=query.camera, gallery_identity=gallery.identity,
-             gallery_camera=gallery.camera)
-    return tmp_path
+             gallery_camera=np.minimum(gallery.camera, 14))
 
 
-def test_command_with_many_cameras(many_cameras):
-    done = command("many.npz", cwd=many_cameras)
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    columns = [line.split() for line in done.stdout.splitlines()
+def test_command_with_many_cameras(many_cameras, command):
+    pytest.importorskip("matplotlib")
+    status, out, _ = command("many.npz", "--plot", "pairs.svg")
+    assert status == 0 and "<svg" in Path("pairs.svg").read_text()
+    assert max(map(len, out.splitlines())) <= 80
+    columns = [line.split() for line in out.splitlines()
                if line.split() and line.split()[0] in ("1", "10") and "." not in line]
     assert columns == 2 * [[*map(str, range(1, 10))], [*map(str, range(10, 16))]]
-    assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(
-        done.stdout.split())
-    answer = json.loads(command("many.npz", "--json", cwd=many_cameras).stdout)
-    assert answer["matrix"]["mAP"][0][14] is None
+    assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(out.split())
+    assert json.loads(command("many.npz", "--json")[1])["matrix"]["mAP"][0][14] is None
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -405,14 +345,7 @@ def test_command_with_many_cameras(many_cameras):
     (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .pdf, .svg, .png"),
     (["--plot", "nowhere/pairs.png"], "nowhere/pairs.png: expected a file name in a folder"),
 ])
-def test_command_refuses(many_cameras, arguments, message):
-    done = command("many.npz", *arguments, cwd=many_cameras)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and message in done.stderr
-
-
-def test_command_plots(many_cameras):
-    pytest.importorskip("matplotlib")
-    done = command("many.npz", "--plot", "pairs.svg", cwd=many_cameras)
-    assert done.returncode == 0 and "mean over different cameras" in done.stdout
-    assert "<svg" in (many_cameras / "pairs.svg").read_text()
+def test_command_refuses(many_cameras, command, arguments, message):
+    status, out, err = command("many.npz", *arguments)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1 and message in err

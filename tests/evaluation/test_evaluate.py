@@ -10,10 +10,8 @@ import pytest
 
 import reid_ref
 import reid_ref.evaluation.distributed
-from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, metrics
-from reid_ref.conventions import NOT_IN_ALL
+from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
-from reid_ref.ranking.exact_distances import feature_parts
 from tests import cases
 
 # Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
@@ -55,14 +53,6 @@ def test_fates_and_counts(result):
                 "none listed": 0, "only junk": 1, "nothing kept": 0, "not loaded": 0})
 
 
-def test_nothing_kept():
-    with pytest.warns(UserWarning, match="1 nothing kept"):
-        result = reid_ref.evaluate_distances([[.5]], Labels([1], [1]), Labels([1], [1]))
-    assert result.per_query.status == ["nothing kept"]
-    np.testing.assert_array_equal(result.per_query.ap, [0.0])
-    assert result.counts.status["nothing kept"] == 1
-
-
 def test_mars_makes_an_unmatched_query_nan():
     with pytest.warns(UserWarning, match="they count as NaN"):
         result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY, convention="mars")
@@ -85,16 +75,15 @@ def test_the_signature_says_all_that_could_change_the_number(result):
 def test_the_cosine_is_that_of_normalised_features():
     rng = np.random.default_rng(4)
     features = rng.standard_normal((4, 3)), rng.standard_normal((6, 3)).astype(np.float32)
-    results = [reid_ref.evaluate(*features, QUERY, GALLERY, metric="cosine", normalize=normalize)
-               for normalize in (True, False)]
-    assert results[0].mean_ap == results[1].mean_ap
-    for result in results:
+    before = [array.copy() for array in features]
+    results = [reid_ref.evaluate(*features, QUERY, GALLERY, metric=metric, normalize=normalize)
+               for metric, normalize in (("cosine", True), ("cosine", False), ("dot", True),
+                                         ("euclidean", True))]
+    assert len({result.mean_ap for result in results}) == 1
+    for array, copy in zip(features, before):
+        np.testing.assert_array_equal(array, copy)
+    for result in results[:2]:
         assert "|metric:cosine|normalize:yes|features:float64|" in result.signature
-
-
-def test_results_are_frozen(result):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        result.mean_ap = 1.0
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -114,25 +103,6 @@ def test_features_are_measured_as_defined(metric, normalize, dtype):
     np.testing.assert_allclose(
         distance_matrix(query, gallery, metric, normalize), expected,
         rtol=TOLERANCE, atol=TOLERANCE * np.abs(expected).max())
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_all_metrics_rank_alike_on_normalised_features(metric):
-    rng = np.random.default_rng(9)
-    _, query, gallery = cases.market_like(9, n_query=20)
-    query = Labels(np.abs(query.identity) % 5, query.camera)
-    features = [rng.standard_normal((n, 24)) for n in (20, 80)]
-    result = reid_ref.evaluate(*features, query, gallery, metric=metric)
-    assert result.mean_ap == reid_ref.evaluate(*features, query, gallery).mean_ap
-
-
-def test_features_are_left_as_they_were():
-    rng = np.random.default_rng(1)
-    features = [rng.standard_normal((n, 4)).astype(np.float32) for n in (2, 3)]
-    before = [array.copy() for array in features]
-    reid_ref.evaluate(*features, Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2]))
-    for array, copy in zip(features, before):
-        np.testing.assert_array_equal(array, copy)
 
 
 def test_progress_is_told_of_every_query():
@@ -159,22 +129,6 @@ def test_one_camera_warns_with_the_way_out():
         reid_ref.evaluate_distances([[.1, .2]], Labels([1], [1]), Labels([1, 2], [1, 1]))
 
 
-def test_one_camera_is_no_reason_where_no_camera_is_ignored():
-    rule = reid_ref.CONVENTIONS["matlab"].replace(ignored=("label -1",))
-    with pytest.warns(UserWarning, match="identity absent.*; check that identities and cameras"):
-        reid_ref.evaluate_distances([[.1, .2]], Labels([3], [1]), Labels([1, 2], [1, 1]),
-                                    convention=rule)
-
-
-def test_a_row_of_zeros_warns():
-    with pytest.warns(UserWarning) as record:
-        reid_ref.evaluate([[1., 0.]], [[0., 0.], [1., 0.]], Labels([1], [1]),
-                          Labels([1, 1], [2, 2]))
-    assert [str(warning.message) for warning in record] == [
-        "gallery_features: 1 of 2 rows are all zero (first: row 0); they cannot be normalised, "
-        "so their distances are NaN"]
-
-
 @pytest.mark.parametrize("call", ["features", "distances"])
 def test_warnings_point_at_the_caller(call):
     with pytest.warns(UserWarning) as record:
@@ -199,7 +153,6 @@ FEATURES = np.ones((4, 3)), np.ones((6, 3))
     (np.ones(4), FEATURES[1], r"query_features: expected features \(n, d\).*1-D shape \(4,\)"),
     (FEATURES[0] + 1j, FEATURES[1], "query_features: expected real features, got dtype complex"),
     (FEATURES[0].astype(str), FEATURES[1], "query_features: expected numbers, got dtype <U"),
-    (FEATURES[0].astype(object), FEATURES[1], "query_features: expected numbers, got dtype obj"),
     (np.where(np.arange(4)[:, np.newaxis] >= 2, np.nan, 1) * np.ones(3), FEATURES[1],
      "query_features: expected finite numbers, got NaN in row 2"),
     (FEATURES[0], np.where(np.arange(6)[:, np.newaxis] == 5, -np.inf, 1) * np.ones(3),
@@ -215,7 +168,6 @@ def test_bad_features(query, gallery, message):
     (DISTANCES[:, :5], r"expected shape .* \(4, 6\), got \(4, 5\); distances and labels must"),
     ([[.1, .2], [.3]], "distances: expected an array, got rows of different length"),
     (DISTANCES[0], r"distances: expected distances \(n_query, n_gallery\), got 1-D"),
-    (DISTANCES.astype(str), "distances: expected numbers, got dtype <U"),
     (DISTANCES.astype(complex), "got dtype complex128.*reid_ref.matlab.evaluation"),
 ])
 def test_bad_distances(distances, message):
@@ -225,10 +177,8 @@ def test_bad_distances(distances, message):
 
 @pytest.mark.parametrize(("identity", "camera", "message"), [
     ([[1], [2, 3]], [1], "identity: expected an array, got rows of different length"),
-    (np.array([1.5], np.float16), [1], "identity: expected whole numbers, got 1.5"),
     ([1, 2], [1], "^identity, camera: expected one of each for every image, got 2 and 1"),
     ([1.0, 1.5], [1, 1], "identity: expected whole numbers, got 1.5 at index 1"),
-    ([1.0, np.nan], [1, 1], "identity: expected whole numbers, got nan at index 1"),
     ([1, 2], [1.0, np.inf], "camera: expected whole numbers, got inf at index 1"),
     (["a", "b"], [1, 1], "identity: expected whole numbers, got dtype <U1.*unique"),
     ([[1, 2], [3, 4]], [1, 1], r"identity: expected a vector.*got shape \(2, 2\)"),
@@ -245,11 +195,25 @@ def test_an_empty_side(side):
     sides = {"query": QUERY, "gallery": GALLERY, side: Labels(np.zeros(0, int), np.zeros(0, int))}
     with pytest.raises(InputError, match=f"{side}: expected at least one image, got none"):
         reid_ref.evaluate_distances(np.zeros((0, 0)), **sides)
+    with pytest.raises(InputError, match=f"{side}: expected Labels.*, got list"):
+        reid_ref.evaluate_distances(DISTANCES, **{**sides, side: [1, 2, 3, 4]})
 
 
-def test_labels_that_are_none():
-    with pytest.raises(InputError, match=r"query: expected Labels\(identity, camera\), got list"):
-        reid_ref.evaluate_distances(DISTANCES, [1, 2, 3, 4], GALLERY)
+HEAVY = {"scipy", "h5py", "matplotlib", "oct2py", "torch", "tqdm", "array_api_compat", "dask",
+         "distributed"}
+
+
+def test_what_is_not_needed_is_not_loaded():
+    code = f"""
+import sys, reid_ref, reid_ref.files
+from reid_ref import Evaluator, Labels, distributed
+evaluator = Evaluator()
+evaluator.update([[1., 0.], [0., 2.]], [1, 2], [1, 1], is_query=True)
+evaluator.update([[1., 0.], [0., 2.]], [1, 2], [2, 2], is_query=False)
+print(evaluator.compute().mean_ap, *sorted({HEAVY!r} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1.0\n" and done.stderr == ""
 
 
 FOUR = QUERY.identity, GALLERY.identity, QUERY.camera, GALLERY.camera
@@ -302,18 +266,12 @@ def test_no_array_of_labels_and_results_can_be_written_to(result):
                  for one in dataclasses.fields(result.per_query)]
     for array in (labels.identity, labels.camera, lists.good[0], lists.junk[0], result.cmc,
                   *per_query, pairs.cameras, pairs.ap, pairs.rank1, pairs.ap_matrix,
-                  pairs.rank1_matrix, pairs.ap_count, pairs.rank1_count):
+                  pairs.rank1_matrix, pairs.ap_count, pairs.rank1_count,
+                  dataclasses.replace(result, cmc=np.ones(2)).cmc):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
         with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
             array.flags.writeable = True
-
-
-def test_arrays_of_a_result_made_by_hand_stay_one_s_own(result):
-    cmc = np.array([.5, 1.])
-    changed = dataclasses.replace(result, cmc=cmc)
-    cmc[0] = 0
-    assert changed.cmc[0] == .5
 
 
 @pytest.mark.parametrize(("options", "message"), [
@@ -321,23 +279,14 @@ def test_arrays_of_a_result_made_by_hand_stay_one_s_own(result):
     ({"metric": "manhattan"}, "metric: unknown 'manhattan'; known: euclidean, cosine, dot"),
     ({"metric": np.arange(4)}, "^metric: expected one of euclidean, cosine, dot, got ndarray"),
     ({"convention": np.arange(4)}, "^convention: expected one of matlab, .*, got int64"),
-    ({"convention": 4}, "^convention: unknown 4; known: matlab, "),
     ({"convention": ()}, "^convention: expected at least one, got none"),
     ({"convention": ["mars", "mars"]}, "^convention: expected different names, got 'mars' twice"),
     ({"convention": "veri", "lists": ([], [])}, r"^lists: expected IndexLists\(.*\), got tuple"),
-    ({"max_memory": 0}, "max_memory: expected a size such as 512M or 2G, got 0"),
     ({"max_memory": "much"}, "max_memory: expected a size such as 512M or 2G, got 'much'"),
 ])
 def test_bad_options(options, message):
     with pytest.raises(InputError, match=message):
         reid_ref.evaluate(*FEATURES, QUERY, GALLERY, **options)
-
-
-def test_importing_loads_nothing_heavy():
-    heavy = {"scipy", "h5py", "matplotlib", "oct2py", "torch", "tqdm", "array_api_compat"}
-    code = f"import sys, reid_ref; print(*sorted({heavy!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "\n" and done.stderr == ""
 
 
 @pytest.mark.parametrize("name", sorted(set(reid_ref.CONVENTIONS) - {"veri", "oxford"}))
@@ -354,14 +303,10 @@ def test_no_convention_stumbles_over_queries_without_a_match(name, case):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)
         result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
-        found = reid_ref.evaluate_distances(
-            distances, query, gallery, convention=reid_ref.CONVENTIONS[name].replace(
-                recall="found", top_k=1, cmc="first-match"))
-    for one in (result, found):
-        known = one.cmc[~np.isnan(one.cmc)]
-        assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
-        assert np.isnan(one.mean_ap) or 0 <= one.mean_ap <= 1
-        assert np.isnan(one.cmc).all() or not np.isnan(one.cmc).any()
+    known = result.cmc[~np.isnan(result.cmc)]
+    assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
+    assert np.isnan(result.mean_ap) or 0 <= result.mean_ap <= 1
+    assert len(known) in (0, len(result.cmc))
 
 
 @pytest.fixture
@@ -373,18 +318,6 @@ def near_ties():
     features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
                 for n in (30, 200)]
     return *features, query, gallery
-
-
-def test_what_is_asked_for_besides_changes_no_number_from_features(near_ties):
-    alone = reid_ref.evaluate(*near_ties, convention="torchreid")
-    rounded = reid_ref.evaluate_distances(
-        distance_matrix(*near_ties[:2], "euclidean", True), *near_ties[2:], convention="torchreid")
-    assert alone.mean_ap != rounded.mean_ap  # or this test could not fail
-    together = reid_ref.evaluate(
-        *near_ties, convention=["cuhk03-single-shot", "torchreid", "open-reid-cuhk03"])
-    for name in ("torchreid", "cuhk03-single-shot"):
-        assert together[name].mean_ap == alone.mean_ap
-    np.testing.assert_array_equal(together["torchreid"].cmc, alone.cmc)
 
 
 def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
@@ -401,21 +334,6 @@ def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
     rounded = reid_ref.evaluate_distances(
         distance_matrix(query_features, gallery_features, "euclidean", True), query, gallery)
     assert not bounds["worst"]["mAP"] <= rounded.mean_ap <= bounds["best"]["mAP"]
-    assert cli.main(["camera-pairs", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    every = np.arange(len(gallery))
-    exact = feature_parts(query_features, gallery_features, "euclidean", True, 2**20)[0]().exact(
-        np.repeat(np.arange(len(query)), len(gallery)), np.tile(every, len(query)))
-    expected = reid_ref.camera_pairs(exact.reshape(len(query), -1), query, gallery)
-    np.testing.assert_array_equal(np.array(found["matrix"]["mAP"], float), expected.ap_matrix)
-    assert cli.main(["export", str(path), "--to", "trec", "--output", str(tmp_path / "x")]) == 0
-    lists = [[] for _ in query_features]
-    for line in (tmp_path / "x.run").read_text().splitlines():
-        name, _, image, *_ = line.split()
-        lists[int(name[1:])].append(int(image[1:]))
-    for k, images in enumerate(lists):
-        row = exact.reshape(len(query), -1)[k]
-        assert images == np.argsort(row, kind="stable")[:len(images)].tolist()
 
 
 def fields(result):
@@ -441,17 +359,3 @@ def test_conventions_together_are_those_alone(seed):
             assert fields(together[one.name]) == fields(alone), one.name
     statuses = [id(result.counts.status) for result in together.values()]
     assert len(set(statuses)) == len(statuses)
-
-
-def test_conventions_share_what_their_ranks_say(monkeypatch):
-    """Of all conventions only SimpleIR ignores nothing, so there are two sets of ranks."""
-    called, original = [], metrics.inverse_negative_penalty
-    monkeypatch.setattr(metrics, "inverse_negative_penalty", lambda ranks: (
-        called.append(ranks), original(ranks))[1])
-    distances, query, gallery = cases.market_like(0, dtype=np.float32)
-    query = Labels(abs(query.identity) % 6, query.camera)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = evaluate_distances(distances, query, gallery, convention=[
-            name for name in CONVENTIONS if name not in NOT_IN_ALL], max_memory=1000)
-    assert len(found) == 15 and len(called) == 2

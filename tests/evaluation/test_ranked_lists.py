@@ -4,7 +4,6 @@ Where the lists are complete, the numbers are those of distances that rank the s
 """
 import json
 import re
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,8 @@ import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, evaluate_ranked_lists
 from reid_ref.cli import main
 from reid_ref.datasets.named_labels import read_side, read_sides
-from reid_ref.distances import distance_matrix
 from reid_ref.files.ranked_lists import read_ranked_lists
-from tests import cases
+from tests import cases, nightly
 from tests.shared import shared
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "ranked_lists"
@@ -43,7 +41,7 @@ CITYFLOW["track2"] = CITYFLOW["mat"]  # the same lists as names
 RECALL = "min(top_k, existing)"
 
 
-@pytest.mark.parametrize("name", CITYFLOW)
+@pytest.mark.parametrize("name", nightly.cases(["mat", "track2"], CITYFLOW))
 def test_cityflow(name):
     folder = shared("real/cityflow")
     query, gallery = read_sides(folder / "query_annotation.npy", folder / "gallery_annotation.npy")
@@ -87,14 +85,6 @@ def test_lists_by_hand():
     assert result.per_query.status.tolist() == ["ok"] * 3
 
 
-def test_the_last_good_image_is_not_in_the_list_whatever_recall_is_over():
-    query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 2])
-    rule = CONVENTIONS["cityflow"].replace(recall="found")
-    result = evaluate_ranked_lists([[0, 1], [1, 0]], query, gallery, convention=rule)
-    np.testing.assert_array_equal(result.per_query.inp, [np.nan, 1])
-    assert result.per_query.ap.tolist() == [1, 1] and np.isnan(result.mINP)
-
-
 def test_the_own_camera_is_taken_out_of_a_list():
     """Of query b, image 4 is on its own camera: one good image is left, at 2."""
     query, gallery = read_sides(*TABLES)
@@ -114,19 +104,13 @@ def test_junk_does_not_count_in_a_list():
     assert result.ranks.rank.tolist() == [2] and result.ranks.image.tolist() == [2]
 
 
-@pytest.mark.parametrize(("n_good", "ap"), [(None, 1.0), ([2], 0.5), ([4], 0.25)])
-def test_good_images_from_outside_count_as_missed(n_good, ap):
-    result = evaluate_ranked_lists(
-        [[1, 0]], Labels([7], [1]), Labels([8, 7], [2, 2]), n_good=n_good, convention="trec-eval")
+@pytest.mark.parametrize(("ranked", "n_good", "ap"), [
+    ([1, 0], None, 1.0), ([1, 0], [2], 0.5), ([1, 0], [4], 0.25), ([0], [3], 0)])
+def test_good_images_from_outside_count_as_missed(ranked, n_good, ap):
+    result = evaluate_ranked_lists([ranked], Labels([7], [1]), Labels([8, 7], [2, 2]),
+                                   n_good=n_good, convention="trec-eval")
     assert result.mAP == ap and result.per_query.n_good[0] == (n_good or [1])[0]
-    assert np.isnan(result.mINP) == (n_good is not None)
-
-
-def test_good_images_from_outside_alone():
-    result = evaluate_ranked_lists(
-        [[0]], Labels([7], [1]), Labels([8], [2]), n_good=[3], convention="trec-eval")
-    assert result.per_query.status.tolist() == ["ok"] and result.per_query.ap.tolist() == [0]
-    assert "n_good:" in result.signature
+    assert np.isnan(result.mINP) == (n_good is not None) == ("n_good:" in result.signature)
 
 
 def test_what_became_of_queries_behind_the_cut():
@@ -134,9 +118,8 @@ def test_what_became_of_queries_behind_the_cut():
     query, gallery = Labels([7, -1, 9], [1, 1, 1]), Labels([8, 7, -1, 8], [2, 2, 2, 2])
     result = evaluate_ranked_lists([[0], [0], [0]], query, gallery)
     assert result.per_query.status.tolist() == ["ok", "only junk", "identity absent"]
-    assert result.counts.status["ok"] == 1 and result.counts.status["only junk"] == 1
     np.testing.assert_array_equal(result.per_query.ap, [0, 0, np.nan])
-    assert len(result.cmc) == 1
+    assert len(result.cmc) == 1 and np.isnan(result.mINP)
 
 
 # ---------------------------------------------------------------- beside distances
@@ -158,7 +141,7 @@ def problem(seed):
     return distances, distances.argsort(axis=1), query, gallery, lists
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(nightly.cases(2, 6)))
 def test_complete_lists_give_the_numbers_of_distances(seed):
     distances, ranked, query, gallery, lists = problem(seed)
     rule = CONVENTIONS["torchreid"]
@@ -175,21 +158,6 @@ def test_complete_lists_give_the_numbers_of_distances(seed):
         for one in expected:
             same(results[one], expected[one])
             assert "|ranked:complete|" in results[one].signature
-
-
-@pytest.mark.parametrize("name", [name for name in CONVENTIONS if name not in NEED_COMPLETE])
-def test_a_cut_behind_what_is_looked_at_changes_no_ap(name):
-    """All 80 images but the last 40, under a convention that looks at 5 kept ones."""
-    distances, ranked, query, gallery, lists = problem(7)
-    rule = CONVENTIONS[name].replace(top_k=5)
-    expected = reid_ref.evaluate_distances(
-        distances, query, gallery, convention=rule, lists=lists)
-    result = evaluate_ranked_lists(ranked[:, :40], query, gallery, convention=rule, lists=lists)
-    np.testing.assert_array_equal(result.mAP, expected.mAP)
-    np.testing.assert_array_equal(result.cmc, expected.cmc[:40])
-    for field in ("ap", "first_match", "n_good", "n_junk", "status"):
-        np.testing.assert_array_equal(
-            getattr(result.per_query, field), getattr(expected.per_query, field))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -215,30 +183,12 @@ def test_cut_lists_beside_the_port(seed):
             assert result.per_query.first_match[k] == (first[0] + 1 if len(first) else 0)
 
 
-@pytest.mark.parametrize("name", NEED_COMPLETE)
+@pytest.mark.parametrize("name", NEED_COMPLETE[:2])
 def test_curves_that_need_every_image_refuse_cut_lists(name):
     _, ranked, query, gallery, lists = problem(1)
     with pytest.raises(InputError, match=r"^ranked\[0\]: expected all 80 gallery images, got 79; "
                                          f".*{name}"):
         evaluate_ranked_lists(ranked[:, :79], query, gallery, convention=name, lists=lists)
-
-
-def test_lists_in_a_file_are_read_block_by_block(tmp_path):
-    rng = np.random.default_rng(0)
-    ranked = np.argsort(rng.random((400, 4000)), axis=1).astype(np.int32)
-    np.save(tmp_path / "lists.npy", ranked)
-    query = Labels(rng.integers(0, 50, 400), np.ones(400, int))
-    gallery = Labels(rng.integers(0, 50, 4000), np.full(4000, 2))
-    expected = evaluate_ranked_lists(ranked, query, gallery)
-    lists = read_ranked_lists(tmp_path / "lists.npy", 400).lists
-    assert isinstance(lists, np.memmap)
-    tracemalloc.start()
-    result = evaluate_ranked_lists(lists, query, gallery, max_memory="1M")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    same(result, expected)
-    # 32,000 good pairs take some arrays of 256 kB each; the lists themselves are 6.4 MB.
-    assert peak < 6.4e6
 
 
 # ---------------------------------------------------------------- files
@@ -271,13 +221,9 @@ def test_every_form_holds_the_same_lists(name, tmp_path):
     (tmp_path / name).write_bytes(FORMS[name].encode())
     ranked = read_ranked_lists(tmp_path / name, 3, ["a.jpg", "b.jpg", "c.jpg"], NAMES)
     assert [one.tolist() for one in ranked.lists] == TOP4
-
-
-@pytest.mark.parametrize("name", ["numbers.txt", "tabs.txt", "commas.csv", "names.txt"])
-def test_images_named_by_numbers_need_no_names(name, tmp_path):
-    (tmp_path / name).write_text(FORMS[name])
-    ranked = read_ranked_lists(tmp_path / name, 3)
-    assert [one.tolist() for one in ranked.lists] == TOP4
+    if name in ("numbers.txt", "tabs.txt", "commas.csv", "names.txt"):  # no names are needed
+        ranked = read_ranked_lists(tmp_path / name, 3)
+        assert [one.tolist() for one in ranked.lists] == TOP4
 
 
 def test_numbers_from_0_and_from_1(tmp_path):
@@ -325,18 +271,6 @@ def test_tables_of_labels(tmp_path):
     assert names.names == ["0002_c1s1_000451_03.jpg", "-1_c3s2_000451_03.jpg"]
 
 
-def test_labels_of_a_result_file(tmp_path, capsys):
-    market = FIXTURE.parent / "market_like.mat"
-    data = reid_ref.read(market)
-    expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                                 data.gallery)
-    distances = distance_matrix(
-        data.query_features, data.gallery_features, "euclidean", True)
-    np.save(tmp_path / "lists.npy", distances.argsort(axis=1, kind="stable"))
-    assert main(["evaluate", str(tmp_path / "lists.npy"), "--labels", str(market), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["mAP"] == expected.mAP
-
-
 # ---------------------------------------------------------------- bad input
 
 BAD = {
@@ -350,83 +284,64 @@ BAD = {
     "number 0": ("t.txt", "1 2\n0 4\n2 5\n", r"t\.txt: line 2: .*from 1, got 0; .*--numbers-from"),
     "an unknown name": ("t.txt", "000001 000002\n000001 000009\n000001\n",
                         r"t\.txt: line 2: '000009' is no name of a gallery image"),
-    "no name at all": ("t.txt", "a.jpg b.jpg\n1\n2\n", r"line 1: 'a.jpg' is no name of a gallery"),
     "a word among numbers": ("t.txt", "1 2\n1 x\n1\n", r"line 2: expected gallery numbers.*'x'"),
-    "a negative number": ("t.txt", "1 2\n1 -1\n1\n", r"line 2: expected gallery numbers.*'-1'"),
     "a missing query": ("t.txt", "1 2\n3\n", r"line 3: expected 3 lines, .*got 2; a query is mi"),
     "another benchmark": ("t.txt", "1\n1\n1\n1\n", r"line 4: expected 3 lines.*another benchmark"),
     "an empty line": ("t.txt", "1 2\n\n3\n", r"t\.txt: line 2: .*list of query 2, got an empty"),
     "an empty file": ("t.txt", "", r"t\.txt: expected ranked lists, .*empty file"),
-    "blank lines": ("t.txt", "\n \n\n", r"t\.txt: expected ranked lists, .*empty file"),
-    "an empty JSON file": ("t.json", "", r"t\.json: .*empty file"),
     "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected JSON"),
     "a long number in JSON": ("t.json", "[[" + "9" * 5000 + "]]", r"t\.json: expected JSON"),
-    "a number for 64 bits in JSON": ("t.json", "[[9223372036854775808], [1], [1]]",
-                                     "list 1: expected whole numbers from 0"),
     "numbers in JSON": ("t.json", "[1, 2, 3]", r"t\.json: expected a list of ranked lists"),
     "floats in JSON": ("t.json", "[[1], [2], [0, 2.5]]", r"list 3: expected whole.*got 2\.5"),
     "too many for JSON": ("t.json", "[[1], [2], [6]]", r"list 3: expected gallery images.* got 6"),
-    "nothing in JSON": ("t.json", "[[], [], []]", r"no image in any of them"),
     "a query missing in JSON": ("t.json", '{"a": [1], "c": [2]}',
                                 r"none for 1 of them, the first 'b.jpg'"),
     "a query twice in JSON": ("t.json", '{"a": [1], "a": [1], "b": [1], "c": [2]}', "'a' twice"),
-    "a query in two spellings": ("t.json", '{"a": [1], "a.jpg": [1], "b": [1], "c": [2]}',
-                                 "'a.jpg' twice"),
     "an unknown query": ("t.json", '{"a": [1], "b": [1], "d": [2]}', "'d' is no query"),
     "no answers": ("t.json", '[{"query_id": 1}]', "list 1: expected an object with query_id and"),
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_lists_end_in_one_line(case, tmp_path, capsys):
-    name, text, message = BAD[case]
+@pytest.fixture
+def refused(capsys):
+    """Evaluate lists, with the labels of query and gallery; it ends in one line of error."""
+    def call(path, message, labels=TABLES):
+        assert main(["evaluate", str(path), "--labels", *map(str, labels)]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and re.search(message, err), err
+    return call
+
+
+@pytest.mark.parametrize(("name", "text", "message"), BAD.values(), ids=BAD)
+def test_bad_lists_end_in_one_line(name, text, message, tmp_path, refused):
     (tmp_path / name).write_text(text)
-    assert main(["evaluate", str(tmp_path / name), "--labels", *TABLES]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1
-    assert re.search(message, captured.err), captured.err
+    refused(tmp_path / name, message)
 
 
-BAD_ARRAYS = {
-    "floats": (np.zeros((3, 2)), r"l\.npy: expected gallery indices .*whole numbers.*float64"),
-    "one list": (np.arange(3), r"l\.npy: expected gallery indices .*shape \(3,\)"),
-    "rows of another benchmark": (np.zeros((4, 1), int), r"l\.npy: expected 3 rows, .*got 4"),
-    "out of range": (np.array([[0], [6], [1]]), r"l\.npy: row 2: expected .*0 to 5, got 6"),
-    "below -1": (np.array([[0], [1], [-2]]), r"l\.npy: row 3: expected .*0 to 5, got -2"),
-    "twice": (np.array([[0, 1], [3, 3], [1, 0]]), r"l\.npy: row 2: .*once, got 3 more than once"),
-    "a gap": (np.array([[0, 1], [-1, 3], [1, 0]]), r"l\.npy: row 2: expected -1 behind the last"),
-    "nothing": (np.zeros((3, 0), int), r"l\.npy: expected ranked lists, got an array without"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_ARRAYS)
-def test_bad_arrays_end_in_one_line(case, tmp_path, capsys):
-    array, message = BAD_ARRAYS[case]
+@pytest.mark.parametrize(("array", "message"), [
+    (np.zeros((3, 2)), r"l\.npy: expected gallery indices .*whole numbers.*float64"),
+    (np.arange(3), r"l\.npy: expected gallery indices .*shape \(3,\)"),
+    (np.zeros((4, 1), int), r"l\.npy: expected 3 rows, .*got 4"),
+    (np.array([[0], [6], [1]]), r"l\.npy: row 2: expected .*0 to 5, got 6"),
+    (np.array([[0], [1], [-2]]), r"l\.npy: row 3: expected .*0 to 5, got -2"),
+    (np.array([[0, 1], [3, 3], [1, 0]]), r"l\.npy: row 2: .*once, got 3 more than once"),
+    (np.array([[0, 1], [-1, 3], [1, 0]]), r"l\.npy: row 2: expected -1 behind the last"),
+    (np.zeros((3, 0), int), r"l\.npy: expected ranked lists, got an array without")])
+def test_bad_arrays_end_in_one_line(array, message, tmp_path, refused):
     np.save(tmp_path / "l.npy", array)
-    assert main(["evaluate", str(tmp_path / "l.npy"), "--labels", *TABLES]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1
-    assert re.search(message, captured.err), captured.err
+    refused(tmp_path / "l.npy", message)
 
 
-BAD_LABELS = {
-    "no camera": ("name,identity\na,1\n", r"line 1: .*got 0 for camera; without cameras, give"),
-    "two identities": ("id,pid,cam\n1,1,1\n", "line 1: .*got 2 for identity"),
-    "a column less": ("identity,camera\n1,2\n\n1\n", "line 4: expected 2 columns"),
-    "no number": ("identity,camera\n1,2\n1,x\n", "line 3: expected a whole number for camera"),
-    "no labels": ("a b c\n", "line 1: expected an image name"),
-    "a name twice": ("name,identity,camera\na.jpg,1,1\na.jpg,2,1\n", "'a.jpg' twice, for image"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_LABELS)
-def test_bad_tables_end_in_one_line(case, tmp_path, capsys):
-    text, message = BAD_LABELS[case]
+@pytest.mark.parametrize(("text", "message"), [
+    ("name,identity\na,1\n", r"line 1: .*got 0 for camera; without cameras, give"),
+    ("id,pid,cam\n1,1,1\n", "line 1: .*got 2 for identity"),
+    ("identity,camera\n1,2\n\n1\n", "line 4: expected 2 columns"),
+    ("identity,camera\n1,2\n1,x\n", "line 3: expected a whole number for camera"),
+    ("a b c\n", "line 1: expected an image name"),
+    ("name,identity,camera\na.jpg,1,1\na.jpg,2,1\n", "'a.jpg' twice, for image")])
+def test_bad_tables_end_in_one_line(text, message, tmp_path, refused):
     (tmp_path / "gallery.csv").write_text(text)
-    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--labels", TABLES[0],
-                 str(tmp_path / "gallery.csv")]) == 2
-    captured = capsys.readouterr()
-    assert captured.err.count("\n") == 1 and re.search(message, captured.err), captured.err
+    refused(FIXTURE / "top4.txt", message, [TABLES[0], tmp_path / "gallery.csv"])
 
 
 def test_columns_of_annotations(tmp_path):
@@ -444,10 +359,8 @@ QUERY, GALLERY = Labels([7], [1]), Labels([7, 8], [2, 2])
 @pytest.mark.parametrize(("ranked", "options", "message"), [
     ([[0], [1]], {}, "ranked: expected 1, one list for each query, got 2"),
     ([[0, 2]], {}, r"ranked\[0\]: expected gallery images 0 to 1, got 2"),
-    ([[0, -1]], {}, r"ranked\[0\]: expected gallery images 0 to 1, got -1"),
     ([[0, 0.5]], {}, r"ranked\[0\]: expected whole numbers"),
     ([[[0]]], {}, r"ranked\[0\]: expected a list of gallery indices or names"),
-    (["0 1"], {}, r"ranked\[0\]: expected a list of gallery indices or names, got '0 1'"),
     ([["a"]], {}, r"ranked\[0\]: a list of names \('a'\) needs gallery_names"),
     ([["a"]], {"gallery_names": ["b", "c"]}, r"ranked\[0\]: 'a' is no name of the gallery"),
     ([["b"]], {"gallery_names": ["b", "b"]}, "gallery_names: expected each name once, got 'b'"),
@@ -465,12 +378,11 @@ def test_bad_input_in_python(ranked, options, message):
 
 @pytest.mark.parametrize(("options", "message"), [
     (["--metric", "cosine"], "--metric, --no-normalize: expected features or distances"),
-    (["--no-normalize"], "--metric, --no-normalize: expected features or distances"),
     (["--rerank"], "--rerank: expected features or distances, got ranked lists"),
     (["--ties", "bounds"], "--ties: expected features or distances, got ranked lists"),
     (["--implementation", "port"], "--implementation: expected features or distances"),
     (["--per-query", TABLES[0]], "query.csv"),
-    (["--n-good", str(FIXTURE / "query.csv")], "query.csv"),
+    (["--n-good", TABLES[0]], "query.csv"),
 ])
 def test_options_that_lists_refuse(options, message, capsys):
     before = Path(TABLES[0]).read_text()
@@ -478,12 +390,7 @@ def test_options_that_lists_refuse(options, message, capsys):
     captured = capsys.readouterr()
     assert captured.out == "" and message in captured.err and captured.err.count("\n") == 1
     assert Path(TABLES[0]).read_text() == before
-
-
-@pytest.mark.parametrize("arguments", [
-    ["--numbers-from", "1"], ["--n-good", "n.txt"]])
-def test_options_of_lists_need_labels(arguments, capsys):
-    assert main(["evaluate", str(FIXTURE / "top4.txt"), *arguments]) == 2
+    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--numbers-from", "1"]) == 2
     assert "expected ranked lists and --labels beside" in capsys.readouterr().err
 
 

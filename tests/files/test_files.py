@@ -1,12 +1,12 @@
 """Every layout is read, every refusal is one clear `InputError`, damage never gets through.
-
-Recorded results are in fixtures/goldens; real files are read where they are: see `tests.shared`.
+ Recorded and real files are read by
+tests/evaluation/test_reality.py and tests/datasets.
 """
 from __future__ import annotations
 
+import functools
 import random
 import struct
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -14,15 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.io import loadmat, savemat
+from scipy.io import savemat
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.stored import read_rows
 from reid_ref.files import LAYOUTS, SEPARATE, read_result
 from reid_ref.files.layouts import role_of
-from tests.shared import shared
+from tests.nightly import cases
 
-GOLDENS = Path(__file__).parents[2] / "fixtures" / "goldens"
 N_QUERY, N_GALLERY, DIMENSION = 3, 5, 4
 
 _random = np.random.default_rng(7)
@@ -48,17 +47,13 @@ def write_npz(path, arrays):
     np.savez(path, **arrays)
 
 
-def write_mat(path, arrays):
-    savemat(path, arrays)
+write_mat = savemat
+write_compressed = functools.partial(savemat, do_compression=True)
 
 
 def write_mat4(path, arrays):
     savemat(path, {key: np.asarray(value, dtype=float) for key, value in arrays.items()},
             format="4")
-
-
-def write_compressed(path, arrays):
-    savemat(path, arrays, do_compression=True)
 
 
 def write_hdf5(path, arrays, matlab=False):
@@ -71,10 +66,7 @@ def write_hdf5(path, arrays, matlab=False):
                 dataset.attrs["MATLAB_class"] = np.bytes_("double")
 
 
-def write_v73(path, arrays):
-    write_hdf5(path, arrays, matlab=True)
-
-
+write_v73 = functools.partial(write_hdf5, matlab=True)
 WRITERS = {
     "mat": (write_mat, "r.mat"), "mat4": (write_mat4, "r.mat"), "npz": (write_npz, "r.npz"),
     "compressed": (write_compressed, "r.MAT"), "v7.3": (write_v73, "r.mat"),
@@ -249,19 +241,10 @@ def test_driver_files_in_any_order(tmp_path, seed, write):
     {**NAMES, "query_features": ("QUERY", "ff"), "gallery_features": ("market_gallery", "x")},
     {**NAMES, "query_features": ("a", "probFea"), "gallery_features": ("b", "galFea")},
     {**NAMES, "query_identity": ("a", "label_query"), "gallery_camera": ("b", "cam_gallery")},
-    {**NAMES, "query_identity": ("queryID", "x"), "gallery_camera": ("testcam", "ans")}])
+    {**NAMES, "query_identity": ("queryID", "x"), "gallery_camera": ("testcam", "ans")},
+    {**NAMES, "query_identity": ("testCam_old", "queryID")}])
 def test_roles_by_variable_then_by_file(tmp_path, names):
     assert_is_made(read_result(*write_driver(tmp_path, names)))
-
-
-def test_role_by_variable_goes_before_the_file_name(tmp_path):
-    names = {**NAMES, "query_identity": ("testCam_old", "queryID")}
-    assert_is_made(read_result(*write_driver(tmp_path, names)))
-
-
-def test_labels_in_one_file(tmp_path):
-    savemat(tmp_path / "labels.mat", {NAMES[field][1]: FIELDS[field] for field in LABELS})
-    assert_is_made(read_result(tmp_path / "labels.mat", *write_driver(tmp_path)[:2]))
 
 
 @pytest.mark.parametrize("separator", [" ", "\t", ",", ", "])
@@ -277,17 +260,11 @@ def test_text_may_have_a_mark_comments_and_empty_lines(tmp_path):
     assert_is_made(read_result(*paths))
 
 
-def test_matlab_distances_with_text_labels(tmp_path):
-    savemat(tmp_path / "dist_eu.mat", {"ans": FIELDS["distances"].T})
-    assert_is_made(read_result(tmp_path / "dist_eu.mat", *write_texts(tmp_path)[1:]))
-
-
 @pytest.mark.parametrize("name, role", [
     ("queryID", "query_identity"), ("QUERYID", "query_identity"), ("querycam", "query_camera"),
     ("g_camids", "gallery_camera"), ("q_pids", "query_identity"), ("probFea", "query_features"),
     ("probe_labels", "query_identity"), ("ResNet_50_IDE_test", "gallery_features"),
-    ("GRID_query", "query_features"), ("labeled_query", "query_features"),
-    ("Camstyle_gal", "gallery_features"), ("latest_query", "query_features"),
+    ("labeled_query", "query_features"), ("Camstyle_gal", "gallery_features"),
     ("query_gallery_distance", "distances"), ("pdist2", "distances"),
     ("query_id_distractors", "query_identity"), ("mquery_f", None), ("feat", None),
     ("query_test", None), ("query_id_cam", None), ("id", None), ("", None)])
@@ -303,54 +280,40 @@ def test_no_file():
         read_result()
 
 
-def test_missing_file(tmp_path):
-    refuse(tmp_path / "r.mat", match="No such file or directory; check the name")
-
-
 def test_folder(tmp_path):
     refuse(tmp_path, match="expected a folder of .npy files .query_f.npy, .*got none in it; "
            "name its other file or files")
 
 
-def test_no_right_to_read(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "error", "message"), [
+    ("r.mat", PermissionError(13, "Permission denied"), "Permission denied; change its rights"),
+    (".", PermissionError(13, "Permission denied"), "Permission denied; change its rights"),
+    ("r.mat", OSError(5, "Input/output error"), "Input/output error; copy it again")])
+def test_errors_of_the_system(tmp_path, monkeypatch, name, error, message):
+    def failing(*_):
+        raise error
     (tmp_path / "r.mat").touch()
-
-    def no_right(*_):
-        raise PermissionError(13, "Permission denied")
-    monkeypatch.setattr(Path, "open", no_right)
-    refuse(tmp_path / "r.mat", match="Permission denied; change its rights")
+    for function in ("open", "iterdir"):
+        monkeypatch.setattr(Path, function, failing)
+    refuse(tmp_path / name, match=message)
 
 
-def test_other_error_of_the_system(tmp_path, monkeypatch):
-    (tmp_path / "r.mat").touch()
-
-    def broken(*_):
-        raise OSError(5, "Input/output error")
-    monkeypatch.setattr(Path, "open", broken)
-    refuse(tmp_path / "r.mat", match="Input/output error; copy it again")
+NOTHING_OF_OURS = b"certainly not a result file " * 30
 
 
-@pytest.mark.parametrize("name", ["r.mat", "r.npz", "r.h5", "r.txt"])
-def test_empty_file(tmp_path, name):
-    (tmp_path / name).touch()
-    refuse(tmp_path / name, match="expected a result file, got an empty one")
-
-
-@pytest.mark.parametrize("name, came", [("r.pkl", ".pkl"), ("r", "no suffix")])
-def test_unknown_suffix(tmp_path, name, came):
-    (tmp_path / name).write_bytes(b"x")
-    refuse(tmp_path / name, match=f"expected one of .mat, .npz.*got {came}; .*numpy.savez")
-
-
-@pytest.mark.parametrize("name, what", [
-    ("r.mat", "expected a MAT file, got something else or a damaged file"),
-    ("r.npz", "expected a .npz file .a zip archive., got something else"),
-    ("r.h5", "expected an HDF5 file, got something else or a damaged file")])
-def test_another_kind_of_file(tmp_path, name, what):
-    if name == "r.h5":
-        pytest.importorskip("h5py")
-    (tmp_path / name).write_bytes(b"certainly not a result file " * 30)
-    refuse(tmp_path / name, match=what)
+@pytest.mark.parametrize(("name", "content", "match"), [
+    ("r.mat", None, "No such file or directory; check the name"),
+    *((name, b"", "expected a result file, got an empty one")
+      for name in ("r.mat", "r.npz", "r.h5", "r.txt")),
+    ("r.pkl", b"x", "expected one of .mat, .npz.*got .pkl; .*numpy.savez"),
+    ("r", b"x", "expected one of .mat, .npz.*got no suffix; .*numpy.savez"),
+    ("r.mat", NOTHING_OF_OURS, "expected a MAT file, got something else or a damaged file"),
+    ("r.npz", NOTHING_OF_OURS, "expected a .npz file .a zip archive., got something else"),
+    ("r.h5", NOTHING_OF_OURS, "expected an HDF5 file, got something else or a damaged file")])
+def test_what_is_no_result_file(tmp_path, name, content, match):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    refuse(tmp_path / name, match=match)
 
 
 def test_zip_that_is_no_npz(tmp_path):
@@ -376,82 +339,47 @@ def test_lacking_keys(tmp_path):
         ".*it lacks query_cam, gallery_cam; add what is missing$"))
 
 
-def test_known_layouts_are_listed_where_none_is_near(tmp_path):
-    np.savez(tmp_path / "r.npz", query_f=np.eye(2), gallery_f=np.eye(2))
-    refuse(tmp_path / "r.npz", match=(
-        r"it lacks query_label, .*gallery_cam\. Known layouts are .*(; .*){8}$"))
-
-
-def test_unknown_keys_are_listed_but_not_all(tmp_path):
-    np.savez(tmp_path / "r.npz", **{f"key{n:02}": n for n in range(30)})
-    refuse(tmp_path / "r.npz", match=r"got key00, .*key19, \.\.\.\. Known layouts are")
-
-
-def test_no_keys(tmp_path):
-    np.savez(tmp_path / "r.npz")
-    refuse(tmp_path / "r.npz", match=r"got no keys\. Known layouts")
+@pytest.mark.parametrize(("keys", "match"), [
+    (["query_f", "gallery_f"],
+     r"it lacks query_label, .*gallery_cam\. Known layouts are .*(; .*){8}$"),
+    ([f"key{n:02}" for n in range(30)], r"got key00, .*key19, \.\.\.\. Known layouts are"),
+    ([], r"got no keys\. Known layouts")])
+def test_known_layouts_are_listed_where_none_is_near(tmp_path, keys, match):
+    np.savez(tmp_path / "r.npz", **dict.fromkeys(keys, np.eye(2)))
+    refuse(tmp_path / "r.npz", match=match)
 
 
 # ---- refusals: what it holds ------------------------------------------------------------
 
 
-def test_label_count(tmp_path):
-    refuse_layumi(tmp_path, r"r.npz: query_cam: expected 3 entries, one for each image, got 2",
-                  query_cam=[1, 2])
-    refuse_layumi(tmp_path, r"r.npz: query_label: expected 3 entries, .* image, got 4",
-                  query_label=[1, 2, 3, 4])
-    refuse_layumi(tmp_path, r"r.npz: gallery_label: expected 5 entries, .* image, got 1",
-                  gallery_label=[1])
-    refuse_layumi(tmp_path, r"query_label, .*query_cam: expected one of each .* got 2 and 4",
-                  query_label=[1, 2], query_cam=[1, 2, 3, 4])
+def in_row_3(value):
+    return np.where(np.arange(5)[:, np.newaxis] == 3, value, FIELDS["gallery_features"])
 
 
-@pytest.mark.parametrize("short", ["query_label", "query_cam", "gallery_label", "gallery_cam"])
-def test_label_count_beside_distances(tmp_path, short):
-    arrays = {"distances": np.ones((3, 4)), "query_label": [1, 2, 3], "query_cam": [1, 1, 1],
-              "gallery_label": [1, 2, 3, 4], "gallery_cam": [2, 2, 2, 2]}
-    n = len(arrays[short])
-    np.savez(tmp_path / "r.npz", **{**arrays, short: arrays[short][:2]})
-    refuse(tmp_path / "r.npz", match=f"{short}: expected {n} entries, one for each image, got 2")
+#: What layumi's keys hold instead, and what is said of it.
+CANNOT_BE_EVALUATED = [
+    ({"query_cam": [1, 2]}, "query_cam: expected 3 entries, one for each image, got 2"),
+    ({"gallery_label": [1]}, "gallery_label: expected 5 entries, .* image, got 1"),
+    ({"gallery_f": np.ones((4, 5))}, "gallery_f: expected 5 rows.*its transpose would fit"),
+    ({"gallery_f": np.ones((5, 7))}, "query_f, .*gallery_f: expected the same dimension, "
+                                     "got 4 and 7"),
+    ({"query_label": [3, 5.5, 9]}, "query_label: expected whole numbers, got 5.5 at index 1"),
+    ({"query_f": np.ones(3)}, r"query_f: expected features \(n, d\)"),
+    ({"query_f": np.zeros((0, 4)), "query_label": [], "query_cam": []},
+     "query_label: expected at least one image, got none")]
 
 
-def test_feature_count(tmp_path):
-    refuse_layumi(tmp_path, r"r.npz: gallery_f: expected 5 rows.*got shape \(6, 4\)",
-                  gallery_f=np.ones((6, 4)))
-
-
-def test_transposed_features(tmp_path):
-    refuse_layumi(tmp_path, r"gallery_f: expected 5 rows.*its transpose would fit",
-                  gallery_f=np.ones((4, 5)))
-
-
-def test_two_dimensions(tmp_path):
-    refuse_layumi(tmp_path, "query_f, .*gallery_f: expected the same dimension, got 4 and 7",
-                  gallery_f=np.ones((5, 7)))
-
-
-@pytest.mark.parametrize("value, word", [(np.nan, "NaN"), (np.inf, "Inf"), (-np.inf, "Inf")])
-def test_features_that_are_not_finite(tmp_path, value, word):
-    features = FIELDS["gallery_features"].copy()
-    features[3, 1] = value
-    refuse_layumi(tmp_path, f"gallery_f: expected finite numbers, got {word} in row 3",
-                  gallery_f=features)
-
-
-def test_labels_that_are_no_whole_numbers(tmp_path):
-    refuse_layumi(tmp_path, "query_label: expected whole numbers, got 5.5 at index 1",
-                  query_label=[3, 5.5, 9])
-
-
-@pytest.mark.parametrize("key", ["query_label", "gallery_cam"])
-def test_labels_that_are_text(tmp_path, key):
-    refuse_layumi(tmp_path, f"{key}: expected numbers, got dtype <U1; map names",
-                  **{key: ["a", "b", "c"]})
-
-
-def test_features_that_are_text(tmp_path):
-    refuse_layumi(tmp_path, "query_f: expected numbers, got dtype <U1",
-                  query_f=np.full((3, 4), "x"))
+@pytest.mark.parametrize(("changed", "match"), [
+    *CANNOT_BE_EVALUATED,
+    ({"query_label": [1, 2, 3, 4]}, "query_label: expected 3 entries, .* image, got 4"),
+    ({"query_label": [1, 2], "query_cam": [1, 2, 3, 4]},
+     "query_label, .*query_cam: expected one of each .* got 2 and 4"),
+    *(({"gallery_f": in_row_3(value)}, f"gallery_f: expected finite numbers, got {word} in row 3")
+      for value, word in ((np.nan, "NaN"), (-np.inf, "Inf"))),
+    ({"gallery_cam": ["a", "b", "c"]}, "gallery_cam: expected numbers, got dtype <U1; map names"),
+    ({"query_f": np.full((3, 4), "x")}, "query_f: expected numbers, got dtype <U1")])
+def test_what_cannot_be_evaluated(tmp_path, changed, match):
+    refuse_layumi(tmp_path, f"r.npz: {match}", **changed)
 
 
 def test_features_that_are_a_struct(tmp_path):
@@ -459,17 +387,8 @@ def test_features_that_are_a_struct(tmp_path):
     refuse(tmp_path / "r.mat", match="query_f: expected numbers, got a MATLAB struct")
 
 
-def test_features_that_are_complex(tmp_path):
-    refuse_layumi(tmp_path, "query_f: expected real features, got dtype complex128",
-                  query_f=np.ones((3, 4)) * 1j)
-
-
-def test_features_that_are_a_vector(tmp_path):
-    refuse_layumi(tmp_path, r"query_f: expected features \(n, d\)", query_f=np.ones(3))
-
-
 @pytest.mark.parametrize("side", ["query", "gallery"])
-@pytest.mark.parametrize("shape", [(0,), (0, 0), (1, 0)])
+@pytest.mark.parametrize("shape", [(0, 0), (1, 0)])
 def test_no_images(tmp_path, side, shape):
     nothing = np.zeros(shape)
     refuse_layumi(tmp_path, f"{side}_label: expected at least one image, got none",
@@ -480,55 +399,32 @@ def test_no_images(tmp_path, side, shape):
 @pytest.mark.parametrize("layout, key", [
     ("matlab-distances", "dist"), ("torchreid-distances", "distmat"),
     ("reid-ref-distances", "distances")])
-def test_distances_the_wrong_way_round(tmp_path, layout, key):
+def test_distances_that_do_not_fit(tmp_path, layout, key):
     arrays = stored(layout)
     write_mat(tmp_path / "r.mat", {**arrays, key: arrays[key].T})
     refuse(tmp_path / "r.mat", match=f"{key}: expected shape.*transpose would fit")
-
-
-def test_distances_of_another_run(tmp_path):
-    np.savez(tmp_path / "r.npz", **stored("torchreid-distances", distmat=np.ones((9, 5))))
-    refuse(tmp_path / "r.npz", match=r"distmat: expected shape .* \(3, 5\), got \(9, 5\)")
+    write_mat(tmp_path / "r.mat", {**arrays, key: np.ones((9, 9))})
+    refuse(tmp_path / "r.mat", match=rf"{key}: expected shape .* \(3, 5\), got \(9, 9\)")
+    for name in LABELS:
+        short = LAYOUTS[layout].keys[name]
+        write_mat(tmp_path / "r.mat", {**arrays, short: [3, 5]})
+        refuse(tmp_path / "r.mat", match=f"{short}: expected {len(FIELDS[name])} entries, one for")
 
 
 # ---- refusals: several files ------------------------------------------------------------
 
 
-def test_text_with_a_word(tmp_path):
+@pytest.mark.parametrize(("content", "match"), [
+    (b"# header\n3\nfive\n9\n", "line 3: expected numbers .* got 'five'"),
+    (b"3 5\n9\n", "line 2: expected 2 numbers as in the first row, got 1"),
+    (b"3\n5_0\n9\n", "could not convert string '5_0'"),
+    (b"\n\n", "expected numbers, got none"), (b"# nothing\n", "expected numbers, got none"),
+    (b"3\n\xff\xfe\n", "expected text with numbers, got byte 0xff at 2"),
+    (b"3 5\n9 7\n", r"expected a vector .*got shape \(2, 2\)")])
+def test_text_that_holds_no_labels(tmp_path, content, match):
     paths = write_texts(tmp_path)
-    paths[1].write_text("# header\n3\nfive\n9\n")
-    refuse(*paths, match="query_id.txt: line 3: expected numbers .* got 'five'")
-
-
-def test_text_with_a_short_row(tmp_path):
-    paths = write_texts(tmp_path)
-    paths[0].write_text(paths[0].read_text()[:-30])
-    refuse(*paths, match="distance.txt: line 3: expected 5 numbers as in the first row, got [34]")
-
-
-def test_text_that_only_numpy_refuses(tmp_path):
-    paths = write_texts(tmp_path)
-    paths[1].write_text("3\n5_0\n9\n")
-    refuse(*paths, match="query_id.txt: could not convert string '5_0'")
-
-
-@pytest.mark.parametrize("text", ["\n\n", "# nothing\n"])
-def test_text_without_numbers(tmp_path, text):
-    paths = write_texts(tmp_path)
-    paths[1].write_text(text)
-    refuse(*paths, match="query_id.txt: expected numbers, got none")
-
-
-def test_text_that_is_no_text(tmp_path):
-    paths = write_texts(tmp_path)
-    paths[1].write_bytes(b"3\n\xff\xfe\n")
-    refuse(*paths, match="query_id.txt: expected text with numbers, got byte 0xff at 2")
-
-
-def test_text_label_that_is_a_matrix(tmp_path):
-    paths = write_texts(tmp_path)
-    paths[1].write_text("3 5\n9 7\n")
-    refuse(*paths, match=r"query_id.txt: expected a vector .*got shape \(2, 2\)")
+    paths[1].write_bytes(content)
+    refuse(*paths, match=f"query_id.txt: {match}")
 
 
 def test_one_text_alone(tmp_path):
@@ -606,7 +502,8 @@ def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
     more = {"names": cells, "options": {"a": 1.0, "b": "text"}} if write is write_mat else {}
     write(path, {**stored("layumi"), **more})
     refused = 0
-    for content in damaged(path.read_bytes(), seed=1, count=300):
+    count = cases(24, 300)
+    for content in damaged(path.read_bytes(), seed=1, count=count):
         path.unlink()     # HDF5 would take a file that is still open for the same one
         path.write_bytes(content)
         try:
@@ -618,7 +515,7 @@ def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
         except InputError as error:
             assert str(error).startswith(str(path))
             refused += 1
-    assert refused > 50
+    assert refused > count / 6
 
 
 def mat5_offset(content, variable):
@@ -658,97 +555,3 @@ def test_changes_that_would_end_the_process(tmp_path, variable, offset, value, m
     content[mat5_offset(content, variable) + offset] = value
     path.write_bytes(content)
     refuse(path, match=f"damaged file .ValueError: {match}")
-
-
-def test_a_changed_count_of_cells_does_not_fill_the_memory(tmp_path):
-    path = tmp_path / "r.mat"
-    write_mat(path, stored("layumi", names=np.array([["a.jpg", "bb.jpg"]], dtype=object)))
-    content = bytearray(path.read_bytes())
-    content[mat5_offset(content, "names") + 39] = 0x4C     # 1 x 2 becomes 1 x 1,275,068,418
-    path.write_bytes(content)
-    assert_is_made(read_result(path))
-
-
-def test_damaged_npy_in_a_sound_zip(tmp_path):
-    path = tmp_path / "r.npz"
-    for content in damaged(npy_bytes(tmp_path), seed=2, count=300):
-        np.savez(path, **{key: value for key, value in stored("layumi").items()
-                          if key != "query_f"})
-        with zipfile.ZipFile(path, "a") as archive:
-            archive.writestr("query_f.npy", content)
-        try:
-            read_result(path)
-        except InputError as error:
-            assert str(error).startswith(str(path))
-
-
-def npy_bytes(folder):
-    np.save(folder / "one.npy", FIELDS["query_features"])
-    return (folder / "one.npy").read_bytes()
-
-
-def test_duplicate_variable(tmp_path):
-    write_mat(tmp_path / "r.mat", stored("layumi"))
-    content = (tmp_path / "r.mat").read_bytes()
-    (tmp_path / "r.mat").write_bytes(content + content[128:])
-    refuse(tmp_path / "r.mat", match="Duplicate variable name")
-
-
-# ---- promises about the whole -----------------------------------------------------------
-
-
-def test_import_is_light():
-    code = ("import sys, reid_ref.files; "
-            "sys.exit(bool({'scipy.io', 'h5py'} & sys.modules.keys()))")
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-# ---- real files -------------------------------------------------------------------------
-
-
-def test_real_layumi_result():
-    result = read_result(shared("real/sketch_reid") / "pytorch_result.mat")
-    assert result.query_features.shape == (50, 512)
-    assert result.gallery_features.shape == (100, 512)
-    assert result.query_features.dtype == np.float32
-
-
-def test_real_market_labels(tmp_path):
-    paths = [shared("real/market1501") / f"{name}.mat"
-             for name in ("queryID", "queryCam", "testID", "testCam")]
-    for name, n_images in {"ResNet_50_IDE_test": 19732, "ResNet_50_IDE_query": 3368}.items():
-        savemat(tmp_path / f"{name}.mat", {"feat": np.ones((2, n_images), np.float32)})
-        paths.append(tmp_path / f"{name}.mat")
-    result = read_result(*paths)
-    assert (result.gallery.identity == -1).sum() == 3819
-    assert (result.gallery.identity == 0).sum() == 2798
-    assert (len(result.query), len(result.gallery)) == (3368, 19732)
-    good = [((result.gallery.identity == identity) & (result.gallery.camera != camera)).sum()
-            for identity, camera in zip(result.query.identity, result.query.camera)]
-    assert sum(good) == 49649
-
-
-def test_real_text_distances():
-    folder = shared("real/cuhk03_np_100q")
-    result = read_result(folder / "query_gallery_distance.txt", *(
-        folder / f"{side}_{what}.txt" for side in ("query", "gallery") for what in ("id", "cam")))
-    assert result.distances.shape == (100, 5332)
-    assert result.distances[0, 0] == 0.51574
-    assert result.query.identity[:8].tolist() == [2, 2, 5, 5, 6, 6, 10, 10]
-
-
-@pytest.mark.parametrize("name", ["small", "nan", "inf", "complex", "single_query",
-                                  "single_gallery", "single_precision", "mars"])
-def test_recorded_distances(name):
-    path = GOLDENS / f"{name}.mat"
-    result, recorded = read_result(path), loadmat(path)
-    np.testing.assert_array_equal(result.distances, recorded["dist"].T)
-    np.testing.assert_array_equal(result.gallery.camera, recorded["cam_gallery"][:, 0])
-    assert {"CMC", "map", "ap"} <= set(result.extra)
-
-
-def test_recorded_features():
-    result = read_result(shared("goldens/market1501_full.mat"))
-    assert result.gallery_features.shape == (19732, 48)
-    assert result.gallery_features.dtype == np.int8
-    assert set(result.extra) == {"query_index", "ap", "CMC", "map", "octave_seconds"}

@@ -49,6 +49,12 @@ def write_images(root, names, labels):
         image.save(path, quality=95)
 
 
+def images_of(root):
+    """Options that name the images of `made`."""
+    return ["--images", str(root), "--query-names", str(root / "query.txt"),
+            "--gallery-names", str(root / "gallery.txt")]
+
+
 class Element:
     """One element: its name, attributes, children and text."""
 
@@ -103,6 +109,10 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self._open[-1].words.append(data)
+
+
+def rows(table):
+    return [[cell.text for cell in row.children] for row in table.all("tr")]
 
 
 def parsed(text):

@@ -1,12 +1,10 @@
-"""The page in a browser: three widths, tabs, sorting, the switch of ignored images, links."""
+"""The page of two results in a browser: widths, tabs, sorting, ignored images, links."""
 import pytest
 
-from reid_ref.cli import main
 from tests.installed import program, version_of
-from tests.report.seen import market, names_of, write_images, write_result
+from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore")     # those of the driver, too
-WIDTHS = (400, 1024, 1600)
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +26,8 @@ def browser():
     started.quit()
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    root = tmp_path_factory.mktemp("browser")
-    query, gallery = market()
-    for side, labels in (("query", query), ("gallery", gallery)):
-        names = names_of(labels, side)
-        write_images(root, names, labels)
-        (root / f"{side}.txt").write_text("\n".join(names))
-    write_result(root / "a.npz", query, gallery, 1, noise=1.6)
-    write_result(root / "b.npz", query, gallery, 2, noise=1.6)
-    assert main(["report", str(root / "a.npz"), str(root / "b.npz"), "-o",
-                 str(root / "page.html"), "--images", str(root), "--query-names",
-                 str(root / "query.txt"), "--gallery-names", str(root / "gallery.txt")]) == 0
-    return root / "page.html"
-
-
 @pytest.fixture
-def page(browser, path):
+def page(browser, made):
     """A function that opens the page at a width; what the console says fails the test."""
     def opened(width=1024, scheme="light", script=True):
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not script})
@@ -53,7 +35,7 @@ def page(browser, path):
             "features": [{"name": "prefers-color-scheme", "value": scheme}]})
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False})
-        browser.get(path.as_uri())
+        browser.get((made[0] / "two.html").as_uri())
         return browser
     yield opened
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
@@ -79,8 +61,8 @@ def column(browser, k):
     return [one.text for one in find(browser, f"#queries tbody td:nth-child({k})")]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", cases(["dark"], ["light", "dark"]))
+@pytest.mark.parametrize("width", cases([400], [400, 1024, 1600]))
 def test_nothing_is_wider_than_the_page(page, width, scheme):
     browser = page(width, scheme)
     assert browser.execute_script("return document.documentElement.scrollWidth") == width
@@ -117,6 +99,7 @@ def test_tabs_show_the_queries_of_a_reason(page):
     assert every == len(find(browser, "section.query")) > len(queries) > 0
 
 
+@pytest.mark.nightly
 def test_tabs_by_the_keyboard(page):
     from selenium.webdriver.common.keys import Keys
 
@@ -130,6 +113,7 @@ def test_tabs_by_the_keyboard(page):
     assert find(browser, "[role=tab]")[-1].get_attribute("aria-selected") == "true"
 
 
+@pytest.mark.nightly
 def test_ignored_images_are_switched_on(page):
     browser = page()
     there = len(find(browser, "ol.row > li.ignored"))
@@ -143,18 +127,6 @@ def test_ignored_images_are_switched_on(page):
     assert "repeating-linear-gradient" in background
     click(browser, switch)
     assert shown(browser, "ol.row > li.ignored") == []
-
-
-def test_frames_have_the_colours_of_their_roles(page):
-    colours = {"good": "rgb(17, 99, 41)", "wrong": "rgb(179, 19, 29)",
-               "distractor": "rgb(125, 78, 0)"}
-    browser = page()
-    for role, colour in colours.items():
-        found = browser.execute_script(
-            "return Array.from(document.querySelectorAll(`ol.row > li.${arguments[0]}`)).map(e => "
-            "[getComputedStyle(e.querySelector('.picture')).borderTopColor, "
-            "getComputedStyle(e.querySelector('.role')).color].join())", role)
-        assert set(found) == {f"{colour},{colour}"}, role
 
 
 def test_the_table_is_sorted(page):
@@ -173,6 +145,7 @@ def test_the_table_is_sorted(page):
     assert column(browser, 1) == [str(k) for k in range(len(before))]
 
 
+@pytest.mark.nightly
 def test_the_table_is_filtered(page):
     browser = page()
     field, = shown(browser, "#filter")
@@ -198,6 +171,7 @@ def test_a_link_leads_to_the_list(page):
     assert -5 <= top < 900
 
 
+@pytest.mark.nightly
 def test_everything_can_be_read_without_a_script(page):
     browser = page(script=False)
     assert len(shown(browser, "section.query")) == len(find(browser, "section.query")) > 5
@@ -208,6 +182,7 @@ def test_everything_can_be_read_without_a_script(page):
     assert shown(browser, "ol.row > li.ignored")
 
 
+@pytest.mark.nightly
 def test_print_shows_every_list(page):
     browser = page()
     click(browser, find(browser, "[role=tab]")[-1])

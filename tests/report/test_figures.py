@@ -1,6 +1,5 @@
 """Figures: what is drawn are the numbers, read back from the Axes; files are whole and equal."""
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,12 +7,12 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
-from reid_ref.analysis.ap_spread import ap_by_good, identity_ap
+from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, figures
+from reid_ref.analysis.ap_spread import ap_by_good
 from reid_ref.analysis.curves import rank_band
 from reid_ref.analysis.distance_sample import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.camera_pairs import camera_pairs
-from reid_ref.report.figures import saving, style, whole
+from reid_ref.report.figures import saving, whole
 from tests.cases import market_like
 from tests.shared import shared
 
@@ -59,18 +58,10 @@ def test_bands_are_the_intervals():
     # Every rank, also where the curve stands still and the interval of the rank before is taken.
     found = rank_band(result, 50)
     assert (np.diff(result.cmc[:50]) == 0).any()
+    ax = figures.cmc({"ours": result})
+    assert ax.get_ylim()[0] == max(0, 100 * min(found.low) - 5)
     for k, low, high in zip(found.rank, found.low, found.high):
         assert (low, high) == (result.interval(f"Rank-{k}").low, result.interval(f"Rank-{k}").high)
-
-
-def test_every_interval_is_in_the_picture():
-    data = reid_ref.read(MARKET)
-    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                               data.gallery)
-    band = rank_band(result, 50)
-    least = min(result.interval(f"Rank-{k}").low for k in range(1, 51))
-    assert 0 < least == min(band.low)
-    assert figures.cmc({"ours": result}).get_ylim()[0] == 100 * least - 5
 
 
 def test_cmc_of_few_images_and_without_intervals():
@@ -80,64 +71,34 @@ def test_cmc_of_few_images_and_without_intervals():
     assert ax.get_title() == "CMC, convention matlab"
     drawn = figures.cmc({"drawn": made(convention="open-reid-cuhk03")})
     assert len(drawn.lines) == 1 and not drawn.collections
-
-
-def test_both_conventions_are_named():
-    results = {"a": made(), "b": made(convention="torchreid")}
-    assert figures.cmc(results, bands=False).get_title() == "CMC, convention matlab, torchreid"
+    both = {"a": made(), "b": made(convention="torchreid")}
+    assert figures.cmc(both, bands=False).get_title() == "CMC, convention matlab, torchreid"
+    with pytest.raises(InputError, match="results: expected results by name"):
+        figures.cmc({})
 
 
 # ---------------------------------------------------------------- precision and recall
 
-def slow_curves(result, query):
-    """Precision by both rules at recall 0 to 100 percent, place after place."""
-    precision, recall = result.precision_recall(query)
-    n_good = int(result.per_query.n_good[query])
-    hits = np.rint(recall * n_good).astype(int).tolist()
-    step, trapezoid = [], []
-    for level in range(101):
-        place = next((k for k, h in enumerate(hits) if h >= 1 and 100 * h >= level * n_good), None)
-        if place is None:
-            step.append(0.0)
-            trapezoid.append(0.0)
-            continue
-        before = precision[place - 1] if place else 1.0
-        along = level * n_good / 100 - (hits[place] - 1)
-        step.append(precision[place])
-        trapezoid.append(before + (precision[place] - before) * along)
-    return step, trapezoid
+
+def test_precision_and_recall_by_hand():
+    """Good images at ranks 2 and 3: precision 1/2 and 2/3, and 0 before them."""
+    step, trapezoid = figures.precision_recall({"ours": evaluate_distances(*TINY)}).lines
+    level = np.arange(101)
+    np.testing.assert_allclose(step.get_xdata(), level)
+    np.testing.assert_allclose(step.get_ydata(), np.where(level <= 50, 50, 200 / 3))
+    np.testing.assert_allclose(trapezoid.get_ydata(), np.where(
+        level <= 50, level, 50 + (200 / 3 - 50) * (level / 50 - 1)), atol=1e-12)
 
 
-@pytest.mark.parametrize("convention", ["matlab", "torchreid", "cityflow"])
-def test_precision_recall_is_the_mean_of_the_queries(convention):
-    result = made(3, convention, n_query=20)
-    there = np.flatnonzero(result.per_query.status != "not loaded")
-    if convention != "matlab":
-        there = there[result.per_query.n_good[there] > 0]
-    curves = [slow_curves(result, k) if result.per_query.n_good[k] else np.zeros((2, 101))
-              for k in there.tolist()]
-    if convention == "cityflow":  # a query without a match counts as 0
-        missing = result.counted - len(there)
-        curves += [np.zeros((2, 101))] * missing
-    step, trapezoid = np.mean(curves, axis=0)
-    assert len(curves) == result.counted
-    ax = figures.precision_recall({"ours": result})
-    lines = {line.get_label().split(" (")[0]: line for line in ax.lines}
-    np.testing.assert_allclose(lines["ours, step"].get_ydata(), 100 * step, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(lines["ours, trapezoid"].get_ydata(), 100 * trapezoid, rtol=0,
-                               atol=1e-12)
-    np.testing.assert_allclose(lines["ours, step"].get_xdata(), np.arange(101), rtol=1e-12)
-
-
-def test_areas_are_both_rules():
-    result = made(4)
-    ax = figures.precision_recall({"ours": result})
+@pytest.mark.parametrize("name", ["matlab", "torchreid", "cityflow"])  # whom they count differs
+def test_areas_are_both_rules(name):
+    ax = figures.precision_recall({"ours": made(4, name)})
     for line, rule in zip(ax.lines, ("step", "trapezoid")):
-        mean = made(4, CONVENTIONS["matlab"].replace(ap=rule)).mAP
+        mean = made(4, CONVENTIONS[name].replace(ap=rule)).mAP
         assert line.get_label() == f"ours, {rule} (mAP {100 * mean:.2f})"
         y = line.get_ydata()
         assert abs(np.mean((y[1:] + y[:-1]) / 2) - 100 * mean) < 0.5
-    ax = figures.precision_recall({"a": result, "b": made(5)})
+    ax = figures.precision_recall({"a": made(4), "b": made(5)})
     assert [line.get_label() for line in ax.lines] == [
         f"{name} (mAP {100 * made(seed, 'light-reid').mAP:.2f})"
         for name, seed in (("a", 4), ("b", 5))]
@@ -149,39 +110,14 @@ def test_areas_are_both_rules():
 def test_histograms_of_ap():
     result = made(6)
     ax = figures.average_precision({"ours": result})
-    by_query, by_identity = ax.patches
-    ap = np.nan_to_num(result.per_query.ap).tolist()  # matlab counts no match as 0
-    people = {}
-    for identity, value in zip(result.per_query.identity.tolist(), ap):
-        people.setdefault(identity, []).append(value)
-    means = [sum(values) / len(values) for values in people.values()]
-    for drawn, values in ((by_query, ap), (by_identity, means)):
-        share = [0] * 20
-        for value in values:
-            share[min(19, int(100 * value // 5))] += 100 / len(values)
-        np.testing.assert_allclose(drawn.get_data().values, share, atol=1e-9)
+    ap, identity = np.nan_to_num(result.per_query.ap), result.per_query.identity  # no match is 0
+    means = [ap[identity == one].mean() for one in np.unique(identity)]
+    for drawn, values in zip(ax.patches, (ap, means), strict=True):
+        expected = np.histogram(100 * np.array(values), range(0, 101, 5))[0] / len(values)
+        np.testing.assert_allclose(drawn.get_data().values, 100 * expected, atol=1e-9)
         assert drawn.get_data().edges.tolist() == list(range(0, 101, 5))
     assert texts(ax) == [f"ours: 60 queries, mean {100 * result.mAP:.2f}",
-                         f"ours: {len(people)} identities, mean {100 * np.mean(means):.2f}"]
-
-
-def test_cumulative_ap_of_several():
-    results = {"a": made(6), "b": made(7, "torchreid")}
-    ax = figures.average_precision(results)
-    for line, result in zip(ax.lines, results.values()):
-        ap = result.per_query.ap
-        ap = np.nan_to_num(ap) if result.counted == 60 else ap[~np.isnan(ap)]
-        assert line.get_xdata().tolist() == sorted((100 * ap).tolist())
-        assert line.get_ydata()[-1] == 100 and len(ap) == result.counted
-
-
-def test_a_convention_without_map():
-    result = made(8, "mars")
-    assert np.isnan(result.mAP)
-    ax = figures.average_precision({"ours": result})
-    there = int((~np.isnan(result.per_query.ap)).sum())
-    assert texts(ax)[0].startswith(f"ours: {there} queries, mean ")
-    assert np.isnan(figures.precision_recall({"ours": result}).lines[0].get_ydata()).all()
+                         f"ours: {len(means)} identities, mean {100 * np.mean(means):.2f}"]
 
 
 def test_ap_by_number_of_good_images():
@@ -200,21 +136,12 @@ def test_ap_by_number_of_good_images():
         "1", "2", "3\u20134", "5\u20138", "9\u201316"]
 
 
-def test_identities_without_a_query_that_counts_are_left_out():
-    distances, query, gallery = TINY
-    result = evaluate_distances(distances * 2, Labels([7, 9], [1, 1]), gallery,
-                                convention="torchreid")
-    assert identity_ap(result).tolist() == [result.per_query.ap[0]]
-
-
 # ---------------------------------------------------------------- pairs of cameras
 
 @pytest.mark.parametrize("metric", ["mAP", "Rank-1"])
-@pytest.mark.parametrize("rule", ["plain", "script"])
-def test_cells_hold_values_and_counts(metric, rule):
+def test_cells_hold_values_and_counts(metric):
     distances, query, gallery = market_like(4, n_query=30, n_gallery=90, cameras=6)
-    pairs = camera_pairs(distances, query, Labels(gallery.identity, np.minimum(gallery.camera, 5)),
-                         rule=rule)
+    pairs = camera_pairs(distances, query, Labels(gallery.identity, np.minimum(gallery.camera, 5)))
     matrix, count = ((pairs.ap_matrix, pairs.ap_count) if metric == "mAP" else
                      (pairs.rank1_matrix, pairs.rank1_count))
     ax = figures.cameras(pairs, metric=metric)
@@ -224,19 +151,14 @@ def test_cells_hold_values_and_counts(metric, rule):
         cells.setdefault((round(y), round(x)), []).append(text.get_text())
     assert cells == {(i, j): [f"{100 * matrix[i, j]:.1f}", str(count[i, j])]
                      for i, j in np.argwhere(~np.isnan(matrix)).tolist()}
-    empty = np.argwhere(np.isnan(matrix)).tolist()
-    assert len(empty) >= 5
     hatched = [[round(patch.get_y() + 0.5), round(patch.get_x() + 0.5)]
                for patch in ax.patches if patch.get_hatch()]
-    assert hatched == empty
-    framed = [patch for patch in ax.patches if not patch.get_hatch()]
-    assert [(round(one.get_x() + 0.46, 6), round(one.get_y() + 0.46, 6)) for one in framed] == [
-        (k, k) for k in range(6)]
+    assert hatched == np.argwhere(np.isnan(matrix)).tolist() and len(hatched) >= 5
     assert texts(ax) == ["same camera", "no score", "small: queries"]
     different = matrix[~np.eye(6, dtype=bool)]
     assert ax.images[0].get_clim() == (100 * np.nanmin(different), 100 * np.nanmax(different))
     np.testing.assert_array_equal(ax.images[0].get_array().filled(np.nan), 100 * matrix)
-    assert ax.get_title().startswith(f"{metric} by pair of cameras (%), rule {rule}\n")
+    assert ax.get_title().startswith(f"{metric} by pair of cameras (%), rule plain\n")
 
 
 def test_cameras_that_do_not_fit_or_have_no_score():
@@ -255,9 +177,8 @@ def test_cameras_that_do_not_fit_or_have_no_score():
 
 
 def test_several_methods_share_one_scale():
-    labels = market_like(4, n_query=30, n_gallery=90)[1:]
-    pairs = {name: camera_pairs(market_like(seed, n_query=30, n_gallery=90)[0], *labels)
-             for name, seed in (("a", 4), ("b", 5))}
+    distances, *labels = market_like(4, n_query=30, n_gallery=90)
+    pairs = {"a": camera_pairs(distances, *labels), "b": camera_pairs(-distances, *labels)}
     figure = whole.of_cameras(pairs, width=7)
     panels = [ax for ax in figure.axes if ax.images and ax.get_xlabel()]
     every = np.concatenate([one.ap_matrix[~np.eye(4, dtype=bool)] for one in pairs.values()])
@@ -282,20 +203,12 @@ def test_sample_by_hand():
         assert sample.wrong_same_camera.tolist() == [1, 14, 17]
 
 
-def test_sample_is_drawn_a_query_and_the_same_again():
+def test_wrong_pairs_are_drawn_a_query():
     distances, query, gallery = market_like(9, n_query=5, n_gallery=900, cameras=2)
     query = Labels([1, 2, 3, 4, 5], query.camera)
-    first, again, other = (distance_sample([distances], query, gallery, seed=seed)
+    first, again, other = (distance_sample([distances], query, gallery, seed=seed).wrong.tolist()
                            for seed in (0, 0, 1))
-    assert len(first.wrong) == len(first.wrong_same_camera) == 5 * WRONG_PAIRS
-    for k in range(5):
-        part = first.wrong[k * WRONG_PAIRS:(k + 1) * WRONG_PAIRS]
-        allowed = distances[k][(gallery.identity != query.identity[k]) & (gallery.identity != -1)
-                               & (gallery.camera != query.camera[k])]
-        assert len(set(part)) == WRONG_PAIRS and set(part) <= set(allowed)
-    np.testing.assert_array_equal(first.wrong, again.wrong)
-    assert first.wrong.tolist() != other.wrong.tolist()
-    np.testing.assert_array_equal(first.good, other.good)
+    assert first == again != other and len(set(first)) == 5 * WRONG_PAIRS
 
 
 def test_densities_are_those_of_the_sample():
@@ -305,10 +218,8 @@ def test_densities_are_those_of_the_sample():
     kinds = (sample.good, sample.good_same_camera, sample.wrong, sample.wrong_same_camera)
     for drawn, values in zip(ax.patches, kinds):
         density, edges = drawn.get_data().values, drawn.get_data().edges
-        for k, (low, high) in enumerate(zip(edges, edges[1:])):
-            inside = sum(low <= value < high for value in values.tolist())
-            inside += k == len(density) - 1 and int((values == high).sum())
-            assert density[k] == pytest.approx(inside / len(values) / (high - low))
+        expected = np.histogram(values, edges, density=True)[0]
+        np.testing.assert_allclose(density, expected, rtol=1e-9)
     assert texts(ax)[2] == f"other identity, other camera ({len(sample.wrong):,})"
     assert len({drawn.get_linestyle() for drawn in ax.patches}) == 4
 
@@ -345,40 +256,14 @@ def test_names_are_shown_as_they_are():
     saving.as_bytes(ax.figure, ".png")  # and no formula fails
 
 
-def test_axes_of_the_caller_are_drawn_into():
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    assert figures.cmc({"ours": made()}, ax) is ax and len(ax.lines) == 1
-
-
-def test_figures_are_a_column_wide():
-    figure = figures.cmc({"ours": made()}).figure
-    assert figure.get_size_inches().tolist() == [3.3, 2.5]
-    sizes = [figure.axes[0].title.get_size(), figure.axes[0].xaxis.label.get_size(),
-             figure.axes[0].get_xticklabels()[0].get_size()]
-    assert sizes == [8, 8, 7]
-
-
 @pytest.mark.parametrize("width", [2, 3.3, 7])
 def test_titles_are_wrapped_to_the_width(width):
     figure = whole.of_results("cmc", {"ours": made()}, width)
+    assert figure.get_size_inches()[0] == width
     figure.draw_without_rendering()
     title = figure.axes[0].title.get_window_extent()
     assert title.x0 >= -1 and title.x1 <= figure.bbox.width + 1
     assert figure.axes[0].get_title().count("\n") == (2 if width < 3 else 1)
-
-
-def test_35_lines_differ():
-    styles = [tuple(map(str, style.line_style(k).values())) for k in range(35)]
-    assert len(set(styles)) == 35
-    assert len({dashes for _, dashes in styles[:5]}) == 5
-
-
-@pytest.mark.parametrize("results", [{}, [1], None])
-def test_no_results(results):
-    with pytest.raises(InputError, match="results: expected results by name"):
-        figures.cmc(results)
 
 
 def test_without_matplotlib(monkeypatch, tmp_path):
@@ -393,8 +278,7 @@ def test_widths(text, width):
     assert whole.inches(text) == pytest.approx(width)
 
 
-@pytest.mark.parametrize("text", ["", "in", "3ft", "-3in", "1e1", "0", "1in", "41in", "3,3in",
-                                  "nan", "\u0663in", "99999in"])
+@pytest.mark.parametrize("text", ["", "in", "3ft", "-3in", "1e1", "1in", "41in", "3,3in", "nan"])
 def test_widths_that_are_none(text):
     with pytest.raises(InputError, match="^width: expected a length from 2in to 40in"):
         whole.inches(text)
@@ -427,25 +311,27 @@ def test_svg_for_a_page():
     assert not re.findall(r'(?:href|src)="(?!#)', text)
 
 
-def test_files_that_are_refused(tmp_path):
-    figure = figures.cmc({"ours": made()}).figure
-    with pytest.raises(InputError, match=r"x\.gif: expected a name that ends in \.pdf, \.svg"):
-        figures.save(figure, tmp_path / "x.gif")
-    with pytest.raises(InputError, match="cannot be written: No such file"):
-        figures.save(figure, tmp_path / "nowhere/x.png")
-    assert list(tmp_path.iterdir()) == []
-
-
 # ---------------------------------------------------------------- the command
 
-def command(*arguments, cwd=None, **options):
-    return subprocess.run([sys.executable, "-m", "reid_ref", "plot", *map(str, arguments)],
-                          capture_output=True, text=True, cwd=cwd, **options)
+
+@pytest.fixture
+def plot(capsys):
+    """Run `reid-ref plot`: exit code, stdout, stderr."""
+    def call(*arguments):
+        try:
+            status = cli.main(["plot", *map(str, arguments)])
+        except SystemExit as wrong_use:
+            status = wrong_use.code
+        return status, *capsys.readouterr()
+    return call
 
 
-@pytest.fixture(scope="module")
-def three(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("three")
+@pytest.fixture
+def three(tmp_path, monkeypatch):
+    """The current folder, with three results."""
+    folder = tmp_path / "three"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     _, query, gallery = market_like(0, n_query=20, n_gallery=90)
     for seed, name in enumerate("abc"):
         np.savez(folder / f"{name}.npz", q_pids=query.identity, q_camids=query.camera,
@@ -456,17 +342,16 @@ def three(tmp_path_factory):
 
 @pytest.mark.parametrize("files", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
 @pytest.mark.parametrize("figure", ["cmc", "pr", "ap", "cameras", "distances", "conventions"])
-def test_command(three, tmp_path, figure, files):
-    done = command(figure, *files, "-o", tmp_path / "x.svg", "--width", "4in", cwd=three)
-    assert (done.returncode, done.stdout) == (0, f"wrote {tmp_path / 'x.svg'}\n"), done.stderr
-    assert 'width="288pt"' in (tmp_path / "x.svg").read_text()
-    assert [path.name for path in tmp_path.iterdir()] == ["x.svg"]
+def test_command(three, plot, figure, files):
+    status, out, err = plot(figure, *files, "-o", "x.svg", "--width", "4in", "--quiet")
+    assert (status, out, err) == (0, "wrote x.svg\n", "")
+    assert 'width="288pt"' in (three / "x.svg").read_text()
+    assert len(list(three.iterdir())) == 4
 
 
-def test_command_of_features_is_the_function(tmp_path):
-    done = command("cmc", MARKET, "-o", tmp_path / "x.svg", "--name", "ours",
-                   "--convention", "torchreid")
-    assert done.returncode == 0, done.stderr
+def test_command_of_features_is_the_function(plot, tmp_path):
+    assert plot("cmc", MARKET, "-o", tmp_path / "x.svg", "--name", "ours", "--convention",
+                "torchreid")[0] == 0
     data = reid_ref.read(MARKET)
     result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
                                data.gallery, convention="torchreid")
@@ -474,11 +359,8 @@ def test_command_of_features_is_the_function(tmp_path):
     assert (tmp_path / "x.svg").read_bytes() == saving.as_bytes(ax.figure, ".svg")
 
 
-def test_command_on_a_real_file(tmp_path):
-    file = shared("real/sketch_reid") / "pytorch_result.mat"
-    done = command("pr", file, "-o", tmp_path / "x.pdf")
-    assert done.returncode == 0 and (tmp_path / "x.pdf").read_bytes().startswith(b"%PDF")
-    data = reid_ref.read(file)
+def test_areas_of_a_real_file():
+    data = reid_ref.read(shared("real/sketch_reid") / "pytorch_result.mat")
     result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
                                data.gallery, normalize=False)
     assert texts(figures.precision_recall({"ours": result})) == [
@@ -494,16 +376,11 @@ def test_command_on_a_real_file(tmp_path):
     (["cmc", "a.npz"], "required: -o/--output"),
     (["cameras", "a.npz", "-o", "x.png", "--convention", "mars"],
      "--convention, --set, --index-lists: cameras are drawn from the labels alone"),
-    (["distances", "a.npz", "-o", "x.png", "--set", "ap=step"], "leave them out")])
-def test_command_refuses(three, arguments, message):
-    before = sorted(three.iterdir())
-    done = command(*arguments, cwd=three)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert message in done.stderr and sorted(three.iterdir()) == before
-
-
-def test_command_does_not_write_over_its_input(three):
+    (["distances", "a.npz", "-o", "x.png", "--set", "ap=step"], "leave them out"),
+    (["cmc", "a.npz", "-o", "link.png"], "which is read; give another name")])
+def test_command_refuses(three, plot, arguments, message):
     (three / "link.png").symlink_to("a.npz")
-    done = command("cmc", "a.npz", "-o", "link.png", cwd=three)
-    assert done.returncode == 2 and "which is read; give another name" in done.stderr
-    (three / "link.png").unlink()
+    before = sorted(three.iterdir())
+    status, out, err = plot(*arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err and sorted(three.iterdir()) == before

@@ -1,7 +1,6 @@
-"""Reports have a room of their own: one home for each word they share, none in the commands."""
-import ast
+"""Words and tables that reports share, and the tables that notebooks show."""
 import math
-from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -10,35 +9,8 @@ import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, Labels, words
 from reid_ref.conventions import IGNORED
 from reid_ref.report import tables
-
-PACKAGE = Path(words.__file__).resolve().parent
-SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text()
-           for path in PACKAGE.rglob("*.py")}
-
-
-def holding(text):
-    return {name for name, source in SOURCES.items() if text in source}
-
-
-def test_each_shared_word_has_one_home():
-    assert holding("import textwrap") == {"words.py"}
-    assert holding("from textwrap") == set()
-    assert holding('replace("|", " | ")') == {"words.py"}
-    assert holding("WIDTH = 80") == {"words.py"}
-
-
-def test_commands_neither_compute_nor_format():
-    for name, source in SOURCES.items():
-        if not name.startswith("commands/"):
-            continue
-        tree = ast.parse(source)
-        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import)
-                    for alias in node.names}
-        assert not imported & {"numpy", "math", "textwrap", "csv"}, name
-        for node in ast.walk(tree):
-            # A number that is given a width or decimals is a cell of a table.
-            assert not (isinstance(node, ast.FormattedValue) and node.format_spec), (
-                name, node.lineno)
+from tests.cases import market_like
+from tests.report.seen import Page, rows
 
 
 def test_long_words_stay_whole():
@@ -110,3 +82,54 @@ def test_statuses_and_ties_in_words():
     assert tables.tied_queries(result.counts.tied, 4) == (
         "1 of 4 queries have a good and a wrong image at the same distance")
     assert tables.tied_queries(0, 4) == "none that affect the result"
+
+
+# Notebooks: the numbers of the result, as text, without colours.
+
+def shown(found):
+    """The rows of the table and the text below it: no other tags, and no colours."""
+    text = found._repr_html_()
+    root = Page(text).root
+    assert {one.tag for one in root.all()} == {"table", "thead", "tbody", "tr", "th", "td", "p"}
+    assert re.search(r"color(?!: inherit)|background|#[0-9a-f]{3}|rgb", text) is None
+    return rows(root.one("table")), root.one("p").text
+
+
+def test_a_result():
+    result = reid_ref.evaluate_distances([[.2, .1, .3]], Labels([7], [1]),
+                                         Labels([7, 8, 7], [2, 2, 3]))
+    table, note = shown(result)
+    # By hand: good images at ranks 2 and 3; AP is (0 + 1/2 + 1/2 + 2/3) / 4.
+    assert table == [["", "Rank-1", "mAP", "mINP", "queries"],
+                     ["percent", "0.00", "41.67", "66.67", "1 of 1"]]
+    assert note == result.signature.replace("|", " | ")
+
+
+@pytest.mark.filterwarnings("ignore:.*no good image")
+def test_nan_and_names_that_are_markup():
+    named = CONVENTIONS["mars"].replace(name="<script>alert('1')</script>&\"", cmc_length=3)
+    result = reid_ref.evaluate_distances(*market_like(8), convention=named)
+    table, note = shown(result)
+    assert "<script>alert('1')</script>&\"" in note
+    assert np.isnan(result.mAP)
+    assert dict(zip(*table))["mAP"] == "-"
+
+
+def test_a_comparison():
+    labels = Labels(range(30), [1] * 30), Labels(range(30), [2] * 30)
+    distances = 1 - np.eye(30)
+    other = reid_ref.evaluate_distances(distances, *labels)
+    distances[:10, 20] = -1
+    baseline = reid_ref.evaluate_distances(distances, *labels)
+    found = reid_ref.compare({"b<as>e": baseline, "o&r": other}, metrics=["Rank-1", "mAP"])
+    table, note = shown(found)
+    assert table[0] == ["", "metric", "difference", "low", "high", "p", "better", "worse",
+                        "same"]
+    rank1 = found.comparisons[0]
+    # By hand: ten of thirty more; 2 of 2^10 choices of signs are as extreme.
+    assert table[1] == [
+        "o&r - b<as>e", "Rank-1", "+33.33", f"{100 * rank1.low:+.2f}", f"{100 * rank1.high:+.2f}",
+        "0.002", "10", "0", "20"]
+    assert len(table) == 3 and table[2][1] == "mAP"
+    assert note.startswith("differences from b<as>e in percentage points; intervals of 95 %")
+    assert shown(rank1)[0] == table[:2]

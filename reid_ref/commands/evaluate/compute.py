@@ -208,7 +208,7 @@ def script_folder(matlab_dir: str | None, functions: Iterable[str]) -> Path:
     InputError
         A function is missing in the folder, or Octave would call another file in its place.
     """
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     own = package / "matlab_ref"  # where a wheel puts it; in a checkout it stands beside
     named = matlab_dir or os.environ.get(MATLAB_DIR)
     folder = Path(named).resolve() if named else own if own.is_dir() else package.parent / own.name

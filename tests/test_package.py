@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import reid_ref
-from reid_ref.commands.parser import make_parser
+from reid_ref.cli.parser import make_parser
 from tests.documents import ROOT, answer
 
 SETUP = configparser.ConfigParser()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels, ResultFile
-from reid_ref.analysis.blocks import distances_of_query, measured_blocks, whole_matrix
+from reid_ref.evaluation.blocks import distances_of_query, measured_blocks, whole_matrix
 
 WAYS = [(metric, normalize) for metric in ("euclidean", "cosine", "dot")
         for normalize in (True, False)]

@@ -114,11 +114,11 @@ def test_crosscheck_is_the_command(capsys):
 
 
 def test_crosscheck_arrays_and_a_function():
-    import reid_ref.crosschecking  # the room does not hide the function of nearly its name
+    import reid_ref.commands.crosscheck.compute  # the room does not hide the function of nearly its name
 
     found = reid_ref.crosscheck(
         HAND, lambda distances, query, gallery: ([0., 1., 1.], (1 / 2 + 2 / 3) / 2))
     assert (found.verdict, found.evaluator) == ("equal", "<lambda>")
     with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
         reid_ref.crosscheck(HAND, len, metric="manhattan")
-    assert reid_ref.crosschecking.crosscheck is reid_ref.crosscheck
+    assert reid_ref.commands.crosscheck.compute.crosscheck is reid_ref.crosscheck

@@ -7,8 +7,8 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile
-from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor, doctor_beside
-from reid_ref.analysis.doctor_features import _nearer, draw_sample
+from reid_ref.commands.doctor.compute import SMALL_SAMPLE, doctor, doctor_beside
+from reid_ref.commands.doctor.compute.values import _nearer, draw_sample
 from reid_ref.datasets import labels_of_names, read_labels
 from reid_ref.files import RankedLists
 from tests.commands.common import assert_one_line_error, command
@@ -282,8 +282,8 @@ def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
     h5py = pytest.importorskip("h5py")
     data = sound(n_gallery=2000)
     read = []
-    monkeypatch.setattr("reid_ref.analysis.doctor_features._BLOCK", 64 * 8 * 300)
-    monkeypatch.setattr("reid_ref.analysis.doctor_features.read_rows",
+    monkeypatch.setattr("reid_ref.commands.doctor.compute.values._BLOCK", 64 * 8 * 300)
+    monkeypatch.setattr("reid_ref.commands.doctor.compute.values.read_rows",
                         lambda array, start, stop: read.append(stop - start) or array[start:stop])
     with h5py.File(tmp_path / "features.h5", "w") as file:
         file["gallery"] = data.gallery_features[::-1]

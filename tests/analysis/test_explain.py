@@ -9,10 +9,10 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.analysis import calls
-from reid_ref.analysis.explain import ranked_list
+
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
+from reid_ref.evaluation.query_list import ranked_list
 from reid_ref.files import read_result
 from tests import cases
 from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
@@ -204,7 +204,7 @@ def test_the_list_of_a_query_has_the_ranks_of_evaluate(near_ties, tmp_path):
 
 def test_the_command_hands_on_its_memory(monkeypatch):
     given = []
-    explain = calls.explain
+    explain = reid_ref.explain
 
     def seen(*arguments, **options):
         given.append(options["max_memory"])

@@ -12,9 +12,9 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import InputError
-from reid_ref.analysis.check_published import benchmark_of, check
-from reid_ref.analysis.published import Published, by_key, find, load
-from reid_ref.report.published import as_doubts
+from reid_ref.commands.published.command import as_doubts
+from reid_ref.commands.published.compute import benchmark_of, check
+from reid_ref.datasets.published import Published, by_key, find, load
 from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 

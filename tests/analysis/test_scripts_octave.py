@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.analysis.implementations import run_octave, run_port
+from reid_ref.commands.evaluate.compute import run_octave, run_port
 from tests.cases import market_like, special
 from tests.nightly import cases
 

@@ -13,13 +13,12 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.analysis.figure import Figure, agreement, parse_figure
-from reid_ref.analysis.possible import (
-    RULES, good_and_kept, hit_counts, map_bounds, possible)
-from reid_ref.analysis.published import by_key
-from reid_ref.analysis.reproduce import validate_file as validate
+from reid_ref.commands.validate.compute import validate_file as validate
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
+from reid_ref.datasets.possible import RULES, good_and_kept, hit_counts, map_bounds, possible
+from reid_ref.datasets.printed import Figure, agreement, parse_figure
+from reid_ref.datasets.published import by_key
 from reid_ref.files import ResultFile, read_result
 from tests.cases import market_like
 from tests.commands.common import MARKET, assert_one_line_error, command

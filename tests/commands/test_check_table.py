@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from reid_ref.analysis.markdown_tables import result_rows
-from reid_ref.analysis.published import load
 from reid_ref.cli import main
+from reid_ref.commands.check_table.compute import result_rows
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets import FINGERPRINTS
+from reid_ref.datasets.published import load
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 from tests.documents import ROOT
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref.commands import common
+from reid_ref.commands import conventions
+from reid_ref.console import options as common
 from reid_ref.files import read_result
-from reid_ref.report import conventions
 from tests.commands.common import (
     FIXTURES, MARKET, TIES, answer, assert_one_line_error, command, table)
 

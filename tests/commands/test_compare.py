@@ -11,11 +11,11 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, cli
-from reid_ref.analysis.systems import system_of_result, system_of_table
+from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
 from reid_ref.conventions import NOT_IN_ALL
-from reid_ref.files.per_query import read_per_query
-from reid_ref.report.rows import per_query_csv, per_query_json
 from reid_ref.result import query_values
+from reid_ref.result.stored import read_per_query
+from reid_ref.result.systems import system_of_result, system_of_table
 from tests import cases
 from tests.commands.common import MARKET, MARS, TIES, answer, lists, refusal, table
 

@@ -11,8 +11,8 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, cli, files
-from reid_ref.commands import several
-from reid_ref.commands.parser import make_parser
+from reid_ref.cli.parser import make_parser
+from reid_ref.commands.evaluate.command import batch as several
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
 from tests.commands.common import (

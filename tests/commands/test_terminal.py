@@ -14,9 +14,9 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
-from reid_ref.commands import common
-from reid_ref.commands.terminal import _painted, in_options, set_quiet
-from reid_ref.report.names import visible
+from reid_ref.console import options as common
+from reid_ref.console.terminal import _painted, in_options, set_quiet
+from reid_ref.text import visible
 from tests.commands.common import MARKET, answer, assert_one_line_error, command
 from tests.nightly import cases
 
@@ -315,7 +315,7 @@ def test_ctrl_c_at_any_moment():
 def test_a_signal_is_one_line(number, said, where):
     """Python makes a RuntimeError of it where a class is made, numpy an ImportError."""
     kill = f"__import__('os').kill(__import__('os').getpid(), {int(number)})"
-    body = {"while modules load": f"import reid_ref.commands.terminal\n"
+    body = {"while modules load": f"import reid_ref.console.terminal\n"
                                   f"class Stop:\n"
                                   f"    def find_spec(self, name, *_):\n"
                                   f"        if name == 'numpy':\n"
@@ -363,7 +363,7 @@ def test_a_call_changes_nothing_of_the_process(capsys):
 
 
 def test_not_enough_memory_is_one_line(monkeypatch, capsys):
-    from reid_ref.commands import evaluate
+    from reid_ref.commands.evaluate.command import command as evaluate
 
     def run(_):
         raise MemoryError("Unable to allocate 9 TiB")

@@ -3,11 +3,11 @@ import json
 
 import pytest
 
-from reid_ref.analysis.signatures import convention_of, off_its_name, parse_signature
 from reid_ref.arrays import InputError
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
+from reid_ref.signature import convention_of, off_its_name, parse_signature
 from tests.documents import ROOT
 from tests.nightly import cases
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
-from reid_ref.conventions import CONVENTIONS, NO_CHOICES, NOT_IN_ALL, Convention
-from reid_ref.conventions.records import (
-    Also, Evaluator, Toolbox, conventions_of, functions_of)
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, NO_CHOICES, Convention
+from reid_ref.conventions.records import Also, Evaluator, Toolbox, conventions_of, functions_of
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.files import read_result
 from tests.shared import shared

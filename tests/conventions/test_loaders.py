@@ -10,9 +10,9 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile
-from reid_ref.analysis.calls import explain
-from reid_ref.analysis.tie_bounds import tie_bounds
+from reid_ref.commands.explain.compute import explain
 from reid_ref.conventions import FUNCTIONS, NOT_IN_ALL
+from reid_ref.evaluation.tie_bounds import tie_bounds
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.ranking.rank import good_ranks
 from tests import cases

@@ -17,13 +17,13 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.crosschecking import ADAPTERS, crosscheck as crosscheck_data
-from reid_ref.crosschecking.adapters import load_adapter
-from reid_ref.crosschecking.defects import DEFECTS
-from reid_ref.crosschecking.foreign import MAX_RANK
-from reid_ref.crosschecking.reasons import WORDS
+from reid_ref.commands.crosscheck.compute import ADAPTERS, crosscheck as crosscheck_data
+from reid_ref.commands.crosscheck.compute.adapters import load_adapter
+from reid_ref.commands.crosscheck.compute.defects import DEFECTS
+from reid_ref.commands.crosscheck.compute.foreign import MAX_RANK
+from reid_ref.commands.crosscheck.compute.reasons import WORDS
+from reid_ref.commands.crosscheck.show import as_json, as_text
 from reid_ref.distances import distance_matrix
-from reid_ref.report.crosscheck import as_json, as_text
 from tests.cases import market_like
 from tests.commands.common import assert_one_line_error, command as run_command
 from tests.documents import ROOT

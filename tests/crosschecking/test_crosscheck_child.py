@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError
-from reid_ref.report.crosscheck import as_json, as_text
+from reid_ref.commands.crosscheck.show import as_json, as_text
 from tests import faulty
 from tests.commands.common import assert_one_line_error, command
 from tests.installed import version_of

@@ -5,7 +5,7 @@ from scipy.io import savemat
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.datasets.multi_query import pool_queries, read_multi_query
+from reid_ref.datasets.pooling import pool_queries, read_multi_query
 
 
 def made():

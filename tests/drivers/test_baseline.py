@@ -11,10 +11,10 @@ import pytest
 from scipy.io import loadmat, savemat
 
 from reid_ref import InputError, Labels, cli, matlab
-from reid_ref.analysis.published_lines import published_lines
+from reid_ref.commands.baseline.compute import as_roots, baseline, random_choices
+from reid_ref.commands.baseline.show import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
-from reid_ref.drivers import DRIVERS, Images, Inputs, baseline, random_choices, read_inputs
-from reid_ref.drivers.lines import as_roots
+from reid_ref.datasets.driver_files import DRIVERS, Images, Inputs, read_inputs
 from reid_ref.metric_learning import xqda_pairs
 from tests.octave import col
 

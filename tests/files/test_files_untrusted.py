@@ -14,7 +14,7 @@ from scipy.io import savemat
 from reid_ref import InputError
 from reid_ref.arrays import memory
 from reid_ref.datasets import read_labels, read_list
-from reid_ref.drivers import read_inputs
+from reid_ref.datasets.driver_files import read_inputs
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.protocols.oxford import evaluate_query

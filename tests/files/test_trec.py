@@ -11,7 +11,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, cli
-from reid_ref.commands import common
+from reid_ref.console import options as common
 from reid_ref.files import read_result, trec
 from tests.cases import market_like, special
 from tests.installed import version_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, cli
-from reid_ref.files.writing import check_target, whole_files
+from reid_ref.disk import check_target, whole_files
 from tests.nightly import cases
 
 MARKET = Path(__file__).parents[2] / "fixtures" / "market_like.mat"

@@ -8,11 +8,10 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, figures
-from reid_ref.analysis.ap_spread import ap_by_good
-from reid_ref.analysis.curves import rank_band
-from reid_ref.analysis.distance_sample import WRONG_PAIRS, distance_sample
+from reid_ref.drawing import style as saving, whole
 from reid_ref.evaluation.camera_pairs import camera_pairs
-from reid_ref.report.figures import saving, whole
+from reid_ref.evaluation.distance_sample import WRONG_PAIRS, distance_sample
+from reid_ref.evaluation.figure_values import ap_by_good, rank_band
 from tests.cases import market_like
 from tests.shared import shared
 

@@ -11,7 +11,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.report import rows as formats
+from reid_ref.commands.evaluate.show import rows as formats
 from tests.cases import market_like
 
 DISTANCES, QUERY, GALLERY = market_like(3)

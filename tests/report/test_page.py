@@ -11,7 +11,7 @@ from PIL import Image
 import reid_ref
 from reid_ref import Labels
 from reid_ref.cli import main
-from reid_ref.report.html import page as html
+from reid_ref.commands.report.command import show as html
 from tests.report.seen import (
     COLOURS, Page, images_of, market, names_of, parsed, rows, write_images, write_result)
 

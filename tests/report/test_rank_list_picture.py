@@ -6,7 +6,7 @@ from PIL import Image
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.cli import main
-from reid_ref.report.rank_list import COLOURS as FRAMES, FRAME, GAP, QUERY_GAP
+from reid_ref.drawing.rank_list import COLOURS as FRAMES, FRAME, GAP, QUERY_GAP
 from tests.report.seen import COLOURS, names_of, write_images, write_result
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

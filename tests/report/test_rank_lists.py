@@ -4,7 +4,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, ResultFile
-from reid_ref.analysis.rank_lists import choose, rank_lists, tied_queries
+from reid_ref.evaluation.rank_lists import choose, rank_lists, tied_queries
 from tests.cases import market_like
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, Labels, words
+from reid_ref import CONVENTIONS, IndexLists, Labels, text as words
+from reid_ref.commands.evaluate.command import show as tables
 from reid_ref.conventions import IGNORED
-from reid_ref.report import tables
 from tests.cases import market_like
 from tests.report.seen import Page, rows
 

@@ -12,7 +12,7 @@ from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances, rerank
 from reid_ref.arrays.device import where_they_are
 from reid_ref.reranking.neighbours import pairs_of
 from tests.cases import market_like, special
-from tests.devices.common import assert_same, features, labels, quietly
+from tests.devices.common import assert_same, labels, problem, quietly
 from tests.nightly import cases
 from tests.proof.mutants import afresh, all_checks, each, is_caught, world
 
@@ -37,9 +37,7 @@ def small(seed):
 
 @functools.lru_cache
 def of_features(seed):
-    rng = np.random.default_rng(seed)
-    query, gallery = features(rng, "int16" if seed % 7 == 0 else "float32")
-    both = labels(rng, len(query), len(gallery))
+    query, gallery, *both = problem(seed, "int16" if seed % 7 == 0 else "float32")
     options = {"metric": METRICS[seed % 3], "normalize": bool(seed // 3 % 2)}
     return query, gallery, both, options, quietly(evaluate, query, gallery, *both, **options,
                                                   convention=SEVERAL)
@@ -283,7 +281,7 @@ MUTANTS = {
         ("min(start + step, count)", "start + step"),
         ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
     ]),
-    "devices.sources": ([check_features, check_matrices, check_full_memory], [
+    "devices.sources": ([check_full_memory, check_features, check_matrices], [
         ("is_out_of_memory(error)", "error"),
         ('if distances.dtype.kind != "f"', 'if distances.dtype.kind == "f"'),
         ('scaling == "normalized")', "True)"),

@@ -1,4 +1,7 @@
-"""Products in full precision, whatever torch was told before; its settings are restored."""
+"""Products in full precision, whatever torch was told before; its settings are restored.
+
+After an exception, too, and of one library alone: `check_settings` of `test_mutants.py`.
+"""
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
@@ -55,28 +58,6 @@ def test_the_precision_of_products(torch, there, problem, restored, precision):
     assert settings(torch, restored) == before
     assert_same(evaluate(*tensors, *both), expected)
     assert there.ran() and settings(torch, restored) == before
-
-
-def test_an_exception_restores_them_too(torch, there, problem, restored):
-    torch.set_float32_matmul_precision("medium")
-    before = settings(torch, restored)
-    with pytest.raises(ZeroDivisionError):
-        with full_precision(where_they_are(problem[0][0])[0]):
-            raise ZeroDivisionError
-    assert settings(torch, restored) == before
-    problem[0][1][7, 3] = torch.nan
-    with pytest.raises(ValueError, match="NaN in row 7"):
-        evaluate(*problem[0], *problem[1])
-    assert settings(torch, restored) == before
-
-
-def test_a_setting_of_one_library_alone(torch, there, problem, restored):
-    for k, precision in ((1, "bf16"), (0, "tf32")):
-        restored[k].fp32_precision = precision
-        with full_precision(where_they_are(problem[0][0])[0]):
-            assert_full(torch, restored)
-        assert restored[k].fp32_precision == precision
-        restored[k].fp32_precision = "ieee"
 
 
 def test_tf32_by_its_own_name(torch, there, problem, restored):

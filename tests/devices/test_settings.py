@@ -3,14 +3,12 @@
 After an exception, too, and of one library alone: `check_settings` of `test_mutants.py`.
 """
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from reid_ref import evaluate
 from reid_ref.arrays.device import where_they_are
-from reid_ref.devices import parts, sources
 from reid_ref.devices.settings import full_precision
 from tests.devices.common import assert_same, labels
 
@@ -113,21 +111,3 @@ def test_two_threads(torch, there, problem, restored):
         for result in pool.map(lambda _: evaluate(*tensors, *both), range(12)):
             assert_same(result, expected)
     assert settings(torch, restored) == before
-
-
-def test_reduced_products_would_be_noticed(torch, there, problem, monkeypatch):
-    """Without full precision, a product of bfloat16 exceeds the bound, and all is repeated."""
-    precisions, part = [], parts.feature_part
-
-    def opened(*arguments):
-        precisions.append(np.dtype(arguments[-1]).name)
-        return part(*arguments)
-
-    monkeypatch.setattr(sources, "feature_part", opened)
-    tensors, both, expected = problem
-    assert_same(evaluate(*tensors, *both), expected)
-    assert precisions == ["float32"]
-    monkeypatch.setattr(sources, "full_precision", lambda _: nullcontext())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert_same(evaluate(*tensors, *both), expected)
-    assert precisions == ["float32", "float32", "float64"]

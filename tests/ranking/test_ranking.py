@@ -1,6 +1,7 @@
 """Ranks from counts, against one sorted list a query in plain Python (`tests/proof/brute.py`).
 
-Tiles, parts of the gallery and other orders of ties: the checks of `test_fast_mutants.py`.
+Tiles, parts of the gallery and other orders of ties: the checks of `test_fast_mutants.py`. Types
+of distances and their layout in memory: `test_fast_port.py`.
 """
 from functools import partial
 
@@ -14,6 +15,7 @@ from reid_ref.ranking.tiles import matrix_part
 from tests import cases
 from tests.proof import brute
 from tests.proof.test_fast_mutants import IGNORED, LISTED, lists_of
+
 
 def assert_ranks(distances, query, gallery, lists=None, ignored=(*IGNORED, LISTED)):
     """Compare all sets of ignored images, together and each alone."""
@@ -65,30 +67,6 @@ def test_mostly_nan(seed):
     distances, query, gallery = cases.market_like(seed)
     distances[np.random.default_rng(seed).random(distances.shape) < (.5, .9, 1, 1)[seed]] = np.nan
     assert_ranks(distances, query, gallery, lists_of(seed, len(query), len(gallery)))
-
-
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64", "uint64", "float16",
-                                   "float32", ">f8", "longdouble"])
-def test_every_dtype(dtype):
-    distances, query, gallery = cases.market_like(3, levels=2 if dtype == "bool" else 9)
-    assert_ranks(distances.astype(dtype), query, gallery)
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_whole_numbers_beyond_doubles(dtype):
-    distances, query, gallery = cases.market_like(4, levels=3)
-    assert_ranks(2**53 + distances.astype(dtype), query, gallery)
-    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    ends = np.array([least, least + 1, most - 1, most], dtype=dtype)
-    assert_ranks(ends[np.random.default_rng(4).integers(4, size=distances.shape)], query, gallery)
-
-
-@pytest.mark.parametrize("layout", [
-    np.asfortranarray, lambda array: np.repeat(array, 2, axis=1)[:, ::2],
-    lambda array: array[::-1, ::-1].copy()[::-1, ::-1]])
-def test_every_layout_in_memory(layout):
-    distances, query, gallery = cases.special(5)
-    assert_ranks(layout(distances), query, gallery)
 
 
 @pytest.mark.parametrize("share", [0, .1, .6, 1])

@@ -1,6 +1,6 @@
 """Features on a device: every number is that of features in main memory.
 
-Tiles of every size, and products that are far off: the checks of `test_mutants.py`.
+Random problems, tiles of every size, products that are far off: the checks of `test_mutants.py`.
 """
 import itertools
 from dataclasses import replace
@@ -23,14 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 METRICS = ("euclidean", "cosine", "dot")
 
 assert_both = partial(common.assert_both, evaluate)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(200))
-def test_random_problems(torch, there, seed):
-    assert_both(torch, there, *problem(seed), metric=METRICS[seed % 3],
-                normalize=bool(seed // 3 % 2),
-                convention=["matlab", "torchreid", "simpleir", "torchreid-cython"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint8", "int32", "int64", bool])

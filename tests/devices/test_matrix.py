@@ -1,14 +1,12 @@
 """A distance matrix on a device: every number is that of the matrix in main memory.
 
-Tiles of every size: the checks of `test_mutants.py`.
+Random problems, and tiles of every size: the checks of `test_mutants.py`.
 """
 import warnings
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.io import loadmat
 
 from reid_ref import InputError, Labels, evaluate_distances
 from tests.cases import market_like, special
@@ -16,26 +14,9 @@ from tests.devices import common
 from tests.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists
 from tests.nightly import cases
 
-ROOT = Path(__file__).resolve().parents[2] / "fixtures/goldens"
-#: All recorded answers but those of complex distances, which only the port orders.
-GOLDENS = sorted(path.stem for path in ROOT.glob("*.mat")
-                 if not path.stem.startswith(("rerank_", "complex")))
-
 assert_both = partial(common.assert_both, evaluate_distances)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(100))
-def test_random_problems(torch, there, seed):
-    make = special if seed % 2 else market_like
-    sizes = {"n_query": 1 + seed % 13, "n_gallery": 1 + 3 * (seed % 31)}
-    if seed % 4 == 0:
-        sizes["levels"] = 1 + seed // 4
-    distances, *both = make(seed, **sizes)
-    assert_both(torch, there, distances, *both,
-                convention=["matlab", "torchreid", "simpleir", "torchreid-cython"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int16",
@@ -101,18 +82,6 @@ def test_lists(torch, there, seed):
 def test_whole_rows_are_copied_to_main_memory(torch, there, convention):
     assert_both(torch, there, *market_like(5, levels=20), convention=[convention, "matlab"],
                 on_device=False)
-
-
-@pytest.mark.parametrize("name", GOLDENS)
-def test_recorded_answers_of_the_scripts(torch, there, name):
-    """fixtures/goldens, MATLAB's matrices: gallery x query."""
-    golden = loadmat(ROOT / f"{name}.mat")
-    query, gallery = (Labels(golden[f"label_{side}"], golden[f"cam_{side}"])
-                      for side in ("query", "gallery"))
-    result = evaluate_distances(torch.tensor(golden["dist"]).T, query, gallery)
-    assert there.ran()
-    assert result.mAP == golden["map"].item()
-    np.testing.assert_array_equal(result.cmc, golden["CMC"][0])
 
 
 def test_a_transposed_tensor(torch, there):

@@ -4,7 +4,7 @@ import importlib
 import numpy as np
 import pytest
 
-from reid_ref import Evaluator, evaluate, evaluate_distances, rerank
+from reid_ref import evaluate, evaluate_distances, rerank
 from tests.cases import special
 from tests.devices.common import assert_same, problem, quietly
 from tests.installed import version_of
@@ -36,19 +36,6 @@ def test_a_matrix(strict, there, seed):
     distances, *both = special(seed)
     assert_same(evaluate_distances(strict.asarray(distances), *both),
                 evaluate_distances(distances, *both))
-    assert there.ran()
-
-
-@pytest.mark.parametrize("seed", range(cases(2, 5)))
-def test_batches(strict, there, seed):
-    query, gallery, *both = problem(seed)
-    evaluator = Evaluator()
-    for rows, side, is_query in ((query, both[0], True), (gallery, both[1], False)):
-        for start in range(0, len(rows), 9):
-            some = slice(start, start + 9)
-            evaluator.update(strict.asarray(rows[some]), side.identity[some], side.camera[some],
-                             is_query=is_query)
-    assert_same(evaluator.compute(), evaluate(query, gallery, *both))
     assert there.ran()
 
 

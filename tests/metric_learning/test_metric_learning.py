@@ -5,7 +5,6 @@ Against the scripts run live: `tests/proof/test_metric_learning_octave.py`.
 import numpy as np
 import pytest
 
-from reid_ref import Labels, evaluate_distances
 from reid_ref.arrays import InputError
 from reid_ref.metric_learning import (
     TOLERANCE, kissme, kissme_pairs, mahalanobis_distances, pca, similar_pairs_metric, xqda,
@@ -152,16 +151,6 @@ def test_one_dimension_is_kept_where_no_singular_value_is_above_1():
     assert xqda(gallery, query, [1, 2], [1, 2], regularization=50)[0].shape == (2, 1)
 
 
-def test_single_features_stay_single():
-    arguments = sides(2, 20, 4, 24, 300)
-    single = [side.astype(np.float32) for side in arguments[:2]]
-    W, M = xqda(*single, *arguments[2:])
-    assert W.dtype == M.dtype == np.float32
-    # Single rounds at 6e-8, and the condition number here is some 1e2.
-    whole = kernel(*xqda(*arguments))
-    np.testing.assert_allclose(kernel(W, M), whole, rtol=0, atol=1e-4 * np.abs(whole).max())
-
-
 def plain_covariance(x, first, second):
     return np.mean([np.outer(x[a] - x[b], x[a] - x[b]) for a, b in zip(first, second)], axis=0)
 
@@ -181,32 +170,6 @@ def test_mahalanobis_distances_are_their_definition():
     distances = mahalanobis_distances(query, gallery, M)
     np.testing.assert_allclose(distances, plain, atol=1e-14)
     assert distances.min() < 0
-
-
-def test_learnt_metrics_rank_better_than_none():
-    """On other persons than those they were learnt from; what differs in a person is large."""
-    rng = np.random.default_rng(5)
-    identity, camera = rng.integers(80, size=1600), rng.integers(4, size=1600)
-    signal = rng.standard_normal((80, 10))[identity] + rng.standard_normal((1600, 10)) / 4
-    x = np.concatenate([signal, 3 * rng.standard_normal((1600, 30))], axis=1)
-    x = x @ np.linalg.qr(rng.standard_normal((40, 40)))[0]
-    train, query, gallery = identity < 40, np.zeros(1600, bool), identity >= 40
-    query[np.flatnonzero(gallery)[::10]] = True
-    gallery &= ~query
-    labels = [Labels(identity[side], camera[side]) for side in (query, gallery)]
-
-    def mean_ap(space, M):
-        return evaluate_distances(
-            mahalanobis_distances(x[query] @ space, x[gallery] @ space, M), *labels).mean_ap
-
-    y, persons, cameras = x[train], identity[train], camera[train]
-    first, second = xqda_pairs(persons, cameras, rng.permutation(len(y)))
-    assert mean_ap(np.eye(40), np.eye(40)) < 0.1
-    assert mean_ap(*xqda(y[first], y[second], persons[first], persons[second])) > 0.7
-    pairs = kissme_pairs(persons, cameras, rng.integers(len(y), size=(20_000, 2)), every=1)
-    for driver in ("ide", "mars"):
-        mean, components = pca(y, 39, driver)
-        assert mean_ap(components, kissme((y - mean) @ components, *pairs)) > 0.7
 
 
 # ---------------------------------------------------------------- pairs by hand
@@ -250,14 +213,11 @@ PAIRS = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 5, 6, 7, 4]
     (lambda: xqda(X, X, [1] * 8, [1] * 8), r"at least two persons, got one \(1\)"),
     (lambda: xqda(X, X, TWO, [3] * 8), "persons that are in both, got none"),
     (lambda: xqda(X, X, TWO, TWO, -1), "regularization: .*got -1"),
-    (lambda: xqda(X, X, TWO, TWO, np.nan), "regularization: .*got nan"),
     (lambda: xqda(FLAT, FLAT[::-1], TWO, TWO, 0),
      "covariance of similar pairs is singular in 3 dimensions; raise regularization"),
     (lambda: xqda(X * 0, X * 0, TWO, TWO), "covariance of dissimilar pairs is singular in 1"),
     (lambda: pca(X, 4), r"dimensions: expected at most 3, the rank of .*\(8, 3\).*got 4"),
     (lambda: pca(X, 3, "ide"), "dimensions: expected at most 2"),
-    (lambda: pca(X @ np.arange(9).reshape(3, 3), 3), "dimensions: expected at most 2"),
-    (lambda: pca(X[:3], 3), "dimensions: expected at most 2"),
     (lambda: pca(X * 0, 1), "dimensions: expected at most 0"),
     (lambda: pca(X, 0), "dimensions: expected a positive whole number, got 0"),
     (lambda: pca(X, 2, "MARS"), "driver: unknown 'MARS'"),
@@ -275,8 +235,6 @@ PAIRS = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 5, 6, 7, 4]
     (lambda: xqda_pairs(range(8), TWO, np.arange(8)), "none among 8 persons.*two images"),
     (lambda: xqda_pairs(TWO, TWO, [0] * 8), "order: expected a permutation of 0 to 7"),
     (lambda: xqda_pairs(TWO, TWO[:3], np.arange(8)), "got 8 and 3"),
-    (lambda: xqda_pairs([], [], []), "got 0 and 0"),
-    (lambda: kissme_pairs(range(8), TWO, [[0, 1]]), "none among 8 persons.*two images"),
     (lambda: kissme_pairs(TWO, [1, 2] * 4, [[0, 5]] * 3), "draws: expected 8 pairs .*got 3 in 3"),
     (lambda: kissme_pairs(TWO, [1, 2] * 4, [[0, 8]]), r"draws\[:, 1\]: expected images 0 to 7"),
     (lambda: kissme_pairs(TWO, [1, 2] * 4, [0, 1]), r"draws: .*\(m, 2\), got shape \(2,\)"),

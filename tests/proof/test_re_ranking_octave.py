@@ -81,12 +81,6 @@ def test_tiny_sets(octave):
         for query_num in {1, n - 1}], exact=True)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_projected(octave, dtype):
-    compare(octave, [whole_features(seed, 9, 4, projected=True, dtype=dtype)
-                     for seed in range(sample(2, 8))], exact=True)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, "equal", "minus"])
 def test_values_that_no_feature_should_have(octave, value):
     """NaN, infinities, images at distance 0 from all others, negative distances."""

@@ -162,6 +162,14 @@ def test_more_pairs_than_a_block():
     close(np.linalg.inv(M), plain_covariance(x, *pairs))
 
 
+def test_a_definite_metric_is_not_clipped_however_small():
+    """Images 2k and 2k + 1 are similar; dissimilar pairs are of 80 other images."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.standard_normal((80, 5)), 30 * rng.standard_normal((80, 5))])
+    pairs = np.arange(0, 160, 2), np.arange(1, 160, 2), np.arange(80) < 40
+    close(kissme(1e7 * x, *pairs), kissme(x, *pairs) / 1e14)
+
+
 def test_mahalanobis_distances_are_their_definition():
     rng = np.random.default_rng(0)
     query, gallery = rng.standard_normal((4, 3)), rng.standard_normal((6, 3))

@@ -64,6 +64,9 @@ def test_many_good_images(levels):
 def test_every_dtype(dtype):
     distances, query, gallery = made.market_like(5, levels=2 if dtype == "bool" else 9)
     assert_equal_to_port(distances.astype(dtype), query, gallery)
+    if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize == 8:
+        # A double, or a single, makes many of them one.
+        assert_equal_to_port(2**60 + distances.astype(dtype), query, gallery)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])

@@ -11,7 +11,7 @@ from reid_ref.result import QueryValues
 from reid_ref.statistics import differences, draws, holm, paired
 from tests import cases
 from tests.statistics import cityflow
-from tests.statistics.test_paired import chance, every_choice
+from tests.statistics.test_interval import chance, every_choice
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:unit. only", "ignore:.* queries have no good image")

@@ -3,10 +3,9 @@
 Recorded: fixtures/goldens by MATLAB's scripts, fixtures/peers/rerank by the other codes.
 """
 import importlib.metadata
-import importlib.util
 import json
-import os
 import re
+import runpy
 import subprocess
 import sys
 import tracemalloc
@@ -23,6 +22,7 @@ from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
 from reid_ref.reranking import k_reciprocal, neighbours
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from tests import cases
+from tests.installed import version_of
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "fixtures" / "goldens"
@@ -87,7 +87,7 @@ def test_bits_of_the_port_on_whole_numbers(levels, k1, k2, lambda_, dtype, tiles
                                   port(features, 12, k1, k2, lambda_))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 @given(st.data())
 def test_bits_of_the_port_on_any_whole_numbers(data):
     size = data.draw(st.integers(3, 25))
@@ -182,18 +182,9 @@ def test_variants_are_different_computations():
 
 def fastreid_rerank():
     """fastreid's rerank.py, the code of torchreid and ranklist, as PyPI carries it."""
-    try:
-        wheel = importlib.metadata.distribution("fastreid")
-    except importlib.metadata.PackageNotFoundError:
-        reason = "fastreid is not installed; pip install --no-deps fastreid==1.4.0"
-        if os.environ.get("REID_REF_PEERS") == "required":
-            pytest.fail(f"REID_REF_PEERS=required, but {reason}")
-        pytest.skip(reason)
-    spec = importlib.util.spec_from_file_location(
-        "fastreid_rerank", wheel.locate_file("fastreid/evaluation/rerank.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.re_ranking
+    version_of("fastreid")
+    path = importlib.metadata.distribution("fastreid").locate_file("fastreid/evaluation/rerank.py")
+    return runpy.run_path(str(path))["re_ranking"]
 
 
 def untied():

@@ -7,7 +7,7 @@ from reid_ref.matlab import (
     evaluation_mars)
 from tests.proof.hand_cases import AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, SORT
 from tests.nightly import cases as sample
-from tests.octave import NEEDS, col
+from tests.octave import col
 
 pytestmark = pytest.mark.octave
 
@@ -301,10 +301,3 @@ def test_sort(octave):
     answers = octave.run("order", [(column,) for column in columns])
     for (_, order), (answer,) in zip(SORT, answers, strict=True):
         np.testing.assert_array_equal(answer.ravel() - 1, order)
-
-
-def test_scripts_come_from_the_folder(octave):
-    for script in NEEDS:
-        path = octave.folder / f"{script}.m"
-        if path.is_file():
-            assert octave.session.feval("which", script) == str(path)

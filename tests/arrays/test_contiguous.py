@@ -2,7 +2,6 @@
 import numpy as np
 import pytest
 
-from reid_ref import Labels, evaluate_distances
 from reid_ref.arrays.contiguous import in_rows
 
 
@@ -19,16 +18,3 @@ def test_strides_of_every_kind():
     for view in (matrix[::-1], matrix[:, ::3], matrix[::2, ::-2].T, np.broadcast_to(7, (3, 4))):
         np.testing.assert_array_equal(in_rows(view), view)
     assert in_rows(matrix) is matrix
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int16, bool])
-def test_the_order_in_memory_changes_no_number(dtype):
-    rng = np.random.default_rng(1)
-    distances = rng.integers(0, 2 if dtype is bool else 300, (30, 700)).astype(dtype)
-    query = Labels(rng.integers(0, 9, 30), rng.integers(0, 3, 30))
-    gallery = Labels(rng.integers(-1, 9, 700), rng.integers(0, 3, 700))
-    results = [evaluate_distances(one, query, gallery) for one in (
-        distances, np.asfortranarray(distances))]
-    assert results[0].mAP == results[1].mAP and 0 < results[0].mAP < 1
-    for name in ("rank", "nearer", "tied", "image"):
-        np.testing.assert_array_equal(*(getattr(result.ranks, name) for result in results))

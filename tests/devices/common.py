@@ -38,6 +38,27 @@ def quietly(function, *arguments, **options):
     return answer, [str(warning.message) for warning in caught]
 
 
+def assert_both(function, torch, there, *arrays, on_device=True, **options):
+    """The result of arrays, which is that of tensors, and so are the warnings.
+
+    `arrays`: features or distances, and the labels of both sides.
+    """
+    expected = quietly(function, *arrays, **options)
+    found = quietly(function, *(torch.tensor(one) if isinstance(one, np.ndarray) else one
+                                for one in arrays), **options)
+    assert there.ran() == on_device
+    assert found[1] == expected[1]
+    assert_same(found[0], expected[0])
+    return expected[0]
+
+
+def problem(seed, dtype="float32"):
+    """Features and labels of both sides."""
+    rng = np.random.default_rng(seed)
+    query, gallery = features(rng, dtype)
+    return query, gallery, *labels(rng, len(query), len(gallery))
+
+
 def labels(rng, n_query, n_gallery):
     """Few identities and cameras, with junk, distractors and queries without a match."""
     identities = int(rng.integers(1, 8))

@@ -11,7 +11,9 @@ from tests.installed import version_of
 @pytest.fixture(scope="session")
 def torch():
     version_of("torch")
-    return importlib.import_module("torch")
+    module = importlib.import_module("torch")
+    module.set_num_threads(1)  # the problems are small: threads would only wait
+    return module
 
 
 class There:

@@ -6,16 +6,14 @@ import pytest
 
 from reid_ref import Evaluator, evaluate
 from reid_ref.arrays.device import DeviceArray
-from tests.devices.common import assert_same, features, labels
+from tests.devices.common import assert_same, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @pytest.fixture
 def images():
-    rng = np.random.default_rng(21)
-    query, gallery = features(rng)
-    return query, gallery, *labels(rng, len(query), len(gallery))
+    return problem(21)
 
 
 def filled(images, convert, size=7, index=False):

@@ -8,7 +8,7 @@ from reid_ref import Evaluator, evaluate, evaluate_distances, rerank
 from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.devices.sums import row_sums
 from tests.cases import special
-from tests.devices.common import assert_same, features, labels
+from tests.devices.common import assert_same, labels, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -32,9 +32,7 @@ def test_sums(torch, cuda):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_features(torch, cuda, seed):
-    rng = np.random.default_rng(seed)
-    query, gallery = features(rng, ("float32", "float16", "float64", "int32")[seed % 4])
-    both = labels(rng, len(query), len(gallery))
+    query, gallery, *both = problem(seed, ("float32", "float16", "float64", "int32")[seed % 4])
     tensors = [torch.tensor(one, device=cuda) for one in (query, gallery)]
     assert isinstance(where_they_are(*tensors)[0], DeviceArray)
     options = {"metric": ("euclidean", "cosine", "dot")[seed // 4 % 3],

@@ -1,10 +1,13 @@
-"""A device whose memory is full: smaller pieces, and in the end main memory."""
+"""A device whose memory is full: smaller pieces, and in the end main memory.
+
+Which pieces: `check_full_memory` of `test_mutants.py`.
+"""
 import numpy as np
 import pytest
 
 from reid_ref import evaluate, evaluate_distances
 from reid_ref.devices import counting, parts, sums
-from reid_ref.devices.pieces import SMALLEST, in_pieces, is_out_of_memory
+from reid_ref.devices.pieces import is_out_of_memory
 from tests.cases import special
 from tests.devices.common import assert_same, labels
 
@@ -22,35 +25,6 @@ def problem(torch):
     gallery[100:200] = gallery[:100]
     both = labels(rng, 30, 500)
     return [torch.tensor(one) for one in (query, gallery)], both, evaluate(query, gallery, *both)
-
-
-def test_pieces_become_smaller(torch):
-    tried = []
-
-    def work(piece):
-        tried.append(piece.stop - piece.start)
-        if tried[-1] > 70:
-            raise full(torch)
-        return piece.start
-
-    done = list(in_pieces(1000, 800, work))
-    assert tried[:3] == [800, 200, 50] and set(tried[2:]) == {50}
-    assert [piece.start for piece, _ in done] == list(range(0, 1000, 50))
-    assert [answer for _, answer in done] == list(range(0, 1000, 50))
-
-
-def test_the_smallest_piece_and_other_errors_are_raised(torch):
-    tried = []
-
-    def work(piece):
-        tried.append(piece.stop - piece.start)
-        raise full(torch)
-
-    with pytest.raises(torch.OutOfMemoryError):
-        list(in_pieces(1000, 500, work))
-    assert tried == [500, 125, 31, SMALLEST]
-    with pytest.raises(ZeroDivisionError):
-        list(in_pieces(1000, 500, lambda piece: 1 // piece.start))
 
 
 def test_which_errors_speak_of_memory(torch):

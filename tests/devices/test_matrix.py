@@ -1,47 +1,27 @@
-"""A distance matrix on a device: every number is that of the matrix in main memory."""
+"""A distance matrix on a device: every number is that of the matrix in main memory.
+
+Random problems, and tiles of every size: the checks of `test_mutants.py`.
+"""
 import warnings
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
-from scipy.io import loadmat
 
 from reid_ref import InputError, Labels, evaluate_distances
-from reid_ref.devices import counting
 from tests.cases import market_like, special
-from tests.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists, quietly
+from tests.devices import common
+from tests.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists
+from tests.nightly import cases
 
-ROOT = Path(__file__).resolve().parents[2] / "fixtures/goldens"
-#: All recorded answers but those of complex distances, which only the port orders.
-GOLDENS = sorted(path.stem for path in ROOT.glob("*.mat")
-                 if not path.stem.startswith(("rerank_", "complex")))
+assert_both = partial(common.assert_both, evaluate_distances)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-def assert_both(torch, there, distances, *sides, on_device=True, **options):
-    expected = quietly(evaluate_distances, distances, *sides, **options)
-    found = quietly(evaluate_distances, torch.tensor(distances), *sides, **options)
-    assert there.ran() == on_device
-    assert found[1] == expected[1]
-    assert_same(found[0], expected[0])
-    return expected[0]
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_random_problems(torch, there, seed):
-    make = special if seed % 2 else market_like
-    sizes = {"n_query": 1 + seed % 13, "n_gallery": 1 + 3 * (seed % 31)}
-    if seed % 4 == 0:
-        sizes["levels"] = 1 + seed // 4
-    distances, *both = make(seed, **sizes)
-    assert_both(torch, there, distances, *both,
-                convention=["matlab", "torchreid", "simpleir", "torchreid-cython"])
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int16",
                                    "int32", "int64", "bool"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(cases(2, 4)))
 def test_every_dtype(torch, there, dtype, seed):
     distances, *both = market_like(seed, levels=2 + 30 * (seed % 2))
     if dtype == "int64":
@@ -53,7 +33,7 @@ def test_every_dtype(torch, there, dtype, seed):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(cases(3, 5)))
 def test_nan_and_infinite_distances(torch, there, dtype, seed):
     distances, *both = special(seed)
     if seed == 0:
@@ -90,7 +70,7 @@ def test_every_convention_by_labels(torch, there, convention):
     assert_both(torch, there, *market_like(5, levels=20), convention=convention)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(cases(2, 10)))
 def test_lists(torch, there, seed):
     distances, *both = special(seed)
     rng = np.random.default_rng(seed)
@@ -102,28 +82,6 @@ def test_lists(torch, there, seed):
 def test_whole_rows_are_copied_to_main_memory(torch, there, convention):
     assert_both(torch, there, *market_like(5, levels=20), convention=[convention, "matlab"],
                 on_device=False)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_tiles_of_every_size(torch, there, seed, monkeypatch):
-    rng = np.random.default_rng(seed)
-    for constant, most in (("TILE", 60), ("ROWS", 5), ("TABLE", 30)):
-        monkeypatch.setattr(counting, constant, int(rng.integers(1, most)))
-    told = []
-    assert_both(torch, there, *special(seed), progress=told.append, max_memory=1000)
-    assert sum(told) == 24
-
-
-@pytest.mark.parametrize("name", GOLDENS)
-def test_recorded_answers_of_the_scripts(torch, there, name):
-    """fixtures/goldens, MATLAB's matrices: gallery x query."""
-    golden = loadmat(ROOT / f"{name}.mat")
-    query, gallery = (Labels(golden[f"label_{side}"], golden[f"cam_{side}"])
-                      for side in ("query", "gallery"))
-    result = evaluate_distances(torch.tensor(golden["dist"]).T, query, gallery)
-    assert there.ran()
-    assert result.mAP == golden["map"].item()
-    np.testing.assert_array_equal(result.cmc, golden["CMC"][0])
 
 
 def test_a_transposed_tensor(torch, there):

@@ -2,12 +2,13 @@
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels, evaluate_reranked, rerank, rerank_blocks
+from reid_ref import InputError, Labels, evaluate_reranked, rerank
 from reid_ref.devices import sums
 from reid_ref.reranking import on_device
 from reid_ref.reranking.variants import VARIANTS
 from tests.devices.common import assert_same, labels
 from tests.devices.test_full_memory import full
+from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -41,31 +42,31 @@ def whole(seed, dtype="float32", n_query=12, n_gallery=48):
     return [rng.integers(-4, 5, (n, 6)).astype(dtype) for n in (n_query, n_gallery)]
 
 
-@pytest.mark.parametrize("variant", sorted(VARIANTS))
-@pytest.mark.parametrize("seed", range(6))
-def test_the_same_where_distances_are_exact(torch, there, tiles, ran, variant, seed):
-    query, gallery = whole(seed)
-    options = {"variant": variant, "normalize": False, "k1": 3 + seed, "k2": 1 + seed}
+def same(torch, query, gallery, **options):
+    """The distances of features in main memory, which are those of tensors."""
+    options = {"normalize": False, "k1": 5, "k2": 3, **options}
     found = rerank(torch.tensor(query), torch.tensor(gallery), **options)
     np.testing.assert_array_equal(found, rerank(query, gallery, **options))
+    return found
+
+
+@pytest.mark.parametrize("variant", sorted(VARIANTS))
+@pytest.mark.parametrize("seed", cases([1, 4], range(6)))
+def test_the_same_where_distances_are_exact(torch, there, tiles, ran, variant, seed):
+    found = same(torch, *whole(seed), variant=variant, k1=3 + seed, k2=1 + seed)
     assert found.dtype == np.float32 and ran == {"nearest", "entries", "tile"}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int64", "uint8"])
 def test_every_dtype(torch, there, ran, dtype):
-    query, gallery = (abs(one) for one in whole(2, dtype))
-    found = rerank(torch.tensor(query), torch.tensor(gallery), 5, 3, normalize=False)
-    np.testing.assert_array_equal(found, rerank(query, gallery, 5, 3, normalize=False))
+    same(torch, *(abs(one) for one in whole(2, dtype)))
     assert ran
 
 
 def test_with_a_metric(torch, there, tiles, ran):
-    query, gallery = whole(3, "float64")
     matrix = np.diag([1., 2, 3, 1, 1, 2])
     matrix[0, 1] = matrix[1, 0] = -1
-    options = {"k1": 6, "k2": 2, "normalize": False, "mahalanobis": matrix}
-    np.testing.assert_array_equal(rerank(torch.tensor(query), torch.tensor(gallery), **options),
-                                  rerank(query, gallery, **options))
+    same(torch, *whole(3, "float64"), mahalanobis=matrix)
     assert ran
 
 
@@ -83,22 +84,12 @@ def test_rounded_products_are_near(torch, there, tiles, ran, variant):
 
 @pytest.mark.parametrize("variant", ["matlab", "torchreid"])
 def test_evaluation(torch, there, ran, variant):
-    rng = np.random.default_rng(4)
     query, gallery = whole(4)
-    both = labels(rng, len(query), len(gallery))
+    both = labels(np.random.default_rng(4), len(query), len(gallery))
     options = {"k1": 5, "k2": 3, "variant": variant, "normalize": False}
     assert_same(evaluate_reranked(torch.tensor(query), torch.tensor(gallery), *both, **options),
                 evaluate_reranked(query, gallery, *both, **options))
     assert ran
-
-
-def test_blocks(torch, there, ran):
-    query, gallery = whole(5)
-    blocks = list(rerank_blocks(torch.tensor(query), torch.tensor(gallery), 5, 3, block_size=5,
-                                normalize=False))
-    assert [len(block) for block in blocks] == [5, 5, 2]
-    np.testing.assert_array_equal(np.concatenate(blocks),
-                                  rerank(query, gallery, 5, 3, normalize=False))
 
 
 def test_inputs_that_are_refused(torch, there):

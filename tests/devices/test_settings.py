@@ -1,13 +1,14 @@
-"""Products in full precision, whatever torch was told before; its settings are restored."""
+"""Products in full precision, whatever torch was told before; its settings are restored.
+
+After an exception, too, and of one library alone: `check_settings` of `test_mutants.py`.
+"""
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from reid_ref import evaluate
 from reid_ref.arrays.device import where_they_are
-from reid_ref.devices import parts, sources
 from reid_ref.devices.settings import full_precision
 from tests.devices.common import assert_same, labels
 
@@ -55,28 +56,6 @@ def test_the_precision_of_products(torch, there, problem, restored, precision):
     assert settings(torch, restored) == before
     assert_same(evaluate(*tensors, *both), expected)
     assert there.ran() and settings(torch, restored) == before
-
-
-def test_an_exception_restores_them_too(torch, there, problem, restored):
-    torch.set_float32_matmul_precision("medium")
-    before = settings(torch, restored)
-    with pytest.raises(ZeroDivisionError):
-        with full_precision(where_they_are(problem[0][0])[0]):
-            raise ZeroDivisionError
-    assert settings(torch, restored) == before
-    problem[0][1][7, 3] = torch.nan
-    with pytest.raises(ValueError, match="NaN in row 7"):
-        evaluate(*problem[0], *problem[1])
-    assert settings(torch, restored) == before
-
-
-def test_a_setting_of_one_library_alone(torch, there, problem, restored):
-    for k, precision in ((1, "bf16"), (0, "tf32")):
-        restored[k].fp32_precision = precision
-        with full_precision(where_they_are(problem[0][0])[0]):
-            assert_full(torch, restored)
-        assert restored[k].fp32_precision == precision
-        restored[k].fp32_precision = "ieee"
 
 
 def test_tf32_by_its_own_name(torch, there, problem, restored):
@@ -132,21 +111,3 @@ def test_two_threads(torch, there, problem, restored):
         for result in pool.map(lambda _: evaluate(*tensors, *both), range(12)):
             assert_same(result, expected)
     assert settings(torch, restored) == before
-
-
-def test_reduced_products_would_be_noticed(torch, there, problem, monkeypatch):
-    """Without full precision, a product of bfloat16 exceeds the bound, and all is repeated."""
-    precisions, part = [], parts.feature_part
-
-    def opened(*arguments):
-        precisions.append(np.dtype(arguments[-1]).name)
-        return part(*arguments)
-
-    monkeypatch.setattr(sources, "feature_part", opened)
-    tensors, both, expected = problem
-    assert_same(evaluate(*tensors, *both), expected)
-    assert precisions == ["float32"]
-    monkeypatch.setattr(sources, "full_precision", lambda _: nullcontext())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert_same(evaluate(*tensors, *both), expected)
-    assert precisions == ["float32", "float32", "float64"]

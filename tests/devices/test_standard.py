@@ -4,10 +4,11 @@ import importlib
 import numpy as np
 import pytest
 
-from reid_ref import Evaluator, evaluate, evaluate_distances, rerank
+from reid_ref import evaluate, evaluate_distances, rerank
 from tests.cases import special
-from tests.devices.common import assert_same, features, labels, quietly
+from tests.devices.common import assert_same, problem, quietly
 from tests.installed import version_of
+from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -18,11 +19,9 @@ def strict():
     return importlib.import_module("array_api_strict")
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(18, 60)))
 def test_features(strict, there, seed):
-    rng = np.random.default_rng(seed)
-    query, gallery = features(rng, ("float32", "float64", "int32")[seed % 3])
-    both = labels(rng, len(query), len(gallery))
+    query, gallery, *both = problem(seed, ("float32", "float64", "int32")[seed % 3])
     options = {"metric": ("euclidean", "cosine", "dot")[seed // 3 % 3],
                "normalize": bool(seed // 9 % 2), "convention": ["matlab", "simpleir"]}
     expected, said = quietly(evaluate, query, gallery, *both, **options)
@@ -32,26 +31,11 @@ def test_features(strict, there, seed):
     assert_same(found, expected)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(cases(4, 20)))
 def test_a_matrix(strict, there, seed):
     distances, *both = special(seed)
     assert_same(evaluate_distances(strict.asarray(distances), *both),
                 evaluate_distances(distances, *both))
-    assert there.ran()
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_batches(strict, there, seed):
-    rng = np.random.default_rng(seed)
-    query, gallery = features(rng)
-    both = labels(rng, len(query), len(gallery))
-    evaluator = Evaluator()
-    for rows, side, is_query in ((query, both[0], True), (gallery, both[1], False)):
-        for start in range(0, len(rows), 9):
-            some = slice(start, start + 9)
-            evaluator.update(strict.asarray(rows[some]), side.identity[some], side.camera[some],
-                             is_query=is_query)
-    assert_same(evaluator.compute(), evaluate(query, gallery, *both))
     assert there.ran()
 
 

@@ -1,40 +1,17 @@
-"""Sums on a device: numpy's order of addition, at every length."""
+"""Sums on a device: of products, as numpy adds them.
+
+Rows of every length: `check_sums` of `test_mutants.py`.
+"""
 import numpy as np
 import pytest
 
 from reid_ref.arrays.device import where_they_are
-from reid_ref.devices.sums import pair_products, row_sums, squares
+from reid_ref.devices.sums import pair_products, squares
 from reid_ref.ranking import exact_distances
 
 
-def rows(length, seed=0):
-    """Rows whose sum shows the order: numbers of very different size, both signs."""
-    rng = np.random.default_rng(seed + length)
-    return rng.standard_normal((3, length)) * np.exp(4 * rng.standard_normal((3, length)))
-
-
-@pytest.mark.parametrize("first", range(1, 5001, 500))
-def test_rows_are_added_as_numpy_adds_them(torch, first):
-    for length in range(first, first + 500):
-        products = rows(length)
-        sums = row_sums(torch.from_numpy(products)).numpy()
-        assert (sums == products.sum(axis=1)).all(), length
-
-
-@pytest.mark.parametrize("length", [6144, 8192, 8200, 10240, 12288, 16385, 65536, 100_003])
-def test_long_rows(torch, length):
-    products = rows(length)
-    assert (row_sums(torch.from_numpy(products)).numpy() == products.sum(axis=1)).all()
-
-
-def test_another_order_gives_other_doubles(torch):
-    """The numbers above tell orders of addition apart, so equal sums mean the same order."""
-    products = rows(2048)
-    assert (np.cumsum(products, axis=1)[:, -1] != products.sum(axis=1)).any()
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])
-@pytest.mark.parametrize("dimension", [1, 7, 100, 512, 2048])
+@pytest.mark.parametrize("dimension", [1, 100, 2048])
 def test_products_of_features(torch, there, dtype, dimension):
     rng = np.random.default_rng(dimension)
     query, gallery = (3 * rng.standard_normal((n, dimension)) for n in (5, 9))

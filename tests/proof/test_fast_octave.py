@@ -3,16 +3,18 @@ import numpy as np
 import pytest
 
 import reid_ref
-from tests import cases
+from tests import cases, nightly
 from tests.octave import col
 
 pytestmark = [pytest.mark.octave, pytest.mark.filterwarnings("ignore::UserWarning")]
 
+SEEDS = nightly.cases(2, 12)
 PROBLEMS = [
-    *(cases.market_like(seed, levels=levels) for seed in range(12) for levels in (None, 2, 15)),
-    *(cases.special(seed) for seed in range(12)),
-    cases.market_like(1, n_query=20, n_gallery=500, identities=2),
-    cases.market_like(2, n_query=20, n_gallery=500, identities=3, levels=9),
+    *(cases.market_like(seed, levels=levels)
+      for seed in range(SEEDS) for levels in (None, 2, 15)),
+    *(cases.special(seed) for seed in range(SEEDS)),
+    cases.market_like(1, n_query=4, n_gallery=400, identities=2),
+    cases.market_like(2, n_query=4, n_gallery=400, identities=3, levels=9),
     cases.market_like(3, dtype=np.float32),
     cases.market_like(4, levels=9, dtype=np.uint8),
     cases.market_like(5, n_query=1), cases.market_like(6, n_gallery=1),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from reid_ref.matlab import MahDist, _arithmetic, my_pdist2, re_ranking
+from tests.nightly import cases as sample
 from tests.proof.rerank_cases import CASES, SINGLE, duplicates, near_one, whole_features
 
 pytestmark = pytest.mark.octave
@@ -58,15 +59,15 @@ def test_cases(octave, name):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("k1", [1, 2, 3, 4, 7, 10, 15, 18, 19, 20, 21, 22, 23, 27])
+@pytest.mark.parametrize("k1", sample([2, 3, 9, 22], [1, 2, 3, 4, 7, 10, *range(15, 28)]))
 def test_whole_features(octave, k1, dtype):
     compare(octave, [
-        whole_features(100 * k1 + k2, k1, k2, lambda_, n=50, levels=levels, dtype=dtype)
+        whole_features(100 * k1 + k2, k1, k2, lambda_, n=30, levels=levels, dtype=dtype)
         for k2, lambda_, levels in (
             (1, 0.3, 9), (2, 0, 3), (6, 0.3, 20), (7, 1, 5))], exact=True)
 
 
-@pytest.mark.parametrize("k1", [1, 4, 5, 19])
+@pytest.mark.parametrize("k1", sample([4, 5], [1, 4, 5, 19]))
 def test_duplicates(octave, k1):
     cases = [duplicates(k1 + copies, k1, k2, copies=copies)
              for copies in (2, 8, 25, 29) for k2 in (1, 2, 6)]
@@ -80,17 +81,11 @@ def test_tiny_sets(octave):
         for query_num in {1, n - 1}], exact=True)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_projected(octave, dtype):
-    compare(octave, [whole_features(seed, 9, 4, projected=True, dtype=dtype)
-                     for seed in range(8)], exact=True)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, "equal", "minus"])
 def test_values_that_no_feature_should_have(octave, value):
     """NaN, infinities, images at distance 0 from all others, negative distances."""
     cases = []
-    for seed in range(8):
+    for seed in range(4):
         feat, M, *rest = whole_features(seed, 5, 1 + seed % 4, n=20)
         if value == "equal":
             feat[:] = 3
@@ -118,8 +113,9 @@ def test_k1_may_not_be_larger_than_the_set(octave):
 def test_normalised_features(octave, one_after_another, dtype):
     """As the drivers have them: each column divided by its 2-norm."""
     cases = []
-    for seed, (k1, k2) in enumerate([(20, 6), (19, 6), (23, 1), (7, 3), (30, 15)]):
-        feat = np.random.default_rng(seed).standard_normal((16, 80))
+    for seed, (k1, k2) in enumerate(sample(
+            [(20, 6), (7, 1)], [(20, 6), (7, 1), (19, 6), (23, 1), (30, 15)])):
+        feat = np.random.default_rng(seed).standard_normal((16, 40))
         feat = (feat / np.linalg.norm(feat, axis=0)).astype(dtype)
         cases.append((feat, 1.0, 1.0, 15, k1, k2, 0.3))
         projection = np.random.default_rng(seed).standard_normal((16, 6))

@@ -2,9 +2,7 @@
 
 The real ranked lists are read where they are: see `tests.shared`.
 """
-import random
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -59,33 +57,6 @@ def test_answers_of_compute_ap(n_positive, places, answer):
     positive = {f"p{k}" for k in range(n_positive)}
     ap = oxford.oxford_average_precision(positive, (), ranked)
     assert ap.dtype == np.float32 and f"{ap:.9g}" == answer
-
-
-def trapezoid(positive, junk, ranked):
-    """The rule place by place, in exact fractions."""
-    ap, recall, precision, hits, seen = Fraction(0), Fraction(0), Fraction(1), 0, 0
-    for name in ranked:
-        if name in junk:
-            continue
-        hits, seen = hits + (name in positive), seen + 1
-        step = Fraction(hits, len(positive)) - recall
-        ap += step * (precision + Fraction(hits, seen)) / 2
-        recall, precision = Fraction(hits, len(positive)), Fraction(hits, seen)
-    return ap
-
-
-def test_it_is_the_trapezoid_rule():
-    draw = random.Random(1501)
-    for _ in range(200):
-        names = [f"n{k}" for k in range(draw.choice([2, 10, 60]))]
-        positive = set(draw.choices(names, k=draw.randint(1, len(names))))
-        junk = set(draw.choices(names, k=draw.randint(1, 5)))
-        ranked = draw.choices(names, k=draw.randint(0, 2 * len(names)))  # names come twice, too
-        expected = trapezoid(positive, junk, ranked)
-        # Single precision: half a unit in the last place for each of up to 120 additions.
-        np.testing.assert_allclose(
-            oxford.oxford_average_precision(positive, junk, ranked), float(expected),
-            rtol=120 * 2.0**-24, atol=0)
 
 
 def test_what_counts_and_what_does_not():

@@ -1,36 +1,21 @@
-"""Ranks from counts, against one sorted list a query in plain Python (`tests/proof/brute.py`)."""
+"""Ranks from counts, against one sorted list a query in plain Python (`tests/proof/brute.py`).
+
+Tiles, parts of the gallery and other orders of ties: the checks of `test_fast_mutants.py`. Types
+of distances and their layout in memory: `test_fast_port.py`.
+"""
+from functools import partial
+
 import numpy as np
 import pytest
 
 from reid_ref import IndexLists, Labels
-from reid_ref.ranking import counting as counts, tiles
 from reid_ref.ranking.good_ranks import stable_order
+from reid_ref.ranking.few import count_few
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
-from reid_ref.ranking.roles import find_roles, query_roles
 from reid_ref.ranking.tiles import matrix_part
 from tests import cases
 from tests.proof import brute
-
-IGNORED = [
-    ("label -1", "same identity, same camera"),
-    ("same identity, same camera",),
-    ("label -1", "same camera"),
-    ("same camera",),
-    ("same identity, same camera", "same location"),
-    ("label -1", "same location"),
-    ("label -1",),
-    (),
-]
-LISTED = ("listed as junk",)
-
-
-def some_lists(seed, n_query, n_gallery):
-    """Lists in no order; some images stand on both, some lists are empty, some hold them all."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(0, [[6], [9]], (2, n_query))
-    sizes[:, 0], sizes[:, 1] = (n_gallery, 2), (2, n_gallery)
-    return IndexLists(*([rng.choice(n_gallery, size, replace=False) for size in side]
-                        for side in sizes))
+from tests.proof.test_fast_mutants import IGNORED, LISTED, lists_of
 
 
 def assert_ranks(distances, query, gallery, lists=None, ignored=(*IGNORED, LISTED)):
@@ -69,67 +54,20 @@ def test_an_image_on_both_lists_is_junk_but_raises_the_curve():
     assert ranks.first_match == [1]  # image 0: no kept one is nearer
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("levels", [None, 1, 4])
-def test_random(seed, levels):
-    distances, query, gallery = cases.market_like(seed, levels=levels)
-    assert_ranks(distances, query, gallery, some_lists(seed, len(query), len(gallery)))
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_special_values(seed):
-    distances, query, gallery = cases.special(seed)
-    assert_ranks(distances, query, gallery, some_lists(seed, len(query), len(gallery)))
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("make", [
+    cases.market_like, cases.special, partial(cases.market_like, levels=1),
+    partial(cases.market_like, levels=4)])
+def test_random(seed, make):
+    distances, query, gallery = make(seed)
+    assert_ranks(distances, query, gallery, lists_of(seed, len(query), len(gallery)))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_mostly_nan(seed):
     distances, query, gallery = cases.market_like(seed)
     distances[np.random.default_rng(seed).random(distances.shape) < (.5, .9, 1, 1)[seed]] = np.nan
-    assert_ranks(distances, query, gallery, some_lists(seed, len(query), len(gallery)))
-
-
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int64", "uint64", "float16",
-                                   "float32", ">f8", "longdouble"])
-def test_every_dtype(dtype):
-    distances, query, gallery = cases.market_like(3, levels=2 if dtype == "bool" else 9)
-    assert_ranks(distances.astype(dtype), query, gallery)
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_whole_numbers_beyond_doubles(dtype):
-    distances, query, gallery = cases.market_like(4, levels=3)
-    assert_ranks(2**53 + distances.astype(dtype), query, gallery)
-    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    ends = np.array([least, least + 1, most - 1, most], dtype=dtype)
-    assert_ranks(ends[np.random.default_rng(4).integers(4, size=distances.shape)], query, gallery)
-
-
-@pytest.mark.parametrize("layout", [
-    np.asfortranarray, lambda array: np.repeat(array, 2, axis=1)[:, ::2],
-    lambda array: array[::-1, ::-1].copy()[::-1, ::-1]])
-def test_every_layout_in_memory(layout):
-    distances, query, gallery = cases.special(5)
-    assert_ranks(layout(distances), query, gallery)
-
-
-@pytest.mark.parametrize("sort_from", [0, 3, 64])
-@pytest.mark.parametrize("special", [False, True])
-def test_many_good_images(monkeypatch, sort_from, special):
-    monkeypatch.setattr(counts, "_SORT_FROM", sort_from)
-    make = cases.special if special else cases.market_like
-    distances, query, gallery = make(6, n_query=6, n_gallery=260, identities=2)
-    lists = some_lists(6, 6, 260)
-    assert_ranks(distances, query, gallery, lists)
-    assert find_roles(query, gallery, LISTED, lists).good_query.tolist().count(0) > 64
-    assert_ranks(distances.round(), query, gallery, lists)
-
-
-@pytest.mark.parametrize("tile", [1, 80, 81, 200, 1000])
-def test_every_size_of_tile(monkeypatch, tile):
-    monkeypatch.setattr(tiles, "TILE", tile)
-    distances, query, gallery = cases.special(7)
-    assert_ranks(distances, query, gallery, some_lists(7, len(query), len(gallery)))
+    assert_ranks(distances, query, gallery, lists_of(seed, len(query), len(gallery)))
 
 
 @pytest.mark.parametrize("share", [0, .1, .6, 1])
@@ -139,35 +77,6 @@ def test_few_and_many_columns_count(share):
     identity = gallery.identity.copy()
     identity[np.random.default_rng(8).random(len(identity)) >= share] = -1
     assert_ranks(distances, query, Labels(identity, gallery.camera))
-
-
-def cut(distances, width):
-    """Parts of so many gallery images each."""
-    def opened(start):
-        whole = matrix_part(distances[:, start:start + width])
-        return tiles.Part(slice(start, min(start + width, distances.shape[1])), whole.exact,
-                          whole.bands, whole.is_exact)
-    return [lambda start=start: opened(start) for start in range(0, distances.shape[1], width)]
-
-
-@pytest.mark.parametrize("width", [1, 7, 40, 79])
-@pytest.mark.parametrize("seed", range(3))
-def test_parts_of_the_gallery_add_up(width, seed):
-    distances, query, gallery = cases.special(seed)
-    lists = some_lists(seed, len(query), len(gallery))
-    shares = []
-    ranks = rank(in_parts(cut(distances, width), len(query), shares.append), query, gallery,
-                 [*IGNORED, LISTED], lists)
-    for one in (*IGNORED, LISTED):
-        brute.assert_equal(ranks[one], brute.ranks(distances.tolist(), query, gallery, one, lists))
-    assert 0 < sum(shares) <= 1 + 1e-9
-
-
-def test_shares_of_the_work_add_up_to_one():
-    distances, query, gallery = cases.market_like(1)
-    shares = []
-    rank(in_parts(cut(distances, 30), len(query), shares.append), query, gallery, IGNORED[:2])
-    assert sum(shares) == pytest.approx(1)
 
 
 def test_what_is_not_counted_twice():
@@ -208,35 +117,6 @@ def test_labels_at_the_ends_of_int64():
     assert_ranks(rng.integers(5, size=(8, 40)), query, gallery)
 
 
-@pytest.mark.parametrize("one", [*IGNORED, LISTED])
-def test_roles_of_one_query_at_a_time(one):
-    _, query, gallery = cases.market_like(10)
-    lists = some_lists(10, len(query), len(gallery))
-    roles = find_roles(query, gallery, one, lists)
-    of_query = query_roles(query, gallery, one, lists)
-    n_kept = roles.n_kept(len(query), len(gallery))
-    for k in range(len(query)):
-        good, junk = brute.roles(query, gallery, one, lists, k)
-        images, kept = of_query(k)
-        assert set(images.tolist()) == good and len(images) == len(good)
-        assert set(np.flatnonzero(~kept).tolist()) == junk
-        assert n_kept[k] == len(gallery) - len(junk)
-
-
-@pytest.mark.parametrize("ties", ["numpy", "numpy-reversed"])
-@pytest.mark.parametrize("one", [*IGNORED, LISTED])
-def test_numpy_s_order_of_ties(ties, one):
-    distances, query, gallery = cases.market_like(11, n_query=9, n_gallery=200, levels=4)
-    lists = some_lists(11, len(query), len(gallery))
-
-    def order_of(k):
-        row = distances[k]
-        return (np.argsort(row) if ties == "numpy" else np.argsort(-row)[::-1]).tolist()
-
-    brute.assert_equal(good_ranks(distances, query, gallery, one, ties, lists),
-                       brute.ranks(distances.tolist(), query, gallery, one, lists, order_of))
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "bool"])
 @pytest.mark.parametrize("equal", [0, 1, 30, 400])
 def test_the_stable_order(dtype, equal):
@@ -248,3 +128,33 @@ def test_the_stable_order(dtype, equal):
         values[:2] = -0.0, 0.0
     np.testing.assert_array_equal(stable_order(values), np.argsort(values, kind="stable"))
     np.testing.assert_array_equal(stable_order(values[:0]), [])
+
+
+#: Together, images labelled -1 are counted apart, by sorting if they are few.
+FEW = [IGNORED[0], ()]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "uint64", "float16", "float32",
+                                   ">f8", "longdouble"])
+def test_every_dtype_of_few(dtype):
+    distances, query, gallery = cases.market_like(3, levels=9)
+    distances = distances.astype(dtype)
+    assert_ranks(distances, query, gallery, ignored=FEW)
+    if distances.itemsize >= 8:  # single precision makes them one
+        assert_ranks(2**60 + distances, query, gallery, ignored=FEW)
+
+
+def test_where_few_are_counted_by_sorting(monkeypatch):
+    """In a matrix, where no good image is at NaN."""
+    sizes = []
+
+    def spy(part, goods, n_query, counting):
+        sizes.append(np.count_nonzero(counting.columns))
+        return count_few(part, goods, n_query, counting)
+
+    monkeypatch.setattr("reid_ref.ranking.rank.count_few", spy)
+    distances, query, gallery = cases.market_like(8)
+    for matrix in (distances, np.where(np.arange(80) == 3, np.nan, distances)):
+        assert_ranks(matrix, query, gallery, ignored=FEW)
+    assert gallery.identity[3] in query.identity
+    assert sizes == [np.count_nonzero(gallery.identity == -1)]

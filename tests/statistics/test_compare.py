@@ -11,7 +11,7 @@ from reid_ref.result import QueryValues
 from reid_ref.statistics import differences, draws, holm, paired
 from tests import cases
 from tests.statistics import cityflow
-from tests.statistics.test_paired import chance, every_choice
+from tests.statistics.test_interval import chance, every_choice
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:unit. only", "ignore:.* queries have no good image")
@@ -47,18 +47,6 @@ def test_submitted_lists():
         assert [one.p_adjusted for one in pair] == [
             min(1, 2 * smaller), max(larger, min(1, 2 * smaller))]
     assert found.values["mat"]["mAP"] == pytest.approx(0.26358227238296, abs=1e-12)
-
-
-def test_queries_that_changed_most():
-    scores = of_lists("mat", "match6500")
-    identity = cityflow.identities("query")
-    one = compare_scores(scores, identity, "identity", identity, resamples=99).comparisons[0]
-    gain = scores["match6500"]["mAP"].values - scores["mat"]["mAP"].values
-    assert [change.system - change.baseline for change in one.gains] == sorted(gain)[:-6:-1]
-    assert [change.system - change.baseline for change in one.losses] == sorted(gain)[:5]
-    for change in (*one.gains, *one.losses):
-        assert change.identity == identity[change.query]
-        assert change.system == scores["match6500"]["mAP"].values[change.query]
 
 
 #: 30 identities of two queries each; the good image of identity k is image k.
@@ -230,20 +218,6 @@ def test_splits_by_hand():
     error = value - found.mean * share
     assert found.interval.se == pytest.approx(math.sqrt(30 / 29 * (error**2).sum()), abs=1e-15)
     assert (found.interval.units, found.interval.queries) == (30, 80)
-
-
-def test_splits_of_different_people_are_as_sure_as_independent_samples():
-    rng = np.random.default_rng(0)
-    results = []
-    for start in (0, 100, 200):
-        labels = Labels(np.arange(start, start + 90), [1] * 90), Labels(
-            np.arange(start, start + 90), [2] * 90)
-        results.append(reid_ref.evaluate_distances(
-            1 - np.eye(90) + rng.random((90, 90)), *labels))
-    found = reid_ref.splits(results, metrics=["mAP"])["mAP"]
-    alone = [one.interval("mAP", resamples=99).se for one in results]
-    assert found.interval.se == pytest.approx(math.sqrt(sum(se**2 for se in alone)) / 3, rel=.02)
-    assert reid_ref.splits(results, metrics=["mAP"], unit="query")["mAP"].interval.units == 270
 
 
 def test_splits_refuse():

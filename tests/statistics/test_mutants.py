@@ -1,7 +1,7 @@
 """Small faults, put into the statistics one at a time, must be caught by a quick set of checks.
 
-As in `tests.proof.test_fast_mutants`. What the checks compare with is worked by hand, or is the
-definition in plain Python in `second.py`.
+What the checks compare with is worked by hand, or is the definition in plain Python in
+`second.py`.
 """
 import math
 import warnings
@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels
-from tests.proof.test_fast_mutants import afresh, near, same, source_of, world
+from tests.nightly import cases
+from tests.proof.mutants import afresh, all_checks, each, is_caught, world
+from tests.proof.test_fast_mutants import near, same
 from tests.statistics import second
 
 ROOMS = ("statistics", "ranking", "metrics", "conventions", "result", "evaluation")
@@ -223,22 +225,17 @@ def check_loaded_and_units(functions, result, matlab):
     raises("metric: mINP is NaN, for some lists", lambda: cut.interval("mINP"))
 
 
-STATISTICS = (check_sums, check_spread, check_draws, check_interval, check_paired)
-
 #: By file: its checks, and snippet and replacement of each mutant.
 MUTANTS = {
-    "statistics.units": (STATISTICS, [
+    "statistics.units": ((check_sums, check_spread, check_interval, check_paired), [
         # Units ignored, counts ignored, queries that do not count.
-        ("code = np.unique(groups[keep], return_inverse=True)[1].reshape(-1)",
-         "code = np.arange(len(weights))"),
-        ("return add_up(self.value) / self.total",
-         "return add_up(self.value / self.weight) / len(self.weight)"),
+        (" np.unique(groups[keep], return_inverse=True)[1].reshape(-1", " np.arange(len(weights)"),
+        ("add_up(self.value) / self.total", "add_up(self.value / self.weight) / len(self.weight)"),
         ("self.value - self.mean * self.weight", "self.value - self.mean"),
         ("    numbers, weights = numbers[keep], weights[keep]\n",
          "    keep[:] = True\n    numbers[np.isnan(numbers)] = 0\n"),
         ("by_code(code, numbers * weights)", "by_code(code, numbers)"),
-        ("UnitSums(by_code(code, numbers * weights), by_code(code, weights))",
-         "UnitSums(by_code(code, numbers * weights), by_code(code, weights * 0 + 1))"),
+        (" * weights), by_code(code, weights))", " * weights), by_code(code, weights * 0 + 1))"),
         ("np.cumsum(values)[-1]", "np.sum(values)"),
         ("<= ZERO * weight", "<= 0 * weight"),
         ("np.flatnonzero(~np.isfinite(numbers))", "np.flatnonzero(np.isinf(numbers))"),
@@ -247,7 +244,7 @@ MUTANTS = {
         ("np.isnan(groups).any()", "np.isnan(groups).all()"),
         ("units < FEW_UNITS", "units <= FEW_UNITS"), ("units < FEW_UNITS", "units < 19"),
     ]),
-    "statistics.spread": (STATISTICS, [
+    "statistics.spread": ((check_spread, check_interval), [
         ("units / (units - 1) * add_up", "add_up"), ("/ sums.total", "/ units"),
         ("(standard_error(by_unit) / naive) ** 2", "standard_error(by_unit) / naive"),
         ("max(within, 0.0) / (queries - units)", "max(within, 0.0) / queries"),
@@ -258,7 +255,7 @@ MUTANTS = {
         ("within = add_up(by_query.errors**2) - between", "within = add_up(by_query.errors**2)"),
         ("queries == units or ", ""),
     ]),
-    "statistics.draws": (STATISTICS, [
+    "statistics.draws": ((check_draws, check_interval), [
         ("words >>= np.uint64(32)\n        words *= np.uint64(units)",
          "words &= np.uint64(2**32 - 1)\n        words *= np.uint64(units)"),
         ("words *= np.uint64(units)\n", "words *= np.uint64(units - 1)\n"),
@@ -274,7 +271,7 @@ MUTANTS = {
          "        source = np.random.PCG64(seed)\n"),
         ("or value < least", "or value <= least"), ("or value < least", ""),
     ]),
-    "statistics.interval": (STATISTICS, [
+    "statistics.interval": ((check_interval, check_paired), [
         ("mean - float(t[-place]) * se, mean - float(t[place - 1]) * se",
          "mean + float(t[place - 1]) * se, mean + float(t[-place]) * se"),
         ("mean - float(t[place - 1]) * se", "mean - float(t[place]) * se"),
@@ -283,8 +280,7 @@ MUTANTS = {
         ("2 * shift * en", "shift * en"), (" + shift**2 * nn", ""),
         ("units / (units - 1) * np.where", "np.where"), ("        t.sort()\n", ""),
         ("if len(column) == units}", "if True}"),
-        ("several, studentized(several, resamples, seed)",
-         "several, studentized(several[::-1], resamples, seed)"),
+        (", studentized(several, resamples, seed", ", studentized(several[::-1], resamples, seed"),
         ("square > ROUNDING * ee", "square > 0"),
         ("np.copysign(np.inf, shift)", "0.0"),
         ("bound = (alpha / 2) **", "bound = alpha **"), ("** (1 / len(sums.weight))", "** .1"),
@@ -294,13 +290,12 @@ MUTANTS = {
         ("1 - alpha / 2))", "1 - alpha))"),
         ("se / (mean * (1 - mean))", "se / mean"), ("if low < 0 or high > 1:", "if high > 1:"),
         ("if low < 0 or high > 1:", "if low < 0:"),
-        ("unit_sums(values, np.arange(np.size(values)), counted)",
-         "unit_sums(values, unit, counted)"),
+        ("unit_sums(values, np.arange(np.size(values)), ", "unit_sums(values, unit, "),
         ("(se / naive)**2 if", "se / naive if"),
         ("not 50 <= level < 100", "not 0 <= level < 100"),
         ("not 50 <= level < 100", "not 50 <= level <= 100"),
     ]),
-    "statistics.paired": (STATISTICS, [
+    "statistics.paired": ((check_paired, check_interval), [
         # `>` for `>=`, no plus one, one side.
         (">= abs(add_up(moved)) - slack", "> abs(add_up(moved)) + slack"),
         ("slack = 1e-12 *", "slack = 0 *"),
@@ -322,23 +317,18 @@ MUTANTS = {
         ("min(1.0, (len(p) - place) * p[k])", "(len(p) - place) * p[k]"),
     ]),
     "result": ((check_result,), [
-        ("kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)",
-         "kept = np.flatnonzero(n_good)"),
-        ("kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)",
-         "kept = every"),
+        ("kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.", "kept = np."),
+        (" if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)", ""),
         ("kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)",
          "kept = every[:len(values)][::-1]"),
         ("places = np.flatnonzero(there)[kept]", "places = kept"),
         ("return result.mINP, result.per_query.inp", "return result.mINP, result.per_query.ap"),
         ("return result.mAP, result.per_query.ap", "return result.mINP, result.per_query.ap"),
-        ('return at_k.precision, at_k.per_query["precision"]',
-         'return at_k.precision, at_k.per_query["recall"]'),
+        (' at_k.precision, at_k.per_query["precision', ' at_k.precision, at_k.per_query["recall'),
         ("of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)",
          "of_query(of_queries(result.ranks, there), k)"),
-        ('{"identity": result.per_query.identity, "query"',
-         '{"identity": np.arange(result.counts.query), "query"'),
-        ("statistics.unit_sums(values, groups, counted)",
-         "statistics.unit_sums(values, groups, None)"),
+        ('{"identity": result.per_query.identity', '{"identity": np.arange(result.counts.query)'),
+        (".unit_sums(values, groups, counted)", ".unit_sums(values, groups, None)"),
         ("np.arange(len(values)), counted)", "np.arange(len(values)), None)"),
         ("replace(interval, value=one.mean, unit=one.unit)", "replace(interval, unit=one.unit)"),
         ("    if np.isnan(values).any():\n        raise", "    if False:\n        raise"),
@@ -347,28 +337,12 @@ MUTANTS = {
 }
 
 
-def caught_by(name, source):
-    """Return the name of the first check that notices, or None."""
-    with world(name, source, ROOMS), np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for check in MUTANTS[name][0]:
-            try:
-                check()
-            except (AssertionError, LookupError, ValueError, ArithmeticError,
-                    pytest.fail.Exception):
-                return check.__name__
-    return None
+@pytest.mark.parametrize("check", all_checks(MUTANTS))
+def test_the_source_itself_passes(check):
+    with world(ROOMS):
+        check()
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_the_source_itself_passes(name):
-    assert caught_by(name, source_of(name)) is None
-
-
-@pytest.mark.parametrize("name, number", [
-    (name, number) for name, (_, mutants) in MUTANTS.items() for number in range(len(mutants))])
-def test_mutant_is_caught(name, number):
-    source = source_of(name)
-    snippet, replacement = MUTANTS[name][1][number]
-    assert source.count(snippet) == 1
-    assert caught_by(name, source.replace(snippet, replacement)) is not None
+@pytest.mark.parametrize("name, snippet, replacement", each(MUTANTS, cases(10, 1)))
+def test_mutant_is_caught(name, snippet, replacement):
+    assert is_caught(ROOMS, MUTANTS[name][0], name, snippet, replacement)

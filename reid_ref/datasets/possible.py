@@ -22,7 +22,7 @@ distance matrix: the bounds are tight. Rules that count equal distances as one g
 Contents: `hit_counts`, `map_bounds`, `good_and_kept`; `possible` and `possible_of_counts`, all of
 it for a figure; `is_possible`, the verdict.
 
-Source: derived here; `tests/analysis/test_validate.py` compares with every ranking of small sets.
+Source: derived here; `tests/commands/test_validate.py` compares with every ranking of small sets.
 """
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from reid_ref.arrays.contiguous import in_rows
+from reid_ref.arrays.stored import in_rows
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (1, 1), (127, 513), (129, 511), (300, 1030)])

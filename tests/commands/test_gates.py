@@ -15,7 +15,7 @@ from reid_ref import Labels, ResultFile
 from reid_ref.commands.doctor.compute import doctor_beside
 from reid_ref.commands.gate.compute import parse_wanted
 from reid_ref.conventions import CONVENTIONS
-from tests.analysis.test_doctor import of_distances, of_features, sound
+from tests.commands.test_doctor import of_distances, of_features, sound
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command, table
 
 

@@ -35,7 +35,13 @@ class Mutant:
         self.name, self.source = f"reid_ref.{name}", source
 
     def find_spec(self, name, path=None, target=None):
-        return spec_from_loader(name, self) if name == self.name else None
+        if name != self.name:
+            return None
+        path = path_of(name.removeprefix("reid_ref."))
+        spec = spec_from_loader(name, self, is_package=path.stem == "__init__")
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(str(path.parent))
+        return spec
 
     def create_module(self, spec):
         return None
@@ -71,8 +77,14 @@ def world(rooms, *mutants):
         vars(reid_ref).update(attributes)
 
 
+def path_of(name):
+    """The file of a module, or of a package's own code."""
+    path = PACKAGE / name.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
 def source_of(name):
-    return (PACKAGE / name.replace(".", "/")).with_suffix(".py").read_text()
+    return path_of(name).read_text()
 
 
 def is_caught(rooms, checks, name, snippet, replacement, *arguments, also=()):

@@ -7,7 +7,7 @@ reference BLAS does; with another library the last bits of the distances differ.
 import numpy as np
 import pytest
 
-from reid_ref.matlab import MahDist, _arithmetic, my_pdist2, re_ranking
+from reid_ref.matlab import MahDist, _values as _arithmetic, my_pdist2, re_ranking
 from tests.nightly import cases as sample
 from tests.proof.rerank_cases import CASES, SINGLE, duplicates, near_one, whole_features
 

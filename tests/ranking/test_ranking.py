@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from reid_ref import IndexLists, Labels
-from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.ranking.few import count_few
+from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
 from reid_ref.ranking.tiles import matrix_part
 from tests import cases

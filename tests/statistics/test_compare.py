@@ -6,9 +6,9 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.analysis.compare import compare_scores
+from reid_ref.commands.compare.compute import compare_scores
 from reid_ref.result import QueryValues
-from reid_ref.statistics import differences, draws, holm, paired
+from reid_ref.statistics import differences, holm, paired, units as draws
 from tests import cases
 from tests.statistics import cityflow
 from tests.statistics.test_interval import chance, every_choice

@@ -13,7 +13,7 @@ import scipy.special
 import scipy.stats
 
 from reid_ref import InputError
-from reid_ref.statistics import difference, draws, interval, unit_sums
+from reid_ref.statistics import difference, interval, unit_sums, units as draws
 from reid_ref.statistics.interval import bootstrap_t
 from reid_ref.statistics.paired import sign_flips
 from tests.statistics import cityflow

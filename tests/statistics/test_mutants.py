@@ -73,7 +73,7 @@ def check_spread():
 
 
 def check_draws():
-    draws = afresh("statistics.draws")
+    draws = afresh("statistics.units")
     for block in (draws.BLOCK, 100):
         draws.BLOCK = block
         columns = np.arange(14.0).reshape(2, 7)
@@ -227,7 +227,7 @@ def check_loaded_and_units(functions, result, matlab):
 
 #: By file: its checks, and snippet and replacement of each mutant.
 MUTANTS = {
-    "statistics.units": ((check_sums, check_spread, check_interval, check_paired), [
+    "statistics.units": ([check_sums, check_spread, check_interval, check_paired, check_draws], [
         # Units ignored, counts ignored, queries that do not count.
         (" np.unique(groups[keep], return_inverse=True)[1].reshape(-1", " np.arange(len(weights)"),
         ("add_up(self.value) / self.total", "add_up(self.value / self.weight) / len(self.weight)"),
@@ -243,19 +243,6 @@ MUTANTS = {
         ("len(sums.weight) < 2", "len(sums.weight) < 1"),
         ("np.isnan(groups).any()", "np.isnan(groups).all()"),
         ("units < FEW_UNITS", "units <= FEW_UNITS"), ("units < FEW_UNITS", "units < 19"),
-    ]),
-    "statistics.spread": ((check_spread, check_interval), [
-        ("units / (units - 1) * add_up", "add_up"), ("/ sums.total", "/ units"),
-        ("(standard_error(by_unit) / naive) ** 2", "standard_error(by_unit) / naive"),
-        ("max(within, 0.0) / (queries - units)", "max(within, 0.0) / queries"),
-        ("between / (units - 1), max", "between / units, max"),
-        ("(size - 1) * mean_within", "size * mean_within"),
-        ("add_up(by_unit.weight**2) / queries", "add_up(by_unit.weight**2) / units"),
-        ("by_unit.errors**2 / by_unit.weight", "by_unit.errors**2"),
-        ("within = add_up(by_query.errors**2) - between", "within = add_up(by_query.errors**2)"),
-        ("queries == units or ", ""),
-    ]),
-    "statistics.draws": ((check_draws, check_interval), [
         ("words >>= np.uint64(32)\n        words *= np.uint64(units)",
          "words &= np.uint64(2**32 - 1)\n        words *= np.uint64(units)"),
         ("words *= np.uint64(units)\n", "words *= np.uint64(units - 1)\n"),
@@ -271,7 +258,7 @@ MUTANTS = {
          "        source = np.random.PCG64(seed)\n"),
         ("or value < least", "or value <= least"), ("or value < least", ""),
     ]),
-    "statistics.interval": ((check_interval, check_paired), [
+    "statistics.interval": ([check_interval, check_paired, check_spread], [
         ("mean - float(t[-place]) * se, mean - float(t[place - 1]) * se",
          "mean + float(t[place - 1]) * se, mean + float(t[-place]) * se"),
         ("mean - float(t[place - 1]) * se", "mean - float(t[place]) * se"),
@@ -294,6 +281,15 @@ MUTANTS = {
         ("(se / naive)**2 if", "se / naive if"),
         ("not 50 <= level < 100", "not 0 <= level < 100"),
         ("not 50 <= level < 100", "not 50 <= level <= 100"),
+        ("units / (units - 1) * add_up", "add_up"), ("/ sums.total", "/ units"),
+        ("(standard_error(by_unit) / naive) ** 2", "standard_error(by_unit) / naive"),
+        ("max(within, 0.0) / (queries - units)", "max(within, 0.0) / queries"),
+        ("between / (units - 1), max", "between / units, max"),
+        ("(size - 1) * mean_within", "size * mean_within"),
+        ("add_up(by_unit.weight**2) / queries", "add_up(by_unit.weight**2) / units"),
+        ("by_unit.errors**2 / by_unit.weight", "by_unit.errors**2"),
+        ("within = add_up(by_query.errors**2) - between", "within = add_up(by_query.errors**2)"),
+        ("queries == units or ", ""),
     ]),
     "statistics.paired": ((check_paired, check_interval), [
         # `>` for `>=`, no plus one, one side.

@@ -6,10 +6,10 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.analysis.confidence import intervals
+from reid_ref.console.confidence import intervals
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
-from reid_ref.statistics import draws, interval, standard_error, unit_sums
+from reid_ref.statistics import interval, standard_error, unit_sums, units as draws
 from tests import cases
 
 METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")

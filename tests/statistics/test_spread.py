@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError
-from reid_ref.statistics import (
-    design_effect, intraclass_correlation, standard_error, unit_sums)
+from reid_ref.statistics import design_effect, intraclass_correlation, standard_error, unit_sums
 from tests.statistics import cityflow
 
 #: List, metric, mean, standard error by query and by identity, design effect: computed apart from

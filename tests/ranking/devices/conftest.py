@@ -4,7 +4,7 @@ import importlib
 import pytest
 
 from reid_ref.arrays import device
-from reid_ref.devices import sources
+from reid_ref.ranking import device_sources as sources
 from tests.installed import version_of
 
 

@@ -4,7 +4,7 @@ import warnings
 import pytest
 
 from reid_ref.cli import main
-from tests.report.seen import images_of, market, names_of, write_images, write_result
+from tests.commands.report.seen import images_of, market, names_of, write_images, write_result
 
 
 @pytest.fixture(scope="session")

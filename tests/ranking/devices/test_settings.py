@@ -9,8 +9,8 @@ import pytest
 
 from reid_ref import evaluate
 from reid_ref.arrays.device import where_they_are
-from reid_ref.devices.settings import full_precision
-from tests.devices.common import assert_same, labels
+from reid_ref.ranking.device_sources import full_precision
+from tests.ranking.devices.common import assert_same, labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

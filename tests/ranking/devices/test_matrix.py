@@ -10,8 +10,8 @@ import pytest
 
 from reid_ref import InputError, Labels, evaluate_distances
 from tests.cases import market_like, special
-from tests.devices import common
-from tests.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists
+from tests.ranking.devices import common
+from tests.ranking.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists
 from tests.nightly import cases
 
 assert_both = partial(common.assert_both, evaluate_distances)

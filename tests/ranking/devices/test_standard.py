@@ -6,7 +6,7 @@ import pytest
 
 from reid_ref import evaluate, evaluate_distances, rerank
 from tests.cases import special
-from tests.devices.common import assert_same, problem, quietly
+from tests.ranking.devices.common import assert_same, problem, quietly
 from tests.installed import version_of
 from tests.nightly import cases
 

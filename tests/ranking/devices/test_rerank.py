@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels, evaluate_reranked, rerank
-from reid_ref.devices import sums
+from reid_ref.ranking import device_parts as sums
 from reid_ref.reranking import on_device
 from reid_ref.reranking.variants import VARIANTS
-from tests.devices.common import assert_same, labels
-from tests.devices.test_full_memory import full
+from tests.ranking.devices.common import assert_same, labels
+from tests.ranking.devices.test_full_memory import full
 from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

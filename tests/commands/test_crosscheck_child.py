@@ -17,11 +17,11 @@ import pytest
 
 from reid_ref import InputError
 from reid_ref.commands.crosscheck.show import as_json, as_text
-from tests import faulty
+from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
 from tests.installed import version_of
 from tests.nightly import cases
-from tests.crosschecking.test_crosscheck import crosscheck, data, write
+from tests.commands.test_crosscheck import crosscheck, data, write
 
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
 SHORT = 2
@@ -128,7 +128,8 @@ def change_our_state():
 #: Evaluator, verdict, and what the report must say.
 FAULTY = {
     "sound": (faulty.sound, "equal", EQUAL),
-    "leaves": ("tests.faulty:leaves", "failed", "ended with exit code 7 before it answered"),
+    "leaves": ("tests.commands.faulty:leaves", "failed",
+               "ended with exit code 7 before it answered"),
     "crashes": (lambda *_: ctypes.string_at(0), "failed", "was ended by SIGSEGV, a crash in "
                 "compiled code it printed Fatal Python error: Segmentation fault"),
     "escapes": (raises(Escapes("red \x1b[31m\r\nand\x07 loud")), "failed",
@@ -146,7 +147,7 @@ FAULTY = {
     "prints for ever": (after(prints_for_ever), "equal", "it printed xxxx"),
     "closes everything": (after(lambda: os.closerange(0, 200)), "failed",
                           "it closed the pipe through which its answer would come"),
-    "writes everywhere": ("tests.faulty:writes_everywhere", "failed",
+    "writes everywhere": ("tests.commands.faulty:writes_everywhere", "failed",
                           "it wrote something else into the pipe through which its answer"),
     "breaks numpy": (before(break_numpy), "failed",
                      "cannot be read: TypeError: 'NoneType' object is not callable"),
@@ -163,7 +164,7 @@ RARE = {
     "closes stdout": (after(lambda: os.close(1)), "equal",
                       "it cannot be asked query by query: OSError: [Errno 9] Bad file"),
     "closes streams": (after(lambda: (sys.stdout.close(), sys.stderr.close())), "equal", EQUAL),
-    "forges": ("tests.faulty:forges", "failed",
+    "forges": ("tests.commands.faulty:forges", "failed",
                "it wrote something else into the pipe through which its answer"),
     "much output": (after(lambda: os.write(1, b"y" * 10**8)), "equal", "it printed yyyy"),
     "reads": (after(input), "failed", "EOFError: EOF when reading a line"),
@@ -243,7 +244,8 @@ def folder(tmp_path):
     write(tmp_path, data())
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "mine.py").write_text(MINE)
-    (tmp_path / "code" / "helper.py").write_text("from tests.faulty import sound as step\n")
+    (tmp_path / "code" / "helper.py").write_text(
+        "from tests.commands.faulty import sound as step\n")
     return tmp_path
 
 
@@ -310,7 +312,7 @@ def writes_its_number(*arguments):
 def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("sound", "leaves"):
-        crosscheck(f"tests.faulty:{name}", *data())
+        crosscheck(f"tests.commands.faulty:{name}", *data())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -319,13 +321,13 @@ def test_no_room_for_the_arrays(monkeypatch):
         raise OSError(28, "No space left on device")
     monkeypatch.setattr(np, "save", full)
     with pytest.raises(InputError, match="No space left on device; set TMPDIR to a folder with"):
-        crosscheck("tests.faulty:sound", *data())
+        crosscheck("tests.commands.faulty:sound", *data())
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, bool])
 def test_arrays_arrive_as_they_are(dtype):
     distances, query, gallery = data(levels=1 if dtype is bool else 7)
-    by_name = "tests.crosschecking.test_crosscheck_child:tells_dtypes"
+    by_name = "tests.commands.test_crosscheck_child:tells_dtypes"
     found = crosscheck(by_name if dtype is np.float16 else tells_dtypes, distances.astype(dtype),
                        query, gallery)
     assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
@@ -347,8 +349,8 @@ def test_torch_whose_threads_run_here_does_not_block_a_fork():
     version_of("torch")
     code = """
 import torch
-from tests import faulty
-from tests.crosschecking.test_crosscheck import crosscheck, data
+from tests.commands import faulty
+from tests.commands.test_crosscheck import crosscheck, data
 torch.set_num_threads(2)
 large = torch.rand(2000, 2000)
 torch.sort(large, dim=1), large.exp().sum()
@@ -397,11 +399,11 @@ def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("evaluator", ["'tests.faulty:sound'", "faulty.sound"])
+@pytest.mark.parametrize("evaluator", ["'tests.commands.faulty:sound'", "faulty.sound"])
 def test_without_standard_streams(evaluator):
     """Descriptors 0 and 2 are free then, and pipes would get them."""
-    code = ("import os\nfrom tests import faulty\n"
-            "from tests.crosschecking.test_crosscheck import crosscheck, data\n"
+    code = ("import os\nfrom tests.commands import faulty\n"
+            "from tests.commands.test_crosscheck import crosscheck, data\n"
             "os.close(0)\nos.close(2)\n"
             f"print(crosscheck({evaluator}, *data()).follows)")
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

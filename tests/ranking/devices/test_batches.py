@@ -6,7 +6,7 @@ import pytest
 
 from reid_ref import Evaluator, evaluate
 from reid_ref.arrays.device import DeviceArray
-from tests.devices.common import assert_same, problem
+from tests.ranking.devices.common import assert_same, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -6,9 +6,9 @@ import pytest
 
 from reid_ref import Evaluator, evaluate, evaluate_distances, rerank
 from reid_ref.arrays.device import DeviceArray, where_they_are
-from reid_ref.devices.sums import row_sums
+from reid_ref.ranking.device_parts import row_sums
 from tests.cases import special
-from tests.devices.common import assert_same, labels, problem
+from tests.ranking.devices.common import assert_same, labels, problem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

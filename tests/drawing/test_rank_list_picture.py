@@ -7,7 +7,7 @@ import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.cli import main
 from reid_ref.drawing.rank_list import COLOURS as FRAMES, FRAME, GAP, QUERY_GAP
-from tests.report.seen import COLOURS, names_of, write_images, write_result
+from tests.commands.report.seen import COLOURS, names_of, write_images, write_result
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 #: Query 3 on camera 1, and a gallery in order of distance.

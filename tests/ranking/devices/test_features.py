@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate, read
-from reid_ref.devices import counting, parts, sources
-from tests.devices import common
-from tests.devices.common import (
+from reid_ref.ranking import (
+    device_counting as counting, device_parts as parts, device_sources as sources)
+from tests.ranking.devices import common
+from tests.ranking.devices.common import (
     BY_LABELS, BY_LISTS, BY_ROWS, assert_same, features, labels, lists, problem)
 from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 METRICS = ("euclidean", "cosine", "dot")
 
 assert_both = partial(common.assert_both, evaluate)

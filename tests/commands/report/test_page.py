@@ -12,7 +12,7 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.cli import main
 from reid_ref.commands.report.command import show as html
-from tests.report.seen import (
+from tests.commands.report.seen import (
     COLOURS, Page, images_of, market, names_of, parsed, rows, write_images, write_result)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from reid_ref import evaluate, evaluate_distances
-from reid_ref.devices import counting, parts, sums
-from reid_ref.devices.pieces import is_out_of_memory
+from reid_ref.ranking import (
+    device_counting as counting, device_parts as sums, device_parts as parts)
+from reid_ref.ranking.device_parts import is_out_of_memory
 from tests.cases import special
-from tests.devices.common import assert_same, labels
+from tests.ranking.devices.common import assert_same, labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

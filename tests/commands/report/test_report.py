@@ -10,7 +10,7 @@ from reid_ref import CONVENTIONS, IndexLists, Labels, text as words
 from reid_ref.commands.evaluate.command import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like
-from tests.report.seen import Page, rows
+from tests.commands.report.seen import Page, rows
 
 
 def test_long_words_stay_whole():

@@ -793,7 +793,7 @@ def test_packages_refuse_nan(adapter):
 # ------------------------------------------------------------------ the command
 MINE = """
 import numpy as np
-from tests.faulty import sound
+from tests.commands.faulty import sound
 print("loading mine")
 
 def ap(*arguments):

@@ -12,7 +12,7 @@ from reid_ref import cli
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
 from tests.documents import ROOT
-from tests.drivers.test_baseline import FILES
+from tests.commands.test_baseline import FILES
 from tests.nightly import cases
 
 SCHEMA = json.loads((ROOT / "docs/schema.json").read_text())

@@ -114,7 +114,7 @@ def test_crosscheck_is_the_command(capsys):
 
 
 def test_crosscheck_arrays_and_a_function():
-    import reid_ref.commands.crosscheck.compute  # the room does not hide the function of nearly its name
+    import reid_ref.commands.crosscheck.compute  # the room does not hide the function
 
     found = reid_ref.crosscheck(
         HAND, lambda distances, query, gallery: ([0., 1., 1.], (1 / 2 + 2 / 3) / 2))

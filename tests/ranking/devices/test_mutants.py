@@ -12,11 +12,11 @@ from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances, rerank
 from reid_ref.arrays.device import where_they_are
 from reid_ref.reranking.neighbours import pairs_of
 from tests.cases import market_like, special
-from tests.devices.common import assert_same, labels, problem, quietly
+from tests.ranking.devices.common import assert_same, labels, problem, quietly
 from tests.nightly import cases
 from tests.proof.mutants import afresh, all_checks, each, is_caught, world
 
-ROOMS = ("devices", "evaluation", "reranking")
+ROOMS = ("ranking", "evaluation", "reranking")
 METRICS = ("euclidean", "cosine", "dot")
 SEVERAL = ["matlab", "torchreid-function", "simpleir",
            replace(CONVENTIONS["simpleir"], name="places", ignored=("label -1", "same camera"))]
@@ -29,7 +29,7 @@ def full(torch):
 def small(seed):
     """Set small tiles in the rooms as they are loaded now."""
     rng = np.random.default_rng(seed)
-    counting, sums = afresh("devices.counting"), afresh("devices.sums")
+    counting, sums = afresh("ranking.device_counting"), afresh("ranking.device_parts")
     counting.TILE, counting.ROWS, counting.TABLE = (int(rng.integers(2, most))
                                                     for most in (70, 5, 30))
     sums.AT_ONCE = int(rng.integers(1, 500))
@@ -92,7 +92,7 @@ def check_sums(torch, lengths=range(1, 290)):
     rng = np.random.default_rng(0)
     for length in [*lengths, 384, 512, 768, 1000, 2048, 3001, 8200, 100_003]:
         products = rng.standard_normal((4, length)) * np.exp(4 * rng.standard_normal(length))
-        found = afresh("devices.sums").row_sums(torch.from_numpy(products)).numpy()
+        found = afresh("ranking.device_parts").row_sums(torch.from_numpy(products)).numpy()
         np.testing.assert_array_equal(found, products.sum(axis=1))
         assert length != 2048 or (np.cumsum(products, axis=1)[:, -1] != found).any()
 
@@ -102,7 +102,7 @@ def check_the_bound(torch):
     rng = np.random.default_rng(5)
     query, gallery = (rng.standard_normal((n, 1100)).astype(np.float32) for n in (6, 90))
     both = where_they_are(torch.tensor(query), torch.tensor(gallery))
-    parts, row = afresh("devices.parts"), np.arange(6)
+    parts, row = afresh("ranking.device_parts"), np.arange(6)
     norms = parts.squared_norms(*both, True)
     part = parts.feature_part(*both, *norms, "normalized")
     low, high = part.bounds(row, np.zeros(6))
@@ -129,7 +129,7 @@ def check_the_bound(torch):
 
 
 def check_full_memory(torch):
-    pieces, tried = afresh("devices.pieces"), []
+    pieces, tried = afresh("ranking.device_parts"), []
 
     def work(piece):
         tried.append(piece.stop - piece.start)
@@ -149,7 +149,7 @@ def check_full_memory(torch):
     with pytest.raises(torch.OutOfMemoryError):
         list(pieces.in_pieces(40, 40, never))
     assert tried == [40, 16]
-    sources = afresh("devices.sources")
+    sources = afresh("ranking.device_sources")
     there = where_they_are(torch.ones(2))[0]
     assert sources.or_in_main_memory(lambda one: type(one), np.ones(2)) is np.ndarray
     seen = []
@@ -169,7 +169,7 @@ def check_settings(torch):
     matmul, there = torch.backends.cuda.matmul, where_they_are(torch.ones(2, 2))[0]
     product = torch.backends.mkldnn.matmul
     before = matmul.fp32_precision, product.fp32_precision
-    full_precision = afresh("devices.settings").full_precision
+    full_precision = afresh("ranking.device_sources").full_precision
     try:
         torch.set_float32_matmul_precision("medium")
         with pytest.raises(ZeroDivisionError), torch.autocast("cpu", dtype=torch.bfloat16):
@@ -227,7 +227,7 @@ def check_rerank(torch):
 
 #: File to its checks and its mutants: a snippet that is there once, and what replaces it.
 MUTANTS = {
-    "devices.counting": ([check_features, check_matrices, check_the_bound], [
+    "ranking.device_counting": ([check_features, check_matrices, check_the_bound], [
         ("values <= block.table.farthest[:, None]", "values < block.table.farthest[:, None]"),
         ("own[:, None] != place[None, :]", "own[:, None] == place[None, :]"),
         ("key[~_among(", "key[_among("),
@@ -254,7 +254,8 @@ MUTANTS = {
         ("counts &= counting.place != ", "counts &= counting.place == "),
         ("done(1)", "done(0)"),
     ]),
-    "devices.parts": ([check_features, check_matrices, check_the_bound], [
+    "ranking.device_parts": ([check_features, check_matrices, check_the_bound, check_sums,
+                              check_full_memory], [
         ("size - 2 * product", "size - product"),
         ("gallery, -scale, gallery_scale", "gallery, scale, gallery_scale"),
         ("take(of_query, row) == 0", "take(of_query, row) < 0"),
@@ -266,8 +267,6 @@ MUTANTS = {
         ("(gallery_square == 0) | (norm[row] == 0)", "gallery_square == 0"),
         ("(middle - off[row])", "(middle - off[row] / 8)"),
         ("np.flatnonzero(square == 0)", "np.flatnonzero(square > 0)"),
-    ]),
-    "devices.sums": ([check_sums, check_features], [
         ("_BLOCK, _LANES = 128, 8", "_BLOCK, _LANES = 64, 8"),
         ("_BLOCK, _LANES = 128, 8", "_BLOCK, _LANES = 128, 4"),
         ("width // 2 // _LANES * _LANES", "width // 2"),
@@ -276,19 +275,16 @@ MUTANTS = {
         ("total, whole = products[:, 0], 1", "total, whole = products[:, 0], 0"),
         ("xp.astype(left, xp.float64) * right", "xp.astype(left * right, xp.float64)"),
         ("found[rows] = sums", "found[:len(sums)] = sums"),
-    ]),
-    "devices.pieces": ([check_full_memory], [
         ("size <= SMALLEST", "size <= 4 * SMALLEST"),
         ("size // 4", "size // 2"),
         ("min(start + step, count)", "start + step"),
         ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
     ]),
-    "devices.sources": ([check_full_memory, check_features, check_matrices], [
+    "ranking.device_sources": ([check_full_memory, check_features, check_matrices,
+                                check_settings], [
         ("is_out_of_memory(error)", "error"),
         ('if distances.dtype.kind != "f"', 'if distances.dtype.kind == "f"'),
         ('scaling == "normalized")', "True)"),
-    ]),
-    "devices.settings": ([check_settings], [
         ('fp32_precision = "ieee"', 'fp32_precision = "tf32"'),
         ('torch.set_float32_matmul_precision("highest")', "pass"),
         ("torch.set_float32_matmul_precision(older)", "pass"),

@@ -19,6 +19,9 @@ for number, handler in ((signal.SIGINT, signal.default_int_handler),
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
+#: A recording to compare with, no test.
+collect_ignore = ["recorded"]
+
 OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
 
 

@@ -196,7 +196,3 @@ def _prepare_streams() -> bool:
         sys.stderr.write("reid-ref: error: standard output is closed; expected somewhere to "
                          "print to, a file or /dev/null\n")
     return sys.stdout is not None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -383,7 +383,7 @@ def gone(process):
     (signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
 def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
     process = subprocess.Popen(
-        [sys.executable, "-m", "reid_ref.cli", "crosscheck", "d.npz", "--evaluator",
+        [sys.executable, "-m", "reid_ref", "crosscheck", "d.npz", "--evaluator",
          "code/mine.py:sleeps"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     calls, until = folder / "calls.txt", time.monotonic() + 30
     while not (calls.exists() and calls.read_text().endswith("\n")):

@@ -12,7 +12,7 @@ import pytest
 import reid_ref
 from reid_ref import InputError, cli, files
 from reid_ref.cli.parser import make_parser
-from reid_ref.commands.evaluate.command import batch as several
+from reid_ref.console.files import _names_of_files
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
 from tests.commands.common import (
@@ -239,9 +239,9 @@ def test_files_of_one_name_are_named_after_their_folders(tmp_path):
 
 
 def test_files_of_one_name_in_folders_of_one_name_keep_their_paths():
-    assert several._names_of_files([Path("a/r/x.mat"), Path("b/r/x.mat"), Path("b/y.mat")]) == [
+    assert _names_of_files([Path("a/r/x.mat"), Path("b/r/x.mat"), Path("b/y.mat")]) == [
         "a/r/x.mat", "b/r/x.mat", "b/y.mat"]
-    assert several._names_of_files([Path("/x.mat"), Path("/a/x.mat")]) == ["/x.mat", "/a/x.mat"]
+    assert _names_of_files([Path("/x.mat"), Path("/a/x.mat")]) == ["/x.mat", "/a/x.mat"]
 
 
 def test_a_folder_is_a_result(tmp_path):

@@ -363,7 +363,7 @@ def test_a_call_changes_nothing_of_the_process(capsys):
 
 
 def test_not_enough_memory_is_one_line(monkeypatch, capsys):
-    from reid_ref.commands.evaluate.command import command as evaluate
+    from reid_ref.commands.evaluate import command as evaluate
 
     def run(_):
         raise MemoryError("Unable to allocate 9 TiB")

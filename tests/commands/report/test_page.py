@@ -11,7 +11,8 @@ from PIL import Image
 import reid_ref
 from reid_ref import Labels
 from reid_ref.cli import main
-from reid_ref.commands.report.command import show as html
+from reid_ref.commands.report import show as html
+from reid_ref.drawing import rank_list
 from tests.commands.report.seen import (
     COLOURS, Page, images_of, market, names_of, parsed, rows, write_images, write_result)
 
@@ -384,7 +385,7 @@ def test_results_of_other_queries(made, tmp_path, capsys):
 
 
 def test_missing_libraries(made, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(html, "find_spec", lambda name: None)
+    monkeypatch.setattr(rank_list, "find_spec", lambda name: None)
     err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "x.html")
     assert err == ("reid-ref: error: report: needs jinja2, matplotlib, pillow, not installed "
                    'here; pip install "reid-ref[report]"\n')

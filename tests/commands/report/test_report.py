@@ -7,7 +7,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, Labels, text as words
-from reid_ref.commands.evaluate.command import show as tables
+from reid_ref.commands.evaluate import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like
 from tests.commands.report.seen import Page, rows

@@ -135,11 +135,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pairs_of(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
-    from reid_ref.evaluation.camera_pairs import camera_pairs, camera_pairs_features
+    from reid_ref.evaluation.camera_pairs import camera_pairs_of
 
-    labels = data.query, data.gallery
-    if data.distances is not None:
-        return camera_pairs(data.distances, *labels, rule=args.rule, max_memory=args.max_memory)
-    return camera_pairs_features(data.query_features, data.gallery_features, *labels,
-                                 metric=args.metric, normalize=args.normalize, rule=args.rule,
-                                 max_memory=args.max_memory)
+    return camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))

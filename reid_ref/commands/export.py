@@ -9,8 +9,7 @@ from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.disk import whole_files
-from reid_ref.evaluation.blocks import distance_blocks
-from reid_ref.evaluation.engine import Progress
+from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.files.trec import write_trec
 from reid_ref.text import visible
@@ -55,7 +54,8 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     if not os.path.basename(start):
         raise InputError(f"prefix: expected the beginning of two file names, got {start!r}; "
                          "e.g. result")
-    blocks = distance_blocks(data, metric, normalize, max_memory)
+    how = How(metric=metric, normalize=normalize, max_memory=max_memory)
+    blocks = data.input.blocks(data.query, data.gallery, how)
     with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
         return write_trec(blocks, data.query, data.gallery, qrels, run, progress)
 
@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar, whole_files(*paths) as (qrels, ranking):
         progress = None if bar is None else bar.update
-        lines = write_trec(common.distance_rows(args, data), data.query, data.gallery, qrels,
-                           ranking, progress)
+        blocks = data.input.blocks(data.query, data.gallery, common.how(args, ()))
+        lines = write_trec(blocks, data.query, data.gallery, qrels, ranking, progress)
     show(written(paths, len(data.query), lines))
     return 0
 

@@ -101,10 +101,9 @@ def _of_each(args: argparse.Namespace,
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
-    from reid_ref.evaluation.blocks import measured_blocks
     from reid_ref.evaluation.distance_sample import distance_sample
 
     with common.progress_bar(len(data.query)) as bar:
-        return distance_sample(
-            measured_blocks(data, args.metric, args.normalize, args.max_memory), data.query,
-            data.gallery, progress=None if bar is None else bar.update)
+        blocks = data.input.exact_blocks(data.query, data.gallery, common.how(args, ()))
+        return distance_sample(blocks, data.query, data.gallery,
+                               progress=None if bar is None else bar.update)

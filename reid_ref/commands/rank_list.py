@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.query < len(data.query):
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
-    found, = rank_lists(data, convention, [args.query], args.top, args.metric, args.normalize)
+    found, = rank_lists(data, [args.query], common.how(args, [convention]), args.top)
     if args.images is None:
         save_rank_list(found, args.output)
     else:

@@ -120,12 +120,12 @@ def main() -> int:
     """Print the lines for the current folder; wrong input is one line on stderr and code 2."""
     try:
         data = read_result("pytorch_result.mat")
-        if data.query_features is None:
-            raise InputError("pytorch_result.mat: expected features (query_f, gallery_f), got "
-                             "distances; `reid-ref evaluate` takes them")
-        gallery_side = data.gallery_features, data.query, data.gallery
+        query_features, gallery_features = data.features(
+            "pytorch_result.mat: expected features (query_f, gallery_f)",
+            "; `reid-ref evaluate` takes them")
+        gallery_side = gallery_features, data.query, data.gallery
         options: Any = {"metric": "dot", "normalize": False, "convention": "layumi"}
-        print(line(keep(evaluate_features(data.query_features, *gallery_side, **options))))
+        print(line(keep(evaluate_features(query_features, *gallery_side, **options))))
         if Path("multi_query.mat").is_file():
             images, features = read_multi_query("multi_query.mat")
             pooled = pool_queries(data.query, images, features, normalize=False)

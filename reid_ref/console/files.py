@@ -22,20 +22,11 @@ if TYPE_CHECKING:
 def evaluate_file(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
                   lists: IndexLists | None) -> dict[str, Result]:
     """Evaluate what a file holds under each convention, with a bar."""
-    from reid_ref.evaluation.engine import results_of_distances, results_of_features
-    from reid_ref.evaluation.ranked_lists import results_of_lists
+    from reid_ref.evaluation.engine import by_name, results_of
 
     with common.progress_bar(len(data.query)) as bar:
-        options = {"lists": lists, "max_memory": args.max_memory,
-                   "progress": None if bar is None else bar.update}
-        if data.ranked is not None:
-            return results_of_lists(data.ranked, data.query, data.gallery, asked, **options)
-        if data.distances is not None:
-            return results_of_distances(
-                data.distances, data.query, data.gallery, asked, **options)
-        return results_of_features(
-            data.query_features, data.gallery_features, data.query, data.gallery, asked,
-            args.metric, args.normalize, **options)
+        how = common.how(args, asked, lists, bar)
+        return by_name(results_of(data.input, data.query, data.gallery, how))
 
 
 @contextlib.contextmanager

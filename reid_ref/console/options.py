@@ -13,6 +13,7 @@ from reid_ref.console.terminal import WARNINGS, show_plain, shows_progress
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
     from reid_ref.datasets import Recognised
+    from reid_ref.evaluation.how import How
     from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.labels import IndexLists
 
@@ -78,7 +79,7 @@ def add_options(command: Any, *names: str,
 
 def read_files(args: argparse.Namespace) -> ResultFile:
     """Read what `add_files` took; --metric is refused where there are no features."""
-    from reid_ref.arrays import InputError, check_choice
+    from reid_ref.arrays import check_choice
     from reid_ref.arrays.memory import bytes_of
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
@@ -89,29 +90,18 @@ def read_files(args: argparse.Namespace) -> ResultFile:
     args.metric = args.metric or "euclidean"
     check_choice(args.metric, "--metric", METRICS)
     data = read_result(*args.files)
-    if asked and data.distances is not None:
-        raise InputError(f"--metric, --no-normalize: expected features, got distances "
-                         f"({data.layout}); leave them out")
+    if asked:
+        data.features("--metric, --no-normalize: expected features", "; leave them out")
     return data
 
 
-def distance_matrix(args: argparse.Namespace, data: ResultFile) -> Any:
-    """Return the file's distances, or those of its features."""
-    from reid_ref import distances
-    from reid_ref.arrays.stored import read_rows
+def how(args: argparse.Namespace, conventions: Iterable[Convention],
+        lists: IndexLists | None = None, bar: Any = None) -> How:
+    """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
+    from reid_ref.evaluation.how import How
 
-    if data.distances is not None:
-        return read_rows(data.distances)
-    return distances.distance_matrix(
-        read_rows(data.query_features), read_rows(data.gallery_features), args.metric,
-        args.normalize)
-
-
-def distance_rows(args: argparse.Namespace, data: ResultFile) -> Iterable[Any]:
-    """Return distances as blocks of queries, which rank as `evaluate` ranks; one is in memory."""
-    from reid_ref.evaluation.blocks import distance_blocks
-
-    return distance_blocks(data, args.metric, args.normalize, args.max_memory)
+    return How(tuple(conventions), args.metric or "euclidean", args.normalize, lists,
+               args.max_memory, None if bar is None else bar.update)
 
 
 def recognised(data: ResultFile) -> Recognised | None:

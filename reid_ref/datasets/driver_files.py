@@ -197,13 +197,11 @@ def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
 def _read_sides(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     training = [path for path in paths if _is_training(path)]
     data = read_result(*(path for path in paths if path not in training))
-    if data.distances is not None:
-        raise InputError(f"{', '.join(map(str, paths))}: expected features, since the "
-                         f"driver computes the distances, got distances ({data.layout})")
+    features = data.features(f"{', '.join(map(str, paths))}: expected features, since the driver "
+                             "computes the distances")
     query, gallery = (
-        _normalized(read_rows(features), labels, dtype, f"{side} features")
-        for features, labels, side in ((data.query_features, data.query, "query"),
-                                       (data.gallery_features, data.gallery, "gallery")))
+        _normalized(read_rows(one), labels, dtype, f"{side} features")
+        for one, labels, side in zip(features, (data.query, data.gallery), ("query", "gallery")))
     train = _read_training(training, dtype) if training else None
     return _checked(query, gallery, train)
 

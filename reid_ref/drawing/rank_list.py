@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.evaluation.how import How
 from reid_ref.disk import whole_files
 from reid_ref.evaluation.rank_lists import DISTRACTING, GOOD, IGNORED, WRONG, RankList, rank_lists
 from reid_ref.evaluation.result_file import ResultFile
@@ -260,7 +260,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
                    for rows in (query, gallery))
     data = ResultFile("arrays", own, others, distances=check_distances(distmat, own, others))
     os.makedirs(save_dir or os.curdir, exist_ok=True)
-    for one in rank_lists(data, CONVENTIONS["matlab"], range(len(query)), topk):
+    for one in rank_lists(data, range(len(query)), How(), topk):
         path = query[one.query][0]
         stem = os.path.splitext(os.path.basename(path))[0]
         save_rank_list(

@@ -20,7 +20,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import Progress
+from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
 

@@ -33,7 +33,7 @@ neither toolbox considers, has no good image here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,12 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
-from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
-from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import Progress, features_provenance, rank_features, row_blocks
-from reid_ref.labels import (
-    Labels, check_distances, check_feature_shapes, check_labels, options_by_name)
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.evaluation.engine import Ranked
+from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.ranked import Distances, Features
+from reid_ref.labels import Labels, check_distances, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
 from reid_ref.result import signature
@@ -154,11 +154,20 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     >>> pairs.mean_ap, pairs.mean_rank1
     (0.625, 0.5)
     """
+    how = How(max_memory=max_memory, progress=progress)
+    return camera_pairs_of(Distances(distances), query, gallery, rule, how)
+
+
+def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
+                    how: How) -> CameraPairs:
+    """Compute the scores of `camera_pairs` of what is ranked; conventions of `how` do not count.
+    """
     check_labels(query, gallery)
-    distances = check_distances(distances, query, gallery)
-    check_real_distances(distances)
-    blocks = row_blocks(distances, bytes_of(max_memory))
-    return camera_pairs_blocks(blocks, query, gallery, rule=rule, progress=progress)
+    check_choice(rule, "rule", RULES)
+    convention = CONVENTIONS["matlab"].replace(ignored=IGNORED[rule])
+    cameras = _cameras(query, gallery, rule)
+    ranks = ranked.ranks(query, gallery, replace(how, conventions=(convention,)))
+    return _pairs(ranks.of(convention), query, gallery, cameras, rule, ranks.provenance)
 
 
 def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *,
@@ -233,16 +242,8 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     >>> pairs.signature.split("|")[:4]
     ['rule:plain', 'metric:euclidean', 'normalize:yes', 'features:float64']
     """
-    check_labels(query, gallery)
-    check_choice(metric, "metric", METRICS)
-    check_choice(rule, "rule", RULES)
-    query_features, gallery_features = check_feature_shapes(
-        query_features, gallery_features, query, gallery)
-    cameras, ignored = _cameras(query, gallery, rule), IGNORED[rule]
-    ranks = rank_features(query_features, gallery_features, query, gallery, [ignored], metric,
-                          normalize, max_memory=max_memory, progress=progress)
-    provenance = features_provenance(query_features, gallery_features, metric, normalize)
-    return _pairs(ranks[ignored], query, gallery, cameras, rule, provenance)
+    how = How(metric=metric, normalize=normalize, max_memory=max_memory, progress=progress)
+    return camera_pairs_of(Features(query_features, gallery_features), query, gallery, rule, how)
 
 
 def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,

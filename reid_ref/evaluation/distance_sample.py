@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, check_real_distances, read_only
 from reid_ref.arrays.stored import as_rows
-from reid_ref.evaluation.engine import Progress
+from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
 
 #: Wrong pairs that are drawn for a query, of each kind of camera.

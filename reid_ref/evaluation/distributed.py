@@ -30,14 +30,16 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import (
-    Progress, check_needed_lists, features_provenance, in_queries, one_or_all, summaries)
+from reid_ref.evaluation.engine import check_needed_lists, one_or_all, summaries
+from reid_ref.evaluation.how import How, Progress, in_queries
+from reid_ref.evaluation.ranks import Ranks, features_provenance
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, options_by_name
 from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Before, Source, rank
+from reid_ref.ranking.roles import find_all_roles
 from reid_ref.ranking.tiles import Array, Part
 from reid_ref.result import Result
 
@@ -137,8 +139,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     of_query, of_gallery = check_feature_shapes(
         _zeros_of_shape(query_features, "query_features"),
         _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
-    check_needed_lists(conventions, lists, query, gallery)
-    provenance = features_provenance(of_query, of_gallery, metric, normalize)
+    how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
+    check_needed_lists(query, gallery, how)
     normalized = normalize or metric == "cosine"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
@@ -146,10 +148,10 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     queries = _Queries(rows, square, metric, normalize, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
-    ranks = rank(source, query, gallery, {one.not_ranked for one in conventions}, lists)
-    results = summaries(conventions, lambda one: ranks[one.not_ranked], query, gallery,
-                        provenance, Curves([], query, gallery), lists)
-    return one_or_all(dict(zip((one.name for one in conventions), results)), convention)
+    found = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
+    ranks = Ranks(lambda one: found[one.not_ranked], Curves((), query, gallery),
+                  features_provenance(of_query, of_gallery, how))
+    return one_or_all(summaries(ranks, query, gallery, how), convention)
 
 
 @dataclass(frozen=True)

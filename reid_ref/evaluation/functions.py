@@ -10,8 +10,9 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
-from reid_ref.evaluation.engine import (
-    Progress, one_or_all, results_of_distances, results_of_features)
+from reid_ref.evaluation.engine import one_or_all, results_of
+from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.ranked import Distances, Features
 from reid_ref.labels import IndexLists, Labels, options_by_name
 from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
@@ -97,9 +98,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> {name: round(result.mAP, 4) for name, result in results.items()}
     {'matlab': 0.5396, 'torchreid': 0.6417}
     """
-    results = results_of_features(
-        query_features, gallery_features, query, gallery, find_conventions(convention), metric,
-        normalize, lists=lists, max_memory=max_memory, progress=progress)
+    how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
+    results = results_of(Features(query_features, gallery_features), query, gallery, how)
     return one_or_all(results, convention)
 
 
@@ -170,9 +170,9 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     >>> {name: round(result.mAP, 4) for name, result in results.items()}
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
-    results = results_of_distances(distances, query, gallery, find_conventions(convention),
-                                   lists=lists, max_memory=max_memory, progress=progress)
-    return one_or_all(results, convention)
+    how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory,
+              progress=progress)
+    return one_or_all(results_of(Distances(distances), query, gallery, how), convention)
 
 
 def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),

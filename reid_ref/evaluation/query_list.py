@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,46 +9,34 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Integers
-from reid_ref.arrays.memory import bytes_of
-from reid_ref.arrays.stored import read_rows
 from reid_ref.conventions import Convention
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels
-from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.roles import query_roles
 
 
-def rows_of_queries(data: ResultFile, queries: Integers, metric: str, normalize: bool,
-                    max_memory: int | str | None) -> Iterator[npt.NDArray[Any]]:
-    """Yield values that rank the gallery as the distances of each chosen query do."""
-    if data.distances is not None:
-        for k in queries.tolist():
-            yield read_rows(data.distances, k, k + 1, "distances")[0]
-    if data.distances is not None or not len(queries):
-        return
-    features = np.concatenate([read_rows(data.query_features, k, k + 1, "query_features")
-                               for k in queries.tolist()])
-    for block in feature_rows(features, data.gallery_features, metric, normalize,
-                              bytes_of(max_memory)):
-        yield from block
+def lists_of(queries: Integers, how: How) -> IndexLists | None:
+    """Return the index lists of these queries."""
+    lists = how.lists
+    return lists and IndexLists([lists.good[k] for k in queries], [lists.junk[k] for k in queries])
 
 
-def nearest_wrong(data: ResultFile, queries: Integers, convention: Convention,
-                  metric: str = "euclidean", normalize: bool = True,
-                  lists: IndexLists | None = None,
-                  max_memory: int | str | None = None) -> list[int | None]:
+def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | None]:
     """Return each query's nearest image among the kept ones that are not good; None without one.
+
+    `how` has one convention.
 
     Of several at the same distance it is the first in the gallery, whatever the convention's
     order of ties.
     """
-    own_lists = lists and IndexLists([lists.good[k] for k in queries],
-                                     [lists.junk[k] for k in queries])
-    roles = query_roles(data.query[queries], data.gallery, convention.not_ranked, own_lists)
+    convention, = how.conventions
+    roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
+                        lists_of(queries, how))
     nearest: list[int | None] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
-        for k, row in enumerate(rows_of_queries(data, queries, metric, normalize, max_memory)):
+        for k, row in enumerate(data.input.rows(queries, how)):
             good, kept = roles(k)
             kept[good] = False
             wrong = np.flatnonzero(kept)

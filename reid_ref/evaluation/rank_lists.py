@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Doubles, Integers
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Integers
 from reid_ref.conventions import Convention
-from reid_ref.distances import distance_matrix
-from reid_ref.evaluation.query_list import rows_of_queries
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.query_list import lists_of
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, count_distractors
+from reid_ref.labels import DISTRACTOR, JUNK, count_distractors
 from reid_ref.ranking.good_ranks import in_order
 from reid_ref.ranking.roles import Mask, query_roles
 from reid_ref.result import Result
@@ -168,22 +167,19 @@ def tied_queries(result: Result) -> Integers:
     return np.unique(groups.query[groups.tied > hits])
 
 
-def rank_lists(data: ResultFile, convention: Convention, queries: Sequence[int], top: int = 10,
-               metric: str = "euclidean", normalize: bool = True, *,
-               lists: IndexLists | None = None,
-               max_memory: int | str | None = None) -> list[RankList]:
-    """Return the ranked lists of the chosen queries, as a convention ranks.
+def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
+               top: int = 10) -> list[RankList]:
+    """Return the ranked lists of the chosen queries, with the distances that `explain` shows.
 
     Parameters
     ----------
     data : ResultFile
-    convention : Convention
     queries : sequence of int
         Which, from 0.
+    how : How
+        With one convention, as which it ranks.
     top : int
         Kept images shown; also good and ignored ones at most.
-    metric, normalize, lists, max_memory
-        As for `reid_ref.evaluate`.
 
     Examples
     --------
@@ -191,22 +187,22 @@ def rank_lists(data: ResultFile, convention: Convention, queries: Sequence[int],
     >>> data = reid_ref.ResultFile(
     ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 8, 7], [1, 2, 2, 3]),
     ...     distances=np.array([[.1, .2, .3, .4]]))
-    >>> found, = rank_lists(data, reid_ref.CONVENTIONS["matlab"], [0], top=2)
+    >>> found, = rank_lists(data, [0], How(), top=2)
     >>> [(entry.rank, entry.role, entry.reason) for entry in found.entries][:3]
     [(None, 'ignored', 'same camera'), (None, 'ignored', 'label -1'), (1, 'wrong', '')]
     """
     chosen = np.asarray(queries, dtype=np.int64)
-    own = lists and IndexLists([lists.good[k] for k in chosen], [lists.junk[k] for k in chosen])
-    roles = query_roles(data.query[chosen], data.gallery, convention.not_ranked, own)
+    convention, = how.conventions
+    roles = query_roles(data.query[chosen], data.gallery, convention.not_ranked,
+                        lists_of(chosen, how))
     loaded = convention.loaded(data.gallery.identity)
     distractors = count_distractors(data.query, data.gallery) > 0
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
-        for k, row in enumerate(rows_of_queries(data, chosen, metric, normalize, max_memory)):
+        for k, row in enumerate(data.input.exact_rows(chosen, how)):
             good, kept = roles(k)
-            one = _List(int(chosen[k]), data, convention, kept & loaded, good,
-                        distractors, metric, normalize)
+            one = _List(int(chosen[k]), data, convention, kept & loaded, good, distractors)
             found.append(one.first(row, loaded, top))
     return found
 
@@ -221,8 +217,6 @@ class _List:
     kept: Mask
     good: Integers
     distractors: bool
-    metric: str
-    normalize: bool
 
     def first(self, row: npt.NDArray[Any], loaded: Mask, top: int) -> RankList:
         there = np.flatnonzero(loaded)
@@ -237,7 +231,7 @@ class _List:
         good = np.flatnonzero(is_good)
         later = good[good >= end][:1]
         every = np.concatenate([shown, good[:top], later])
-        values = self._distances(order[every], row)
+        values = np.asarray(row[order[every]], dtype=np.float64)
         entries = [self._entry(int(order[place]), int(rank[place]) if kept[place] else None,
                                bool(is_good[place]), value)
                    for place, value in zip(every.tolist(), values.tolist())]
@@ -247,19 +241,6 @@ class _List:
                         int(query.camera[self.query]), tuple(entries[:n]),
                         len(ignored[top:]), entries[n + n_good] if len(later) else None,
                         tuple(entries[n:n + n_good]))
-
-    def _distances(self, images: Integers, row: npt.NDArray[Any]) -> Doubles:
-        """Return distances as `reid_ref.explain` shows them; rows of features hold their order."""
-        if self.data.distances is not None:
-            return np.asarray(row[images], dtype=np.float64)
-        gallery: Any = self.data.gallery_features
-        rows = [np.asarray(read_rows(gallery, k, k + 1)) for k in images.tolist()]
-        if not rows:
-            return np.zeros(0)
-        query = read_rows(self.data.query_features, self.query, self.query + 1)
-        found: Doubles = distance_matrix(
-            query, np.concatenate(rows), self.metric, self.normalize)[0].astype(np.float64)
-        return found
 
     def _entry(self, image: int, rank: int | None, is_good: bool, distance: float) -> Entry:
         identity = int(self.data.gallery.identity[image])

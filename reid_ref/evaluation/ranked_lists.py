@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -11,15 +11,17 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import Progress, check_needed_lists, one_or_all, warn_unmatched
-from reid_ref.evaluation.summary import Curves, call_once, summarize
+from reid_ref.evaluation.engine import check_needed_lists, one_or_all, results_of
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranks import Ranks
+from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
-    Block, RankedLists, blocks, places_in_block, ranks_of_block)
-from reid_ref.ranking.roles import find_roles
+    Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
+from reid_ref.ranking.roles import find_all_roles
 from reid_ref.result import Result
 
 
@@ -112,45 +114,70 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
     found = as_ranked_lists(ranked, query_names, gallery_names)
     if n_good is not None:
         found = replace(found, n_good=as_integers(n_good, "n_good"))
-    results = results_of_lists(found, query, gallery, find_conventions(convention), lists=lists,
-                               max_memory=max_memory)
-    return one_or_all(results, convention)
+    how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory)
+    return one_or_all(results_of(Lists(found), query, gallery, how), convention)
 
 
-def results_of_lists(ranked: RankedLists, query: Labels, gallery: Labels,
-                     conventions: list[Convention], *, lists: IndexLists | None = None,
-                     max_memory: int | str | None = None,
-                     progress: Progress | None = None) -> dict[str, Result]:
-    """Evaluate ranked lists under several conventions, by their names; each list is read once."""
-    _check(ranked, query, gallery)
-    check_needed_lists(conventions, lists, query, gallery)
-    need_all = [one for one in conventions if one.curve.of_rows]
-    curves = Curves(need_all, query, gallery)
-    parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
-        one.not_ranked: [] for one in conventions}
-    lengths = []
-    for block in blocks(ranked, len(gallery), bytes_of(max_memory)):
-        own, own_lists = query[block.queries], lists and lists.of_queries(block.queries)
-        for ignored, found in parts.items():
-            found.append(ranks_of_block(block, find_roles(own, gallery, ignored, own_lists)))
-        if need_all:
-            _check_complete(block, need_all[0], ranked)
-            curves.add(places_in_block(block), own, own_lists)
-        lengths.append(block.length)
-        if progress is not None:
-            progress(len(own))
-    length = np.concatenate(lengths)
-    provenance = _provenance(length, len(gallery), ranked.n_good)
-    listed = {} if lists is None else {"lists": lists.fingerprint()}
-    joined = {ignored: _joined(found, ranked) for ignored, found in parts.items()}
-    results, call = {}, call_once()
-    for one in conventions:
-        ranks, ranked_good = joined[one.not_ranked]
-        result = summarize(ranks, query, gallery, one,
-                           {**provenance, **(listed if one.needs_lists else {})}, curves, call)
-        results[one.name] = _cut(result, ranked_good, int(length.max()))
-    warn_unmatched(next(iter(results.values())), query, gallery)
-    return results
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Ranked lists of gallery images, with the interface of `reid_ref.evaluation.ranked`."""
+
+    lists: RankedLists
+    noun = "ranked lists"
+    is_stored = True  # each list is read once
+
+    def words(self, n_gallery: int) -> str:
+        """How long the lists are."""
+        longest = self.lists.longest
+        if longest >= n_gallery:
+            return "ranked lists"
+        return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
+                "as missed, and leaves mINP unknown")
+
+    def features(self, refusal: str) -> tuple[Any, Any]:
+        """There are none."""
+        raise InputError(refusal)
+
+    def check(self, query: Labels, gallery: Labels) -> None:
+        """Refuse lists that do not fit the labels."""
+        _check(self.lists, query, gallery)
+
+    def rows(self, *_: Any) -> Any:
+        """Ranked lists have no distances."""
+        raise InputError("data: expected features or distances, got ranked lists; read the result "
+                         "file itself")
+
+    exact_rows = blocks = exact_blocks = by_product = whole = rows
+    rankings = sample = sample_bytes = rows
+    if_reversed = remark = ""
+
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+        """Return the ranks in the lists; each list is read once."""
+        ranked, conventions = self.lists, how.conventions
+        _check(ranked, query, gallery)
+        check_needed_lists(query, gallery, how)
+        need_all = [one for one in conventions if one.curve.of_rows]
+        curves = Curves(need_all, query, gallery)
+        parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
+            rule: [] for rule in how.not_ranked}
+        lengths = []
+        for block in list_blocks(ranked, len(gallery), bytes_of(how.max_memory)):
+            own, own_lists = query[block.queries], how.lists and how.lists.of_queries(
+                block.queries)
+            for rule, roles in find_all_roles(own, gallery, parts, own_lists).items():
+                parts[rule].append(ranks_of_block(block, roles))
+            if need_all:
+                _check_complete(block, need_all[0], ranked)
+                curves.add(places_in_block(block), own, own_lists)
+            lengths.append(block.length)
+            if how.progress is not None:
+                how.progress(len(own))
+        length = np.concatenate(lengths)
+        joined = {rule: _joined(found, ranked) for rule, found in parts.items()}
+        return Ranks(lambda convention: joined[convention.not_ranked][0], curves,
+                     _provenance(length, len(gallery), ranked.n_good),
+                     lambda result: _cut(result, joined[result.convention.not_ranked][1],
+                                         int(length.max())))
 
 
 def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:

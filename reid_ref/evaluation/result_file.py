@@ -6,6 +6,8 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.labels import Labels
+from reid_ref.evaluation.ranked import Distances, Features
+from reid_ref.evaluation.ranked_lists import Lists
 from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
@@ -47,6 +49,21 @@ class ResultFile:
     distances: Matrix | None = None
     extra: tuple[str, ...] = ()
     ranked: RankedLists | None = None
+
+    @property
+    def input(self) -> Features | Distances | Lists:
+        """What is ranked."""
+        if self.ranked is not None:
+            return Lists(self.ranked)
+        if self.distances is not None:
+            return Distances(self.distances)
+        return Features(self.query_features, self.gallery_features)
+
+    def features(self, expected: str, remedy: str = "") -> tuple[Any, Any]:
+        """Return the features of both sides; `expected` begins the message where there are none.
+        """
+        given = self.input
+        return given.features(f"{expected}, got {given.noun} ({self.layout}){remedy}")
 
 
 def check_result_file(data: object) -> None:

@@ -1,10 +1,9 @@
 """Ranks to a `Result`, under one convention; CMC curves that need more than ranks."""
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,65 +67,72 @@ class Curves:
         return convention.curve_length(self._gallery.identity[loaded], n_kept)
 
 
-#: Calls a function with arguments.
-Call = Callable[..., Any]
+class Loaded:
+    """What a loader passes on: which queries, the labels, and the ranks of these queries.
 
-
-def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
-
-
-def call_once() -> Call:
-    """Return a `call` that keeps what it returned, for conventions that share it.
-
-    `GoodRanks` and `Labels` are told apart as objects, so conventions share what their ranks are
-    the same object for.
+    Conventions that share it share what follows from it: everything is computed once. Images
+    that are not loaded are still in the `n_junk` of the ranks.
     """
-    return functools.cache(call)
+
+    def __init__(self, ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> None:
+        self.there, in_gallery = (loaded_images(labels.identity, loads)
+                                  for labels in (query, gallery))
+        self.query = query if self.there.all() else query[self.there]
+        self.gallery = gallery if in_gallery.all() else gallery[in_gallery]
+        self.ranks = of_queries(ranks, self.there)
+        self._kept: dict[Any, Any] = {}
+
+    def once(self, function: Callable[..., Any], ranks: GoodRanks, *arguments: Any) -> Any:
+        """Return what the function returns for these ranks; the same ranks are asked for once.
+
+        Ranks are told apart as objects, which the key keeps alive.
+        """
+        key = function, ranks, arguments
+        if key not in self._kept:
+            self._kept[key] = function(ranks, *arguments)
+        return self._kept[key]
 
 
-def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-              provenance: dict[str, str], curves: Curves, call: Call = call) -> Result:
+class Shared:
+    """The labels of an evaluation, and what its conventions share."""
+
+    def __init__(self, query: Labels, gallery: Labels) -> None:
+        self.query, self.gallery = query, gallery
+        self._loaded: dict[tuple[GoodRanks, str], Loaded] = {}
+
+    def loaded(self, ranks: GoodRanks, loads: str) -> Loaded:
+        """Return what a loader passes on, the same object for the same ranks."""
+        key = ranks, loads
+        if key not in self._loaded:
+            self._loaded[key] = Loaded(ranks, self.query, self.gallery, loads)
+        return self._loaded[key]
+
+
+def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
+              provenance: dict[str, str], curves: Curves) -> Result:
     """Return the `Result` of the ranks of all queries."""
-    there, own, others, loaded = call(_loaded, ranks, query, gallery, convention.loads)
-    n_absent = len(gallery) - len(others)
-    loaded = convention.in_order(loaded)
-    ranks = convention.cut_off(loaded)
-    ap = call(convention.average_precision, ranks)
-    inp = call(metrics.inverse_negative_penalty, ranks)
-    n_good, n_junk = loaded.n_good, loaded.n_junk - n_absent
-    status, n_status = call(_statuses, loaded, query, gallery, convention.loads,
-                            convention.ignored)
+    query, gallery = shared.query, shared.gallery
+    loaded = shared.loaded(ranks, convention.loads)
+    there, n_absent = loaded.there, len(gallery) - len(loaded.gallery)
+    in_order = convention.in_order(loaded.ranks)
+    cut = convention.cut_off(in_order)
+    ap = loaded.once(convention.average_precision, cut)
+    inp = loaded.once(metrics.inverse_negative_penalty, cut)
+    n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
+    status, n_status = loaded.once(_statuses, in_order, loaded, gallery, convention.ignored)
     per_query = PerQuery(
         ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
-        first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
+        first_match=spread(cut.first_match, there, 0), n_good=spread(n_good, there, 0),
         n_junk=spread(n_junk, there, 0), status=status, identity=query.identity)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
-        mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
+        mAP=convention.mean(ap), cmc=curves.curve(cut, convention, there),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, call(_tied_queries, loaded), dict(n_status), query, gallery,
-                       n_absent, convention),
-        counted=len(ap), signature=_signature(convention, provenance, own, others),
-        ranks=spread_queries(replace(loaded, n_junk=n_junk), there), convention=convention)
-
-
-class _Loaded(NamedTuple):
-    """What a loader passes on: which queries, the labels, and the ranks of these queries.
-
-    Images that are not loaded are still in the `n_junk` of the ranks.
-    """
-
-    there: npt.NDArray[np.bool_]
-    query: Labels
-    gallery: Labels
-    ranks: GoodRanks
-
-
-def _loaded(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> _Loaded:
-    there, in_gallery = (loaded_images(labels.identity, loads) for labels in (query, gallery))
-    return _Loaded(there, query if there.all() else query[there],
-                   gallery if in_gallery.all() else gallery[in_gallery], of_queries(ranks, there))
+        counts=_counts(per_query, loaded.once(_tied_queries, in_order), dict(n_status), query,
+                       gallery, n_absent, convention),
+        counted=len(ap),
+        signature=_signature(convention, provenance, loaded.query, loaded.gallery),
+        ranks=spread_queries(replace(in_order, n_junk=n_junk), there), convention=convention)
 
 
 def _tied_queries(ranks: GoodRanks) -> int:
@@ -135,11 +141,10 @@ def _tied_queries(ranks: GoodRanks) -> int:
     return len(np.unique(groups.query[groups.tied > hits]))
 
 
-def _statuses(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str,
+def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
               ignored: tuple[str, ...]) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
     """Return the status of every query, and how many queries have each."""
-    there = loaded_images(query.identity, loads)
-    identity = query.identity[there]
+    identity = loaded.query.identity
     status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, STATUSES))}")
     absent = ranks.n_good == 0
     status[absent] = "only same location" if "same location" in ignored else "only same camera"
@@ -148,7 +153,7 @@ def _statuses(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str,
         status[absent] = "none listed"
     status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
     status[ranks.n_kept == 0] = "nothing kept"
-    every = spread(status, there, "not loaded")
+    every = spread(status, loaded.there, "not loaded")
     return every, {name: int(np.count_nonzero(every == name)) for name in STATUSES}
 
 

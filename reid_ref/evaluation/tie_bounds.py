@@ -12,18 +12,15 @@ no order, so nothing can move them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
-from reid_ref.evaluation.engine import (
-    Progress, check_needed_lists, features_provenance, rank_blocks, rank_features, rank_key,
-    row_blocks, warn_unmatched)
-from reid_ref.evaluation.summary import Curves, summarize
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.evaluation.engine import Ranked, summaries
+from reid_ref.evaluation.how import How
+from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 
 #: Rules of which the expectation is known.
@@ -51,51 +48,24 @@ class TieBounds:
     signature: str = ""
 
 
-def tie_bounds_distances(distances: Any, query: Labels, gallery: Labels, convention: Convention,
-                         lists: IndexLists | None = None,
-                         progress: Progress | None = None) -> TieBounds:
-    """Return the bounds of a distance matrix; arguments and errors as `evaluate_distances`.
+def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> TieBounds:
+    """Return the bounds of what is ranked, under the one convention of `how`.
 
     Examples
     --------
-    >>> from reid_ref.conventions import CONVENTIONS
-    >>> bounds = tie_bounds_distances(np.zeros((1, 2)), Labels([7], [1]), Labels([7, 8], [2, 2]),
-    ...                               CONVENTIONS["matlab"])
+    >>> from reid_ref.evaluation.ranked import Distances
+    >>> bounds = tie_bounds_of(Distances(np.zeros((1, 2))), Labels([7], [1]),
+    ...                        Labels([7, 8], [2, 2]), How())
     >>> bounds.worst[0], bounds.best[0], "|ties:bounds|" in bounds.signature
     (0.25, 1.0, True)
     """
-    _check(convention, lists, query, gallery)
-    ranks, _ = rank_blocks(row_blocks(distances), query, gallery, [convention], lists, progress)
-    return _with_signature(ranks[rank_key(convention)], query, gallery, convention,
-                           {"distances": str(distances.dtype)})
-
-
-def tie_bounds_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                        convention: Convention, metric: str = "euclidean", normalize: bool = True,
-                        lists: IndexLists | None = None,
-                        progress: Progress | None = None) -> TieBounds:
-    """Return the bounds of features; arguments and errors as `evaluate`."""
-    _check(convention, lists, query, gallery)
-    # Any order of ties has the same groups.
-    ranks = rank_features(query_features, gallery_features, query, gallery,
-                          [convention.not_ranked], metric, normalize, lists=lists,
-                          progress=progress)
-    provenance = features_provenance(query_features, gallery_features, metric, normalize)
-    return _with_signature(ranks[convention.not_ranked], query, gallery, convention, provenance)
-
-
-def _check(convention: Convention, lists: IndexLists | None, query: Labels,
-           gallery: Labels) -> None:
+    convention, = how.conventions
     check_rule(convention)
-    check_needed_lists([convention], lists, query, gallery)
-
-
-def _with_signature(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-                    provenance: dict[str, str]) -> TieBounds:
-    result = summarize(ranks, query, gallery, convention, provenance,
-                       Curves([convention], query, gallery))
-    warn_unmatched(result, query, gallery)
-    bounds = tie_bounds(of_queries(ranks, convention.loaded(query.identity)), convention,
+    # Any order of ties has the same groups.
+    plain = convention.replace(ties="gallery-order")
+    ranks = ranked.ranks(query, gallery, replace(how, conventions=(plain,)))
+    result, = summaries(replace(ranks, of=lambda _: ranks.of(plain)), query, gallery, how)
+    bounds = tie_bounds(of_queries(ranks.of(plain), convention.loaded(query.identity)), convention,
                         len(gallery))
     return replace(bounds, signature=result.signature.replace(
         f"|ties:{convention.ties}|", "|ties:bounds|"))

@@ -8,7 +8,7 @@ Contents: `Source`, `in_parts`; `rank`, `good_ranks`, `argsort_ranks`.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,11 +102,10 @@ def _few(part: Part, goods: Goods, groups: dict[str, Counting]) -> list[str]:
             and 0 < 2 * np.count_nonzero(counting.columns) < len(counting.columns)]
 
 
-def rank(source: Source, query: Labels, gallery: Labels, ignored: Iterable[Ignored],
-         lists: IndexLists | None = None) -> dict[Ignored, GoodRanks]:
-    """Rank every query's good images under each rule of `ignored`, ties in gallery order."""
+def rank(source: Source, query: Labels, gallery: Labels,
+         roles: Mapping[Ignored, Roles]) -> dict[Ignored, GoodRanks]:
+    """Rank every query's good images under each rule with these roles, ties in gallery order."""
     n = len(gallery)
-    roles = {rule: find_roles(query, gallery, rule, lists) for rule in ignored}
     good = {rule: role.good_query * n + role.good for rule, role in roles.items()}
     junk = {rule: role.junk_query * n + role.junk for rule, role in roles.items()}
     # Pairs that any rule ignores are not counted; a rule that keeps them adds them below.
@@ -163,10 +162,10 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     rule = tuple(ignored)
     part = matrix_part(distances)
-    ranks = rank(in_parts([lambda: part], len(query)), query, gallery, [rule], lists)[rule]
+    roles = find_roles(query, gallery, rule, lists)
+    ranks = rank(in_parts([lambda: part], len(query)), query, gallery, {rule: roles})[rule]
     if ties.startswith("numpy"):
-        return argsort_ranks(ranks, distances, find_roles(query, gallery, rule, lists), ties,
-                             np.ones(len(gallery), dtype=bool))
+        return argsort_ranks(ranks, distances, roles, ties, np.ones(len(gallery), dtype=bool))
     return ranks
 
 

@@ -113,6 +113,12 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     return Roles(row[good], image[good], row[junk], image[junk], columns, place, query_place)
 
 
+def find_all_roles(query: Labels, gallery: Labels, rules: Iterable[tuple[str, ...]],
+                   lists: IndexLists | None = None) -> dict[tuple[str, ...], Roles]:
+    """Return the roles under each rule, which is what it ignores."""
+    return {rule: find_roles(query, gallery, rule, lists) for rule in rules}
+
+
 def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
                 lists: IndexLists | None = None) -> Callable[[int], tuple[Integers, Mask]]:
     """Return a function of k: the good images of query k, and the mask of the kept ones."""

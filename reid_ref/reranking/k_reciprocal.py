@@ -25,7 +25,9 @@ from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import row_norms, working_precision
-from reid_ref.evaluation.engine import Progress, evaluate_blocks, features_provenance, one_or_all
+from reid_ref.evaluation.engine import one_or_all, results_of_blocks
+from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
 from reid_ref.ranking.device_parts import is_out_of_memory
@@ -189,10 +191,10 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
         provenance["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
-    measured = features_provenance(query_features, gallery_features, "euclidean", normalize)
+    how = How(tuple(conventions), normalize=normalize, progress=progress)
+    measured = features_provenance(query_features, gallery_features, how)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
-    results = evaluate_blocks(blocks, query, gallery, conventions, provenance, progress=progress)
-    return one_or_all(results, convention)
+    return one_or_all(results_of_blocks(blocks, query, gallery, how, provenance), convention)
 
 
 def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,

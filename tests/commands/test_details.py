@@ -7,6 +7,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.query_list import nearest_wrong
 from reid_ref.evaluation.rank_lists import worst_queries
 from tests.cases import market_like
@@ -112,12 +113,16 @@ def test_the_order_of_the_worst(convention, order):
 # Kept for query 0 are images 1 0 2 4 5 in order, for query 1: 1 (good) 0 2 4. Image 3 is junk,
 # but with a convention that keeps label -1 it is the nearest. Of query 2 images 1 and 2 are
 # equally far: the first. For query 3 image 2 is junk, too. For query 4 image 3 is good and junk.
+def under(name, **options):
+    return How((CONVENTIONS[name],), **options)
+
+
 @pytest.mark.parametrize(("convention", "images"), [
     ("matlab", [1, 0, 1, 5, 0]), ("torchreid-function", [3, 3, 3, 3, 0])])
 def test_nearest_wrong_image(convention, images):
     data = ResultFile("arrays", QUERY, GALLERY, distances=DISTANCES)
     for order in ([0, 1, 2, 3, 4], [4, 2, 0]):
-        assert nearest_wrong(data, np.array(order), CONVENTIONS[convention]) == [
+        assert nearest_wrong(data, np.array(order), under(convention)) == [
             images[k] for k in order]
 
 
@@ -132,23 +137,22 @@ def test_nearest_wrong_image_of_features():
     points = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     data = ResultFile("arrays", Labels([7, 8], [1, 1]), Labels([7, 7, 8, 0], [2, 1, 2, 3]),
                       query_features=points[:2], gallery_features=points[1:])
-    assert nearest_wrong(data, np.array([0]), CONVENTIONS["matlab"]) == [3]  # 1 is junk
+    assert nearest_wrong(data, np.array([0]), under("matlab")) == [3]  # 1 is junk
     for memory in (None, 64):
-        assert nearest_wrong(data, np.array([1, 0]), CONVENTIONS["matlab"],
-                             max_memory=memory) == [0, 3]
-    assert nearest_wrong(data, np.array([], dtype=int), CONVENTIONS["matlab"]) == []
+        assert nearest_wrong(data, np.array([1, 0]), under("matlab", max_memory=memory)) == [0, 3]
+    assert nearest_wrong(data, np.array([], dtype=int), under("matlab")) == []
 
 
 def test_no_wrong_image_and_nan():
     data = ResultFile("arrays", Labels([7, 8], [1, 1]), Labels([7, 7], [2, 3]),
                       distances=np.array([[.1, .2], [np.nan, np.inf]]))
-    assert nearest_wrong(data, np.array([0, 1]), CONVENTIONS["matlab"]) == [None, 1]
+    assert nearest_wrong(data, np.array([0, 1]), under("matlab")) == [None, 1]
 
 
 def test_nearest_wrong_image_of_lists():
     lists = IndexLists([[0], [1], [], [5], []], [[1, 3], [], [0, 1, 2, 3, 4], [], []])
     data = ResultFile("arrays", QUERY, GALLERY, distances=DISTANCES)
-    assert nearest_wrong(data, np.array([3, 0, 2]), CONVENTIONS["veri"], lists=lists) == [2, 2, 5]
+    assert nearest_wrong(data, np.array([3, 0, 2]), under("veri", lists=lists)) == [2, 2, 5]
 
 
 def test_nearest_wrong_images_of_cuhk03():
@@ -158,7 +162,7 @@ def test_nearest_wrong_images_of_cuhk03():
     distances = np.loadtxt(folder / "query_gallery_distance.txt")
     query, gallery = Labels(*labels[:2]), Labels(*labels[2:])
     data = ResultFile("arrays", query, gallery, distances=distances.reshape(len(query), -1))
-    found = nearest_wrong(data, np.arange(len(query)), CONVENTIONS["matlab"])
+    found = nearest_wrong(data, np.arange(len(query)), under("matlab"))
     for k, image in enumerate(found):  # all that are somebody else's, by hand
         others = {int(j): d for j, d in enumerate(data.distances[k])
                   if labels[2][j] != labels[0][k]}

@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MARS = ROOT / "fixtures" / "mars_like.mat"
 NAN = np.nan
 
+pytestmark = pytest.mark.filterwarnings("ignore:distances. .* are NaN:UserWarning")
+
 #: `compute_AP_multiCam.m`, `compute_r1_multiCam.m` and `draw_confusion_matrix.m` of
 #: layumi/2016_person_re-ID, commit 3ef47fe, on fixtures/mars_like.mat, called as
 #: zzd_evaluation_res_fast.m calls them; GNU Octave 7.3.0.

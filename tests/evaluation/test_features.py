@@ -21,6 +21,7 @@ from reid_ref.ranking.exact_distances import feature_part, feature_parts, slack
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.pair_sums import pair_products, squares
 from reid_ref.ranking.rank import in_parts, rank
+from reid_ref.ranking.roles import find_all_roles
 from tests.nightly import cases
 from tests.proof import brute
 
@@ -61,7 +62,8 @@ def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", n
         warnings.simplefilter("ignore", UserWarning)
         parts = [partial(one, precision) for one in feature_parts(
             query, gallery, metric, normalize, max_memory)]
-        return rank(in_parts(parts, len(query)), query_labels, gallery_labels, [RULES])[RULES]
+        return rank(in_parts(parts, len(query)), query_labels, gallery_labels,
+                    find_all_roles(query_labels, gallery_labels, [RULES]))[RULES]
 
 
 def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, **options):

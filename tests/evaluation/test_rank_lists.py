@@ -4,6 +4,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, ResultFile
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import choose, rank_lists, tied_queries
 from tests.cases import market_like
 
@@ -30,7 +31,7 @@ def test_lists_are_those_of_a_walk_over_the_gallery(levels, top):
     distances, query, gallery = market_like(3, n_query=20, levels=levels)
     query = Labels(np.where(query.identity < 1, 1, query.identity), query.camera)
     data = ResultFile("arrays", query, gallery, distances=distances)
-    for found in rank_lists(data, CONVENTIONS["matlab"], range(20), top):
+    for found in rank_lists(data, range(20), How(), top):
         whole = plain_list(distances[found.query], found.identity, found.camera, gallery)
         ranks = [rank for _, rank, _ in whole]
         end = ranks.index(top) + 1 if top in ranks else len(whole)
@@ -55,7 +56,7 @@ def test_good_images_have_the_ranks_of_the_result(name, ties):
     convention = CONVENTIONS[name].replace(name="x", ties=ties)
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
     data = ResultFile("arrays", query, gallery, distances=distances)
-    for found in rank_lists(data, convention, range(len(query)), len(gallery)):
+    for found in rank_lists(data, range(len(query)), How((convention,)), len(gallery)):
         if result.per_query.status[found.query] == "not loaded":
             continue
         expected = result.ranks.rank[result.ranks.query == found.query].tolist()
@@ -68,7 +69,7 @@ def test_reasons_of_ignored_images():
     data = ResultFile("arrays", query, gallery, distances=np.array([[1., 2., 3., 4., 5.]]))
 
     def reasons(name):
-        found, = rank_lists(data, CONVENTIONS[name], [0])
+        found, = rank_lists(data, [0], How((CONVENTIONS[name],)))
         return [(one.image, one.reason) for one in found.entries if one.role == "ignored"]
 
     assert reasons("matlab") == [(0, "same camera"), (1, "label -1")]
@@ -85,11 +86,24 @@ def test_features_show_the_distances_of_explain():
     features = rng.standard_normal((2, 8)), rng.standard_normal((4, 8))
     data = ResultFile("arrays", query, gallery, *features)
     unit = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in features]
-    for found in rank_lists(data, CONVENTIONS["matlab"], [1, 0]):
+    for found in rank_lists(data, [1, 0], How()):
         cosine = unit[0][found.query] @ unit[1].T
         assert [one.image for one in found.entries] == np.argsort(-cosine).tolist()
         np.testing.assert_allclose([one.distance for one in found.entries],
                                    2 - 2 * np.sort(cosine)[::-1], rtol=1e-12)
+
+
+def test_near_copies_show_the_distances_of_explain():
+    """A matrix product prints 0 where the exact distance of float32 copies is 1e-8."""
+    rng = np.random.default_rng(0)
+    query, gallery = Labels([1], [1]), Labels([1, 2, 1, 2, 3, 3], [2, 2, 2, 2, 3, 3])
+    one = rng.standard_normal((1, 64)).astype(np.float32)
+    copies = np.repeat(one, 6, axis=0) + rng.standard_normal((6, 64)).astype(np.float32) * 1e-4
+    data = ResultFile("arrays", query, gallery, one, copies.astype(np.float32))
+    found, = rank_lists(data, [0], How())
+    exact = next(data.input.exact_rows(np.array([0]), How()))
+    assert [entry.distance for entry in found.entries] == np.sort(exact).tolist()
+    assert found.entries[0].distance > 0
 
 
 # AP: 1, 1/4 = (0 + 1/2) / 2 at rank 2, 1/6 = (0 + 1/3) / 2 at rank 3, none.

@@ -76,15 +76,20 @@ def check_roles():
                 assert n_kept == 40 - len(junk)
 
 
+def under_matlab(*labels):
+    return {MATLAB: afresh("ranking.roles").find_roles(*labels, MATLAB)}
+
+
 def check_ranks():
     """All sets of ignored images together and alone, in tiles of every kind."""
-    tiles, counting, rank = (afresh(f"ranking.{name}") for name in ("tiles", "counting", "rank"))
+    tiles, counting, rank, roles = (afresh(f"ranking.{name}") for name in (
+        "tiles", "counting", "rank", "roles"))
     for seed, tile, sort_from in itertools.product((0, 1), (10**6, 1, 130), (64, 2)):
         tiles.TILE, counting._SORT_FROM = tile, sort_from
         distances, query, gallery, lists, expected = problem(seed)
         part, shares = tiles.matrix_part(distances), []
         ranks = rank.rank(rank.in_parts([lambda: part], 6, shares.append), query, gallery,
-                          list(expected), lists)
+                          roles.find_all_roles(query, gallery, expected, lists))
         assert abs(sum(shares) - 1) < 1e-9
         for one in expected:
             brute.assert_equal(ranks[one], expected[one])
@@ -93,7 +98,7 @@ def check_ranks():
 
 
 def check_parts_of_the_gallery():
-    tiles, rank = afresh("ranking.tiles"), afresh("ranking.rank")
+    tiles, rank, roles = (afresh(f"ranking.{name}") for name in ("tiles", "rank", "roles"))
     for seed, width in ((0, 7), (1, 7), (0, 1)):
         distances, query, gallery, lists, expected = problem(seed)
         parts = []
@@ -103,7 +108,7 @@ def check_parts_of_the_gallery():
             parts.append(lambda part=replace(part, images=images): part)
         shares = []
         ranks = rank.rank(rank.in_parts(parts, 6, shares.append), query, gallery,
-                          list(expected), lists)
+                          roles.find_all_roles(query, gallery, expected, lists))
         assert 0 < sum(shares) < 1 + 1e-9
         for one in expected:
             brute.assert_equal(ranks[one], expected[one])
@@ -237,7 +242,8 @@ def check_features():
                 assert abs(share - 1) < 1e-9
             same(seen, np.ones((5, 40)) * (True if counting is None else counting))
         told = []
-        ranks = rank.rank(rank.in_parts(parts, 5, told.append), *labels, [MATLAB])[MATLAB]
+        ranks = rank.rank(rank.in_parts(parts, 5, told.append), *labels,
+                          under_matlab(*labels))[MATLAB]
         brute.assert_equal(ranks, expected_ranks(kind, scaling))
         assert abs(sum(told) - 1) < 1e-9
     assert tiles.TILE == 2_000_000
@@ -378,7 +384,7 @@ def check_closer():
         exact_ = part.exact(row, image)
         value, off = part.closer(row, image)
         assert (abs(value - exact_) <= off).all() and (off < 1e-4 * abs(exact_)).all()
-        ranks = rank.rank(rank.in_parts([lambda: part], 5), *labels, [MATLAB])[MATLAB]
+        ranks = rank.rank(rank.in_parts([lambda: part], 5), *labels, under_matlab(*labels))[MATLAB]
         brute.assert_equal(ranks, brute.ranks(exact_.reshape(5, 40).tolist(), *labels, MATLAB))
 
 
@@ -1193,9 +1199,9 @@ MUTANTS = {
         ("order = in_order(row, ties)", 'order = in_order(row, "gallery-order")'),
     ]),
     "evaluation.summary": (RESULT, [
-        ("loaded.n_junk - n_absent\n", "loaded.n_junk\n"),
-        ("    loaded = convention.in_order(loaded)\n", ""),
-        ("ranks = convention.cut_off(loaded)", "ranks = loaded"),
+        ("in_order.n_junk - n_absent\n", "in_order.n_junk\n"),
+        ("in_order = convention.in_order(loaded.ranks)", "in_order = loaded.ranks"),
+        ("cut = convention.cut_off(in_order)", "cut = in_order"),
         ("for values in (ap, inp))", "for values in (ap, ap))"),
         ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),
         ("counted=len(ap)", "counted=len(query)"),
@@ -1209,7 +1215,8 @@ MUTANTS = {
         ("=len(gallery) - ignored_junk - n_absent", "=len(gallery) - ignored_junk"),
         ("per_query.n_junk - ignored_junk", "per_query.n_junk"),
         ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
-        ("(convention, provenance, own, others)", "(convention, provenance, query, gallery)"),
+        ("(convention, provenance, loaded.query, loaded.gallery)",
+         "(convention, provenance, query, gallery)"),
         (" = distances if there.all() else distances[:, there]", " = distances[:, :there.sum()]"),
         ("values = ARITHMETIC[arithmetic].distances(values)", "pass"),
         ("np.random.RandomState(0) for key", "np.random.RandomState(len(key[1])) for key"),

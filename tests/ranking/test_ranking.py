@@ -12,6 +12,7 @@ from reid_ref import IndexLists, Labels
 from reid_ref.ranking.few import count_few
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
+from reid_ref.ranking.roles import find_all_roles
 from reid_ref.ranking.tiles import matrix_part
 from tests import cases
 from tests.proof import brute
@@ -23,7 +24,8 @@ def assert_ranks(distances, query, gallery, lists=None, ignored=(*IGNORED, LISTE
     ignored = [one for one in ignored if lists is not None or one != LISTED]
     rows = distances.tolist()
     part = matrix_part(distances)
-    together = rank(in_parts([lambda: part], len(query)), query, gallery, ignored, lists)
+    together = rank(in_parts([lambda: part], len(query)), query, gallery,
+                    find_all_roles(query, gallery, ignored, lists))
     for one in ignored:
         expected = brute.ranks(rows, query, gallery, one, lists)
         brute.assert_equal(together[one], expected)
@@ -91,7 +93,8 @@ def test_what_is_not_counted_twice():
         return source.count(goods, asked)
 
     plain = [("label -1", "same identity, same camera"), ("same identity, same camera",), ()]
-    ranks = rank(Source(source.measure, count), query, gallery, plain)
+    ranks = rank(Source(source.measure, count), query, gallery,
+                 find_all_roles(query, gallery, plain))
     assert groups == [["junk", "labelled"]]
     for one in plain:
         brute.assert_equal(ranks[one], brute.ranks(distances.tolist(), query, gallery, one))

@@ -34,7 +34,9 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.datasets.driver_files import Driver, Inputs, Method
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
-from reid_ref.evaluation.engine import evaluate_blocks
+from reid_ref.conventions import find_conventions
+from reid_ref.evaluation.engine import results_of_blocks
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.result import signature
@@ -200,7 +202,8 @@ def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,
 def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
           tell: Callable[[int], object] | None) -> Line:
     labels = inputs.query.labels, inputs.gallery.labels
-    (result,) = evaluate_blocks(blocks(), *labels, [driver.convention], {}, progress=tell).values()
+    how = How(tuple(find_conventions(driver.convention)), progress=tell)
+    result, = results_of_blocks(blocks(), *labels, how, {})
     rank1, mean_ap = float(result.cmc[0]), result.mean_ap
     if not driver.camera_pairs:
         return Line(rank1, mean_ap)

@@ -26,11 +26,12 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    import numpy as np
+
     from reid_ref.arrays import InputError
     from reid_ref.commands.explain import show as report
     from reid_ref.commands.explain.compute import explain, list_of_query
     from reid_ref.conventions import find_convention
-    from reid_ref.evaluation.blocks import distances_of_query
 
     origin, target = common.with_choices(args, [
         find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
@@ -39,11 +40,11 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
     lists = common.read_lists(args, [origin, target])
-    measure = {"metric": args.metric, "normalize": args.normalize}
-    way = explain(data, origin, target, **measure, lists=lists, max_memory=args.max_memory)
+    way = explain(data, origin, target, metric=args.metric, normalize=args.normalize, lists=lists,
+                  max_memory=args.max_memory)
     listed = ([] if args.query is None else list_of_query(
-        args.query, distances_of_query(data, args.query, **measure), data.query, data.gallery,
-        way, lists))
+        args.query, next(data.input.exact_rows(np.array([args.query]), common.how(args, ()))),
+        data.query, data.gallery, way, lists))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, **report.as_json(way, data.query),

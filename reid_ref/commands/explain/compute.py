@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import (
-    Progress, evaluate_each, evaluate_each_of_features, row_blocks)
+from reid_ref.evaluation.engine import results_of
+from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.query_list import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import IndexLists, Labels, check_distances, count_distractors
+from reid_ref.labels import IndexLists, Labels, count_distractors
 from reid_ref.result import Result
 
 #: The choices in the order in which they are changed.
@@ -221,14 +220,6 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     check_choice(metric, "metric", METRICS)
 
     def evaluate(conventions: list[Convention]) -> list[Result]:
-        labels = data.query, data.gallery
-        if data.distances is None:
-            return evaluate_each_of_features(
-                data.query_features, data.gallery_features, *labels, conventions, metric,
-                normalize, lists=lists, max_memory=max_memory, progress=progress)
-        distances = check_distances(data.distances, *labels)
-        return evaluate_each(
-            row_blocks(distances, bytes_of(max_memory)), *labels, conventions,
-            {"distances": str(distances.dtype)}, lists, progress)
-
+        return results_of(data.input, data.query, data.gallery, How(
+            tuple(conventions), metric, normalize, lists, max_memory, progress))
     return walk(evaluate, origin, target)

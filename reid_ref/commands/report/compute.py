@@ -4,22 +4,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, each_warning_once
-from reid_ref.arrays.stored import read_rows
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets import Recognised, recognise
-from reid_ref.distances import distance_matrix
-from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
+from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.evaluation.distance_sample import DistanceSample, distance_sample
-from reid_ref.evaluation.engine import results_of_distances, results_of_features
+from reid_ref.evaluation.engine import by_name, results_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_lists
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result, intervals_of, sums_of_units
@@ -31,8 +29,6 @@ METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 MANY_PAIRS = 100_000_000
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
-#: Gallery images whose features are read at a time.
-PART = 20_000
 #: What explains the difference that most people meet first.
 OTHER = {"torchreid": "matlab"}
 
@@ -177,31 +173,28 @@ def _evaluate(data: ResultFile, options: Options, progress: Callable[[int], obje
                               "`reid-ref evaluate --convention NAME` has it")
         else:
             asked.setdefault(name, convention)
-    shared: dict[str, Any] = {"max_memory": options.max_memory, "progress": progress}
-    labels = data.query, data.gallery
-    if data.distances is not None:
-        return results_of_distances(
-            data.distances, *labels, list(asked.values()), **shared), left_out
-    return results_of_features(
-        data.query_features, data.gallery_features, *labels, list(asked.values()),
-        options.metric, options.normalize, **shared), left_out
+    how = How(tuple(asked.values()), options.metric, options.normalize,
+              max_memory=options.max_memory, progress=progress)
+    return by_name(results_of(data.input, data.query, data.gallery, how)), left_out
 
 
 def _system(name: str, files: tuple[str, ...], data: ResultFile, result: Result,
             conventions: dict[str, Result], left_out: dict[str, str], queries: list[int],
             options: Options) -> System:
-    how: dict[str, Any] = {"metric": options.metric, "normalize": options.normalize,
-                           "max_memory": options.max_memory}
+    how = How((options.convention,), options.metric, options.normalize,
+              max_memory=options.max_memory)
     intervals = _intervals(result, [metric for metric in METRICS if _reaches(result, metric)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
-        lists = rank_lists(data, options.convention, queries, options.top, **how)
+        lists = rank_lists(data, queries, how, options.top)
         return System(
             name, files, data, result, intervals,
             recognise(data.query, data.gallery), doctor(data, seed=options.seed), conventions,
             left_out, explain(data, options.convention,
-                              OTHER.get(options.convention.name, "torchreid"), **how),
-            _pairs(data, options), _sample(data, options), dict(zip(queries, lists)))
+                              OTHER.get(options.convention.name, "torchreid"),
+                              metric=how.metric, normalize=how.normalize,
+                              max_memory=how.max_memory),
+            _pairs(data, how), _sample(data, how, options.seed), dict(zip(queries, lists)))
 
 
 def _reaches(result: Result, metric: str) -> bool:
@@ -219,32 +212,15 @@ def _intervals(result: Result, metrics: Sequence[str]) -> dict[str, Interval | N
     return {metric: found.get(metric) for metric in metrics}
 
 
-def _pairs(data: ResultFile, options: Options) -> CameraPairs | None:
+def _pairs(data: ResultFile, how: How) -> CameraPairs | None:
     if len(np.union1d(data.query.camera, data.gallery.camera)) < 2:
         return None
-    labels = data.query, data.gallery
-    if data.distances is not None:
-        return camera_pairs(data.distances, *labels, max_memory=options.max_memory)
-    return camera_pairs_features(
-        data.query_features, data.gallery_features, *labels, metric=options.metric,
-        normalize=options.normalize, max_memory=options.max_memory)
+    return camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
 
 
-def _sample(data: ResultFile, options: Options) -> DistanceSample:
-    """Return distances of a sample of queries, drawn where there are many."""
+def _sample(data: ResultFile, how: How, seed: int) -> DistanceSample:
+    """Return exact distances of a sample of queries, drawn where there are many."""
     n = max(1, min(SAMPLE_QUERIES, SAMPLE_VALUES // len(data.gallery), len(data.query)))
-    drawn = np.random.RandomState(options.seed).permutation(len(data.query))[:n]
-    queries: Integers = np.sort(drawn)
-    return distance_sample([_distances(data, queries, options)], data.query[queries],
-                           data.gallery, options.seed)
-
-
-def _distances(data: ResultFile, queries: Integers, options: Options) -> Any:
-    """Return the distances of a few queries; a part of the gallery's features is in memory."""
-    if data.distances is not None:
-        return np.concatenate([read_rows(data.distances, k, k + 1) for k in queries.tolist()])
-    own = np.concatenate([read_rows(data.query_features, k, k + 1) for k in queries.tolist()])
-    return np.concatenate([
-        distance_matrix(own, read_rows(data.gallery_features, start, start + PART),
-                        options.metric, options.normalize)
-        for start in range(0, len(data.gallery), PART)], axis=1)
+    queries: Integers = np.sort(np.random.RandomState(seed).permutation(len(data.query))[:n])
+    rows = (row[np.newaxis] for row in data.input.exact_rows(queries, how))
+    return distance_sample(rows, data.query[queries], data.gallery, seed)

@@ -67,7 +67,7 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
 
 def _of_file(args: argparse.Namespace) -> int:
     from reid_ref.arrays.memory import bytes_of
-    from reid_ref.commands.validate.compute import RANKINGS, validate_file, warn_other_queries
+    from reid_ref.commands.validate.compute import validate_file, warn_other_queries
     from reid_ref.commands.validate.show import as_json, as_table
     from reid_ref.datasets.printed import parse_figure
     from reid_ref.datasets.published import by_key, paper_figure
@@ -81,8 +81,7 @@ def _of_file(args: argparse.Namespace) -> int:
     data = read_result(*args.files)
     if paper is not None:
         warn_other_queries(paper, "this file", len(data.query))
-    rankings = len(RANKINGS) if data.distances is None else 1
-    with common.progress_bar(rankings * len(data.query)) as bar:
+    with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         found = validate_file(data, figure, conventions,
                               label_minus_1="" if paper is None else paper.label_minus_1,
                               max_memory=memory,

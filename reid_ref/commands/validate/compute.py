@@ -14,7 +14,7 @@ Contents: `validate`, and its two halves `validate_file` and `validate_dataset`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,17 +25,11 @@ from reid_ref.datasets.possible import (
     HitCounts, MapBounds, is_possible, possible, possible_of_counts)
 from reid_ref.datasets.printed import Figure, agreement, parse_figure
 from reid_ref.datasets.published import Published
-from reid_ref.evaluation.engine import Progress, results_of_distances, results_of_features
+from reid_ref.evaluation.engine import by_name, results_of
+from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
-
-#: How features are compared: name, metric, divided by their norm.
-RANKINGS = {
-    "normalised": ("euclidean", True),
-    "Euclidean": ("euclidean", False),
-    "dot": ("dot", False),
-}
 
 
 @dataclass(frozen=True)
@@ -45,7 +39,7 @@ class Candidate:
     Parameters
     ----------
     ways : tuple of (str, str, str)
-        Ranking (a key of `RANKINGS`, or "distances"), convention and signature of each.
+        Ranking (a key of `Features.rankings`, or "distances"), convention and signature of each.
     rank1, mean_ap : float
         In [0, 1]; mAP may be NaN.
     match : {"rounded", "truncated", "no"}
@@ -208,15 +202,10 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
 
 def _results(data: ResultFile, names: list[Convention], max_memory: int | str | None,
              progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
-    labels = data.query, data.gallery
-    if data.distances is not None:
-        yield "distances", results_of_distances(
-            data.distances, *labels, names, max_memory=max_memory, progress=progress)
-        return
-    for ranking, (metric, normalize) in RANKINGS.items():
-        yield ranking, results_of_features(
-            data.query_features, data.gallery_features, *labels, names, metric, normalize,
-            max_memory=max_memory, progress=progress)
+    how = How(tuple(names), max_memory=max_memory, progress=progress)
+    for ranking, change in data.input.rankings().items():
+        yield ranking, by_name(results_of(data.input, data.query, data.gallery,
+                                          replace(how, **change)))
 
 
 def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],

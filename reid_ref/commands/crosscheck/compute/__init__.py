@@ -21,7 +21,8 @@ from reid_ref.commands.crosscheck.compute.defects import Evidence, recognise
 from reid_ref.commands.crosscheck.compute.foreign import Answer, Arrays, check_spec, problems
 from reid_ref.commands.crosscheck.compute.matching import Match, best_matches, same_ranks
 from reid_ref.commands.crosscheck.compute.reasons import Reason, explain
-from reid_ref.evaluation.blocks import whole_matrix
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.result import Result
 
@@ -180,16 +181,15 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
                          (*ADAPTERS, "module:function", "file.py:function"))
     if not timeout > 0:
         raise InputError(f"timeout: expected seconds above 0, got {timeout!r}")
-    distances = whole_matrix(data, metric, normalize)
+    check_choice(metric, "metric", METRICS)
+    how = How(metric=metric, normalize=normalize)
+    distances = data.input.whole(data.query, data.gallery, how)
     check_real_distances(distances)
     arrays = Arrays(distances, data.query.identity, data.gallery.identity, data.query.camera,
                     data.gallery.camera)
     with Child(evaluator, arrays, timeout) as child:
         found = _compare(child, arrays, progress)
-    if data.distances is not None:
-        return found
-    return replace(found, fed=f"{found.fed}; the distances of the features are double, in "
-                              "their exact order")
+    return replace(found, fed=f"{found.fed}{data.input.remark}")
 
 
 def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCheck:

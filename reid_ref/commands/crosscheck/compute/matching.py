@@ -11,7 +11,9 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.commands.crosscheck.compute.foreign import Answer, Arrays
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
-from reid_ref.evaluation.engine import results_of_distances
+from reid_ref.evaluation.engine import results_of
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Distances
 from reid_ref.labels import JUNK
 from reid_ref.result import Result
 
@@ -175,8 +177,9 @@ def _match_all(answer: Answer, arrays: Arrays, conventions: Iterable[Convention]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
         tried = list(conventions)
-        results = results_of_distances(arrays.distances, arrays.query, arrays.gallery, tried)
-    return [match(answer, results[convention.name], convention) for convention in tried]
+        results = results_of(Distances(arrays.distances), arrays.query, arrays.gallery,
+                             How(tuple(tried)))
+    return [match(answer, result, result.convention) for result in results]
 
 
 def match(answer: Answer, result: Result, convention: Convention) -> Match:

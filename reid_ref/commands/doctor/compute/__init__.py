@@ -3,12 +3,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reid_ref.arrays import InputError, is_stored
+from reid_ref.arrays import InputError
 from reid_ref.commands.doctor.compute.labels import SEVERITIES, Finding, check_labels
 from reid_ref.commands.doctor.compute.values import check_values
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import check_distances, check_feature_shapes
 
 #: Beside an evaluation, which is quick, the sample is smaller.
 SMALL_SAMPLE = 100, 1000
@@ -56,10 +55,7 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     check_result_file(data)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
-    if data.distances is not None:
-        check_distances(data.distances, data.query, data.gallery)
-    else:
-        check_feature_shapes(data.query_features, data.gallery_features, data.query, data.gallery)
+    data.input.check(data.query, data.gallery)
     found = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
     return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
 
@@ -72,8 +68,7 @@ def doctor_beside(data: ResultFile, conventions: Iterable[Convention],
         return []  # labels decide nothing
     found = list(check_labels(data.query, data.gallery))
     # Arrays that are computed or unpacked block by block would be read a second time.
-    if data.ranked is None and not any(map(is_stored, (
-            data.query_features, data.gallery_features, data.distances))):
+    if not data.input.is_stored:
         found += check_values(data, seed=12345, size=SMALL_SAMPLE, max_memory=max_memory)
     by_camera = any("camera" in rule or "location" in rule for rule in rules)
     return [one for one in found if one.severity != "note"

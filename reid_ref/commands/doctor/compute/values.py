@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, is_stored
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Integers
 from reid_ref.commands.doctor.compute.labels import Finding, has_match
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import JUNK, Labels
@@ -20,8 +19,6 @@ SAMPLE = 300, 2000
 CHANCE, HARDLY = 0.5, 0.55
 #: Fewer queries than these say nothing about a model.
 MIN_QUERIES = 100
-#: Bytes of a stored array that are read at a time.
-_BLOCK = 2**26
 
 
 @dataclass(frozen=True)
@@ -49,18 +46,17 @@ def check_values(data: ResultFile, seed: int,
                  max_memory: int | None = None) -> Iterator[Finding]:
     """Yield what a sample of the features or distances shows; nothing where it does not fit."""
     sample = draw_sample(data.query, data.gallery, seed, size)
-    if sample is None or max_memory is not None and _bytes(data, sample) > max_memory:
+    given = data.input
+    if sample is None or max_memory is not None and given.sample_bytes(
+            len(sample.query), len(sample.image)) > max_memory:
         return
-    if data.distances is not None:
-        distances = _take(data.distances, sample.query)[:, sample.image]
+    values = given.sample(sample.query, sample.image)
+    for distances in values.given:
         yield from _identical_distances(distances, sample)
-    else:
-        query = _take(data.query_features, sample.query)
-        gallery = _take(data.gallery_features, sample.image)
+    for query, gallery in values.features:
         yield from _constant_columns(query, gallery)
         yield from _copies(query, gallery, data, sample)
-        distances = -_unit(query) @ _unit(gallery).T
-    yield from _separation(distances, sample, data.distances is not None)
+    yield from _separation(values.distances, sample, given.noun, given.if_reversed)
 
 
 def draw_sample(query: Labels, gallery: Labels, seed: int,
@@ -85,32 +81,8 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
     return np.argsort(generator.random_raw(n), kind="stable")[:most]
 
 
-def _bytes(data: ResultFile, sample: Sample) -> int:
-    """Return about how much memory the checks of a sample take: copies, and doubles."""
-    array: Any = data.gallery_features if data.distances is None else data.distances
-    rows = len(sample.query) + (0 if data.distances is not None else len(sample.image))
-    return int(rows * array.shape[1] * (3 * array.dtype.itemsize + 16))
-
-
-def _take(array: Any, rows: Integers) -> npt.NDArray[Any]:
-    """Return rows of an array; of one that is read on demand, block by block."""
-    if not is_stored(array):
-        return np.asarray(array)[rows]
-    step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
-    found = [read_rows(array, start, start + step)[
-        rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
-        for start in range(0, array.shape[0], step)]
-    return np.concatenate(found)
-
-
-def _unit(features: npt.NDArray[Any]) -> Doubles:
-    features = features.astype(np.float64)
-    norm = np.sqrt((features * features).sum(axis=1, keepdims=True))
-    return features / np.where(norm == 0, 1, norm)
-
-
-def _separation(distances: npt.NDArray[Any], sample: Sample,
-                given: bool) -> Iterator[Finding]:
+def _separation(distances: npt.NDArray[Any], sample: Sample, noun: str,
+                if_reversed: str) -> Iterator[Finding]:
     """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
     scores = [_nearer(row[good], row[wrong]) for row, good, wrong in zip(
         distances.real, sample.good, sample.wrong) if wrong.any()]
@@ -124,16 +96,13 @@ def _separation(distances: npt.NDArray[Any], sample: Sample,
         yield Finding(
             "doctor:reversed", "error",
             f"The ranking is worse than chance: a good image is nearer than a wrong one in "
-            f"{100 * auc:.0f} % of the pairs.", evidence,
-            "Are these similarities? Distances must be smaller for nearer images: negate them."
-            if given else "Check that features and labels are in the same order.")
+            f"{100 * auc:.0f} % of the pairs.", evidence, if_reversed)
     elif len(scores) >= MIN_QUERIES and auc < HARDLY and auc - 4 * error < CHANCE:
         yield Finding(
             "doctor:chance-level", "warning",
             "The ranking hardly separates identities: a good image is nearer than a wrong one in "
             f"{100 * auc:.0f} % of the pairs; 50 % is chance.", evidence,
-            "An untrained or wrongly loaded model, or labels in another order than the "
-            f"{'distances' if given else 'features'}?")
+            f"An untrained or wrongly loaded model, or labels in another order than the {noun}?")
 
 
 def _nearer(good: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> float:

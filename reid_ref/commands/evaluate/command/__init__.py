@@ -193,21 +193,14 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                 lists: IndexLists | None) -> int:
     from reid_ref.arrays import InputError
     from reid_ref.commands.evaluate.show.details import bounds_json, bounds_table
-    from reid_ref.evaluation.tie_bounds import tie_bounds_distances, tie_bounds_features
+    from reid_ref.evaluation.tie_bounds import tie_bounds_of
 
     if args.per_query is not None or args.format not in ("table", "json"):
         raise InputError("--ties bounds: prints a table or JSON of three numbers each; leave out "
                          "--per-query and other formats")
     with common.progress_bar(len(data.query)) as bar:
-        options: dict[str, Any] = {
-            "lists": lists, "progress": None if bar is None else bar.update}
-        if data.distances is not None:
-            bounds = tie_bounds_distances(
-                data.distances, data.query, data.gallery, convention, **options)
-        else:
-            bounds = tie_bounds_features(
-                data.query_features, data.gallery_features, data.query, data.gallery, convention,
-                args.metric, args.normalize, **options)
+        bounds = tie_bounds_of(data.input, data.query, data.gallery,
+                               common.how(args, [convention], lists, bar))
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
                            "convention": convention.name, **bounds_json(bounds, args.cmc)})
@@ -224,7 +217,8 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Co
     if args.per_query is not None or args.ties or args.format not in ("table", "json"):
         raise InputError("--implementation: --per-query, --ties and other formats need the fast "
                          "one; the scripts return no value for each query")
-    given = common.distance_matrix(args, data), data.query, data.gallery, convention
+    distances = data.input.by_product(common.how(args, [convention]))
+    given = distances, data.query, data.gallery, convention
     answers = {"fast": run_fast(*given)} if args.implementation == "all" else {}
     try:
         answers.update(run_scripts(args.implementation, *given, args.matlab_dir))

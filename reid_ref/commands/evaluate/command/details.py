@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ def find(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
         found["at"] = report.at_rows([result.at(k) for k in args.at])
     if args.worst is not None:
         queries = worst_queries(result, args.worst)
-        wrong = nearest_wrong(data, queries, result.convention, args.metric, args.normalize,
-                              lists, args.max_memory)
+        wrong = nearest_wrong(data, queries, common.how(args, [result.convention], lists))
         found["worst"] = report.worst_rows(result, data, queries, wrong)
     if args.by is not None:
         found["by"] = {by: report.group_rows(by_group(result, data.query, by), by)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, options as common
+from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
@@ -56,13 +57,12 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
     from reid_ref.text import source
 
     option = "--rerank" if args.rerank is not None else "--multi-query"
-    if data.distances is not None:
-        raise InputError(f"{option}: expected features, got distances ({data.layout})")
+    data.features(f"{option}: expected features")
     if args.index_lists:
         raise InputError(f"{option}: --index-lists is not taken; leave it out")
     remarks: list[str] = []
     with each_warning_once():
-        results = {"original": _original(args, data, convention)}
+        results = {"original": evaluate_file(args, data, [convention], None)[convention.name]}
         if args.rerank is not None:
             results["re-ranked"] = reranked = _reranked(args, data, convention)
             remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
@@ -78,16 +78,6 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
         show(tables.beside(results, source(args.files, data.layout), remarks,
                            common.ranks(args), intervals))
     return gates.of_findings(args)
-
-
-def _original(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:
-    from reid_ref.evaluation.functions import evaluate
-
-    with common.progress_bar(len(data.query)) as bar:
-        return evaluate(
-            data.query_features, data.gallery_features, data.query, data.gallery,
-            metric=args.metric, normalize=args.normalize, convention=convention,
-            max_memory=args.max_memory, progress=None if bar is None else bar.update)
 
 
 def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:

@@ -76,21 +76,9 @@ def _numbers(numbers: list[tuple[str, float]], intervals: confidence.Intervals) 
             *(f"{name:10}{percent(value):>9}  {value!r}" for name, value in numbers)]
 
 
-def _list_sizes(longest: int, n_gallery: int) -> str:
-    if longest >= n_gallery:
-        return "ranked lists"
-    return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts as "
-            "missed, and leaves mINP unknown")
-
-
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
-    if data.ranked is not None:
-        return _list_sizes(data.ranked.longest, len(data.gallery))
-    if data.distances is not None:
-        return f"distances {data.distances.dtype}"
-    features: Any = data.query_features
-    return f"features {features.shape[1]}-d {features.dtype}"
+    return data.input.words(len(data.gallery))
 
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:

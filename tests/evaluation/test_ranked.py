@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels, ResultFile
-from reid_ref.evaluation.blocks import distances_of_query, measured_blocks, whole_matrix
+from reid_ref.evaluation.how import How
 
 WAYS = [(metric, normalize) for metric in ("euclidean", "cosine", "dot")
         for normalize in (True, False)]
@@ -15,6 +15,11 @@ WAYS = [(metric, normalize) for metric in ("euclidean", "cosine", "dot")
 def result_file(query, gallery):
     return ResultFile("arrays", Labels(np.ones(len(query)), np.ones(len(query))),
                       Labels(np.ones(len(gallery)), np.full(len(gallery), 2)), query, gallery)
+
+
+def whole_matrix(data, metric="euclidean", normalize=True):
+    how = How(metric=metric, normalize=normalize)
+    return data.input.whole(data.query, data.gallery, how)
 
 
 def by_definition(query, gallery, metric, normalize):
@@ -33,12 +38,12 @@ def test_they_are_distances(metric, normalize):
     expected = by_definition(query, gallery, metric, normalize)
     data = result_file(query, gallery)
     np.testing.assert_allclose(whole_matrix(data, metric, normalize), expected, atol=1e-13)
-    blocks = list(measured_blocks(data, metric, normalize, 3000))
+    how = How(metric=metric, normalize=normalize, max_memory=3000)
+    blocks = list(data.input.exact_blocks(data.query, data.gallery, how))
     assert len(blocks) > 1
     np.testing.assert_allclose(np.concatenate(blocks), expected, atol=1e-13)
-    for k in range(6):
-        np.testing.assert_allclose(distances_of_query(data, k, metric, normalize), expected[k],
-                                   atol=1e-13)
+    for k, row in zip((4, 0), data.input.exact_rows(np.array([4, 0]), how)):
+        np.testing.assert_allclose(row, expected[k], atol=1e-13)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])

@@ -1,0 +1,285 @@
+"""What is ranked: features or distances, with one interface (ranked lists have it, too).
+
+Distances that rank (`rows`, `blocks`) have the order within each query. From features they hold
+what ranks the images of a query (`reid_ref.ranking.exact_rows`), which its own norm does not
+change. Exact distances (`exact_rows`, `exact_blocks`) have that norm too, so they can be compared
+between queries; of two images whose distances round to one double, the farther gets the next one.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import distances as blas
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, check_choice, check_real_distances, is_stored)
+from reid_ref.arrays.device import in_main_memory, where_they_are
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.stored import read_rows
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.engine import check_needed_lists
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranks import (
+    Ranks, features_provenance, rank_blocks, rank_features, row_blocks)
+from reid_ref.labels import Labels, check_distances, check_feature_shapes
+from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.pair_sums import squares
+
+Rows = Iterator[npt.NDArray[Any]]
+#: Bytes of a stored array that are read at a time, to take some of its rows.
+_BLOCK = 2**26
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Values of some queries and some gallery images, for checks of the input.
+
+    Parameters
+    ----------
+    distances : array, shape (n_query, n_image)
+        Smaller is nearer; of features, minus the cosine.
+    given : list of array
+        The same array, where the distances were given.
+    features : list of (query, gallery)
+        The rows of both sides, where there are features.
+    """
+
+    distances: npt.NDArray[Any]
+    given: list[npt.NDArray[Any]] = field(default_factory=list)
+    features: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of both sides, one row per image."""
+
+    query: Any
+    gallery: Any
+    noun = "features"
+    if_reversed = "Check that features and labels are in the same order."
+    remark = "; the distances of the features are double, in their exact order"
+
+    def words(self, n_gallery: int) -> str:
+        """Dimension and dtype."""
+        return f"features {self.query.shape[1]}-d {self.query.dtype}"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether reading a part reads from a file, or computes."""
+        return is_stored(self.query) or is_stored(self.gallery)
+
+    def features(self, refusal: str) -> tuple[Any, Any]:
+        """Return the arrays of both sides; without features, `InputError` of `refusal`."""
+        return self.query, self.gallery
+
+    def rankings(self) -> Mapping[str, dict[str, Any]]:
+        """Return the ways to rank that differ: by name, what changes in `How`.
+
+        On normalised features cosine, Euclidean and dot rank alike; cosine on raw features is
+        the first again.
+        """
+        return {"normalised": {"metric": "euclidean", "normalize": True},
+                "Euclidean": {"metric": "euclidean", "normalize": False},
+                "dot": {"metric": "dot", "normalize": False}}
+
+    def check(self, query: Labels, gallery: Labels) -> None:
+        """Refuse features that do not fit the labels."""
+        check_feature_shapes(self.query, self.gallery, query, gallery)
+
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+        """Rank them, on their accelerator if both sides are on one."""
+        check_choice(how.metric, "metric", METRICS)
+        memory = bytes_of(how.max_memory)
+        of_query, of_gallery = where_they_are(self.query, self.gallery)
+        features = check_feature_shapes(of_query, of_gallery, query, gallery)
+        check_needed_lists(query, gallery, how)
+        if not any(convention.needs_rows for convention in how.conventions):
+            return rank_features(*features, query, gallery, how)
+        rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]), how.metric,
+                            how.normalize, memory)
+        return rank_blocks(rows, query, gallery, how, features_provenance(*features, how),
+                           of_features=True)
+
+    def blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+        """Return blocks of consecutive queries that rank; one is in memory."""
+        check_choice(how.metric, "metric", METRICS)
+        memory = bytes_of(how.max_memory)
+        features = check_feature_shapes(self.query, self.gallery, query, gallery)
+        return feature_rows(*features, how.metric, how.normalize, memory)
+
+    def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+        """Return `blocks` of exact distances."""
+        done = 0
+        for block in self.blocks(query, gallery, how):
+            end = done + len(block)
+            _make_distances(block, read_rows(self.query, done, end), how.metric, how.normalize)
+            done = end
+            yield block
+
+    def rows(self, queries: Integers, how: How) -> Rows:
+        """Yield the row of each query, with values that rank."""
+        if len(queries):
+            for block in feature_rows(self._of(queries), self.gallery, how.metric, how.normalize,
+                                      bytes_of(how.max_memory)):
+                yield from block
+
+    def exact_rows(self, queries: Integers, how: How) -> Rows:
+        """Yield the row of exact distances of each query."""
+        for query, row in zip(queries.tolist(), self.rows(queries, how)):
+            block = row[np.newaxis]
+            _make_distances(block, self._of(np.array([query])), how.metric, how.normalize)
+            yield block[0]
+
+    def by_product(self, how: How) -> Any:
+        """Return the distances as other evaluators make them, by a matrix product."""
+        return blas.distance_matrix(read_rows(self.query), read_rows(self.gallery), how.metric,
+                                    how.normalize)
+
+    def whole(self, query: Labels, gallery: Labels, how: How) -> npt.NDArray[Any]:
+        """Return all exact distances; one matrix and one block are in memory."""
+        matrix, done = np.empty((len(query), len(gallery))), 0
+        for block in self.exact_blocks(query, gallery, how):
+            matrix[done:done + len(block)] = block
+            done += len(block)
+        return matrix
+
+    def sample(self, queries: Integers, images: Integers) -> Sample:
+        """Return the values of some queries and images."""
+        query, gallery = _take(self.query, queries), _take(self.gallery, images)
+        return Sample(-_unit(query) @ _unit(gallery).T, features=[(query, gallery)])
+
+    def sample_bytes(self, n_query: int, n_image: int) -> int:
+        """Return about how much memory checks of a sample take: copies, and doubles."""
+        return _sample_bytes(self.gallery, n_query + n_image)
+
+    def _of(self, queries: Integers) -> npt.NDArray[Any]:
+        return np.concatenate([read_rows(self.query, k, k + 1, "query_features")
+                               for k in queries.tolist()])
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """A distance matrix, queries in rows; smaller is nearer."""
+
+    matrix: Any
+    noun = "distances"
+    if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
+                   "them.")
+    remark = ""
+
+    def words(self, n_gallery: int) -> str:
+        """The dtype."""
+        return f"distances {self.matrix.dtype}"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether reading a part reads from a file, or computes."""
+        return is_stored(self.matrix)
+
+    def features(self, refusal: str) -> tuple[Any, Any]:
+        """There are none."""
+        raise InputError(refusal)
+
+    def rankings(self) -> Mapping[str, dict[str, Any]]:
+        """There is one way to rank."""
+        return {"distances": {}}
+
+    def check(self, query: Labels, gallery: Labels) -> None:
+        """Refuse a matrix that does not fit the labels."""
+        check_distances(self.matrix, query, gallery)
+
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+        """Rank them, on their accelerator if no convention needs whole rows."""
+        memory = bytes_of(how.max_memory)
+        distances = check_distances(where_they_are(self.matrix)[0], query, gallery)
+        check_real_distances(distances)
+        if any(convention.needs_rows for convention in how.conventions):
+            distances = in_main_memory(distances)
+        check_needed_lists(query, gallery, how)
+        return rank_blocks(row_blocks(distances, memory), query, gallery, how,
+                           {"distances": str(distances.dtype)})
+
+    def blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+        """Return blocks of consecutive queries; one is in memory."""
+        check_choice(how.metric, "metric", METRICS)
+        return row_blocks(check_distances(self.matrix, query, gallery), bytes_of(how.max_memory))
+
+    exact_blocks = blocks
+
+    def rows(self, queries: Integers, how: How) -> Rows:
+        """Yield the row of each query."""
+        for k in queries.tolist():
+            yield read_rows(self.matrix, k, k + 1, "distances")[0]
+
+    exact_rows = rows
+
+    def by_product(self, how: How) -> Any:
+        """Return the matrix."""
+        return read_rows(self.matrix)
+
+    def whole(self, query: Labels, gallery: Labels, how: How) -> npt.NDArray[Any]:
+        """Return the matrix, checked."""
+        matrix: npt.NDArray[Any] = read_rows(check_distances(self.matrix, query, gallery))
+        return matrix
+
+    def sample(self, queries: Integers, images: Integers) -> Sample:
+        """Return the values of some queries and images."""
+        distances = _take(self.matrix, queries)[:, images]
+        return Sample(distances, given=[distances])
+
+    def sample_bytes(self, n_query: int, n_image: int) -> int:
+        """Return about how much memory checks of a sample take: copies, and doubles."""
+        return _sample_bytes(self.matrix, n_query)
+
+
+def _make_distances(block: Doubles, features: npt.NDArray[Any], metric: str,
+                    normalize: bool) -> None:
+    """Put distances in the place of what ranks, in the same order and with the same ties."""
+    normalized = normalize or metric == "cosine"
+    for row, square in zip(block, squares(features).tolist()):
+        ranked, image = np.unique(row, return_inverse=True, equal_nan=False)
+        if normalized:
+            cosine = -ranked / np.sqrt(square) if square else ranked
+            distances = {"dot": -cosine, "cosine": 1 - cosine,
+                         "euclidean": 2 - 2 * cosine}[metric]
+        else:
+            distances = ranked + square if metric == "euclidean" else ranked
+        row[:] = _rising(distances)[image.reshape(-1)]
+
+
+def _rising(values: Doubles) -> Doubles:
+    """Return ascending doubles with each repeated value replaced by the next free double."""
+    known = ~np.isnan(values)
+    bits = (values[known] + 0.0).view(np.int64)  # + 0.0: no negative zero
+    # Whole numbers in the order of the doubles.
+    whole = np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
+    place = np.arange(len(whole))
+    whole = np.maximum.accumulate(whole - place) + place
+    risen: Doubles = values.copy()
+    risen[known] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
+    return risen
+
+
+def _take(array: Any, rows: Integers) -> npt.NDArray[Any]:
+    """Return rows of an array; of one that is read on demand, block by block."""
+    if not is_stored(array):
+        return np.asarray(array)[rows]
+    step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
+    found = [read_rows(array, start, start + step)[
+        rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
+        for start in range(0, array.shape[0], step)]
+    return np.concatenate(found)
+
+
+def _unit(features: npt.NDArray[Any]) -> Doubles:
+    features = features.astype(np.float64)
+    norm = np.sqrt((features * features).sum(axis=1, keepdims=True))
+    return features / np.where(norm == 0, 1, norm)
+
+
+def _sample_bytes(array: Any, rows: int) -> int:
+    return int(rows * array.shape[1] * (3 * array.dtype.itemsize + 16))

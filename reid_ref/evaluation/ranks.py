@@ -1,0 +1,195 @@
+"""Features or distances to the ranks of good images, once for all conventions.
+
+Features are ranked by exact distances. The few conventions that need whole rows (numpy's order of
+ties, curves over identities) get blocks of rows, which from features are in exact order too.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import InputError, check_real_distances, warn
+from reid_ref.arrays.device import DeviceArray
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.stored import in_rows, read_rows
+from reid_ref.conventions import TIES, Convention, loaded_images
+from reid_ref.distances import BLOCK_BYTES
+from reid_ref.evaluation.how import How, in_queries
+from reid_ref.evaluation.summary import Curves
+from reid_ref.labels import IndexLists, Labels
+from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
+from reid_ref.ranking.device_sources import (
+    count_nan, feature_sources, matrix_source, or_in_main_memory)
+from reid_ref.ranking.exact_distances import feature_parts
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
+from reid_ref.ranking.roles import find_all_roles
+from reid_ref.ranking.tiles import matrix_part
+from reid_ref.result import Result
+
+
+def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
+    """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes.
+
+    A matrix on an accelerator is one block, of which only tiles are copied.
+    """
+    if isinstance(distances, DeviceArray):
+        yield distances
+        return
+    step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
+    for start in range(0, distances.shape[0], step):
+        yield in_rows(read_rows(distances, start, start + step, "distances"))
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of good images that conventions need, and what else makes results of them.
+
+    Parameters
+    ----------
+    of : callable
+        Convention to `GoodRanks`.
+    curves : Curves
+        CMC curves that need more than ranks.
+    provenance : dict of str to str
+        What the signature says of the distances.
+    finish : callable
+        Result to result: what cut lists leave open.
+    """
+
+    of: Callable[[Convention], GoodRanks]
+    curves: Curves
+    provenance: dict[str, str]
+    finish: Callable[[Result], Result] = lambda result: result
+
+
+def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
+                provenance: dict[str, str], *, of_features: bool = False) -> Ranks:
+    """Rank blocks of distances, queries in order; conventions share ranks by `rank_key`.
+
+    `of_features`: the distances are exact ones of features. They are not rounded to float32, and
+    NaN has been warned of already.
+    """
+    curves = Curves(how.conventions, query, gallery, of_features)
+    keys = {rank_key(convention, of_features) for convention in how.conventions}
+    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
+    done = n_nan = 0
+    for block in blocks:
+        check_real_distances(block)
+        rows = slice(done, done + len(block))
+        block_query, block_lists = query[rows], how.lists and how.lists.of_queries(rows)
+        with ThreadPoolExecutor(1) as pool:
+            nan_here = pool.submit(_count_nan, block)
+            ranks = _rank_block(block, block_query, gallery, keys, block_lists,
+                                in_queries(how.progress, len(block)))
+            n_nan += nan_here.result()
+        for key in keys:
+            parts[key].append(ranks[key])
+        curves.add(block, block_query, block_lists)
+        done += len(block)
+        del block
+    if n_nan and not of_features:
+        warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
+             "MATLAB")
+    join = functools.cache(concatenate)  # keys that share ranks share them joined
+    joined = {key: join(tuple(ranks)) for key, ranks in parts.items()}
+    return Ranks(lambda convention: joined[rank_key(convention, of_features)], curves, provenance)
+
+
+#: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,
+#: and what is loaded.
+RankKey = tuple[Ignored, str, str, str]
+
+
+def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
+    """Return all that this convention's ranks depend on.
+
+    Orders of ties that do not sort rows are derived from ranks in gallery order, and exact
+    distances of features have one precision.
+    """
+    precision = "double" if of_features else convention.arithmetic
+    if TIES[convention.ties].sorts:
+        # The order of ties depends on all images that are sorted.
+        return convention.not_ranked, convention.ties, precision, convention.loads
+    return convention.not_ranked, "gallery-order", precision, "all images"
+
+
+def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                  how: How) -> Ranks:
+    """Rank checked features by exact distances, ties in gallery order."""
+    roles = find_all_roles(query, gallery, how.not_ranked, how.lists)
+    tell, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
+
+    def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
+        sources = _sources_of_features(of_query, of_gallery, how.metric, how.normalize, memory)
+        try:
+            return rank(sources(np.float32, tell), query, gallery, roles)
+        except TooFarOff:  # repeat in double precision
+            try:
+                return rank(sources(np.float64, None), query, gallery, roles)
+            except TooFarOff:
+                raise InputError(WRONG_PRODUCTS) from None
+
+    ranks = or_in_main_memory(ranked, query_features, gallery_features)
+    return Ranks(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),
+                 features_provenance(query_features, gallery_features, how))
+
+
+def features_provenance(query_features: Any, gallery_features: Any, how: How) -> dict[str, str]:
+    """Return the provenance of distances from features, for the signature."""
+    normalized = how.normalize or how.metric == "cosine"  # the cosine is that of unit features
+    return {"metric": how.metric, "normalize": "yes" if normalized else "no",
+            "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
+
+
+def _sources_of_features(query_features: Any, gallery_features: Any, metric: str,
+                         normalize: bool, max_memory: int) -> Callable[[Any, Any], Source]:
+    """Return a function of the precision of products, and of progress, to a source."""
+    if isinstance(query_features, DeviceArray):
+        return feature_sources(query_features, gallery_features, metric, normalize)
+    parts = feature_parts(query_features, gallery_features, metric, normalize, max_memory)
+    return lambda precision, tell: in_parts([partial(part, precision) for part in parts],
+                                            query_features.shape[0], tell)
+
+
+def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
+                lists: IndexLists | None,
+                tell: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
+    """Rank one block of a matrix; keys of one precision share their counts."""
+    ranks: dict[RankKey, GoodRanks] = {}
+    roles = find_all_roles(query, gallery, {key[0] for key in keys}, lists)
+    in_float32 = {key for key in keys if key[2] == "float32" and block.dtype != np.float32}
+    for subset in (keys - in_float32, in_float32):
+        if not subset:
+            continue
+        distances = block.astype(np.float32) if subset is in_float32 else block
+        own = {key[0]: roles[key[0]] for key in subset}
+        shared = or_in_main_memory(
+            lambda matrix: rank(_source_of_matrix(matrix, tell), query, gallery, own), distances)
+        tell = None
+        for key in subset:
+            ranks[key] = shared[key[0]]
+            if key[1] != "gallery-order":
+                there = loaded_images(gallery.identity, key[3])
+                ranks[key] = argsort_ranks(ranks[key], distances, roles[key[0]], key[1], there)
+    return ranks
+
+
+def _source_of_matrix(distances: Any, tell: Callable[[float], object] | None) -> Source:
+    if isinstance(distances, DeviceArray):
+        return matrix_source(distances, tell)
+    part = matrix_part(distances)
+    return in_parts([lambda: part], len(distances), tell)
+
+
+def _count_nan(block: Any) -> int:
+    if isinstance(block, DeviceArray):
+        return count_nan(block)
+    # min() is NaN if any value is, and is faster than isnan().
+    return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0

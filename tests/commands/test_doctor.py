@@ -283,7 +283,7 @@ def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
     data = sound(n_gallery=2000)
     read = []
     monkeypatch.setattr("reid_ref.evaluation.ranked._BLOCK", 64 * 8 * 300)
-    monkeypatch.setattr("reid_ref.commands.doctor.compute.values.read_rows",
+    monkeypatch.setattr("reid_ref.evaluation.ranked.read_rows",
                         lambda array, start, stop: read.append(stop - start) or array[start:stop])
     with h5py.File(tmp_path / "features.h5", "w") as file:
         file["gallery"] = data.gallery_features[::-1]

@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         saving.check_figure(args.plot)
         check_target(args.plot, args.files)
     data = common.read_files(args)
-    pairs = pairs_of(args, data)
+    pairs = pairs_of(args, data, args.rule)
     if args.plot is not None:
         saving.save(whole.of_cameras({"": pairs}, whole.TWO_COLUMNS), args.plot)
     if args.format == "json":
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def pairs_of(args: argparse.Namespace, data: ResultFile) -> CameraPairs:
+def pairs_of(args: argparse.Namespace, data: ResultFile, rule: str) -> CameraPairs:
     from reid_ref.evaluation.camera_pairs import camera_pairs_of
 
-    return camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
+    return camera_pairs_of(data.input, data.query, data.gallery, rule, common.how(args, ()))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.camera_pairs import pairs_of
@@ -49,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     saving.check_figure(args.output)
     check_target(args.output, [*args.files, *(args.index_lists or ())])
     asked = _conventions(args)
-    args.groups = results_of_files(*args.files)
-    saving.save(_figure(args, asked, width), args.output)
+    groups = results_of_files(*args.files)
+    saving.save(_figure(args, groups, asked, width), args.output)
     show(saving.written(args.output))
     return 0
 
@@ -72,31 +73,32 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
     return common.with_choices(args, [CONVENTIONS[name] for name in names])
 
 
-def _figure(args: argparse.Namespace, asked: list[Convention], width: float) -> Any:
+def _figure(args: argparse.Namespace, groups: list[list[Path]], asked: list[Convention],
+            width: float) -> Any:
     from reid_ref.commands.evaluate.show.batch import by_row
     from reid_ref.drawing import whole
 
     if args.figure == "cameras":
-        args.rule = "plain"
-        return whole.of_cameras(_of_each(args, pairs_of), width)
+        return whole.of_cameras(_of_each(
+            args, groups, lambda data: pairs_of(args, data, "plain")), width)
     if args.figure == "distances":
-        return whole.of_distances(_of_each(args, _sample), width)
+        return whole.of_distances(_of_each(
+            args, groups, lambda data: _sample(args, data)), width)
     lists = common.read_lists(args, asked)
-    results = _of_each(args, lambda own, data: evaluate_file(own, data, asked, lists))
+    results = _of_each(args, groups, lambda data: evaluate_file(args, data, asked, lists))
     if args.figure == "conventions":
         return whole.of_conventions(results, width)
     return whole.of_results(args.figure, by_row(results), width)
 
 
-def _of_each(args: argparse.Namespace,
-             work: Callable[[argparse.Namespace, ResultFile], Any]) -> dict[str, Any]:
+def _of_each(args: argparse.Namespace, groups: list[list[Path]],
+             work: Callable[[ResultFile], Any]) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
     found = {}
-    for name, paths in zip(names_of_results(args), args.groups):
+    for name, paths in zip(names_of_results(args.names, groups), groups):
         files = list(map(str, paths))
         with said_of(name, files):
-            own = argparse.Namespace(**{**vars(args), "files": files})
-            found[name] = work(own, common.read_files(own))
+            found[name] = work(common.read_files(args, files))
     return found
 
 

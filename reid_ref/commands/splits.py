@@ -120,15 +120,15 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.commands.runs import show as report
     from reid_ref.result.systems import all_identities, check_systems_convention, checked_metrics
 
-    systems.check(args)
-    if not isinstance(args.intervals["unit"], str):
+    metrics, options = systems.check(args)
+    if not isinstance(options["unit"], str):
         raise InputError(f"--unit: expected identity or query, for splits have queries of their "
                          f"own, got the file {args.unit}")
     found = systems.read(args)
     check_systems_convention(found)
     scores = {metric: {name: one.values(metric) for name, one in found.items()}
-              for metric in checked_metrics(args.metrics)}
-    answer = splits_of_scores(scores, identity=all_identities(found), **args.intervals)
+              for metric in checked_metrics(metrics)}
+    answer = splits_of_scores(scores, identity=all_identities(found), **options)
     signatures = {name: one.signature for name, one in found.items()}
     if args.format == "json":
         common.print_json(report.as_json(answer, args.files, signatures))

@@ -197,8 +197,8 @@ def number(text: str) -> float:
     return int(value) if value.is_integer() else value
 
 
-def check(args: argparse.Namespace) -> None:
-    """Refuse options without --confidence, and what has no value for each query."""
+def check(args: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the options of intervals, None without --confidence, where none may be given."""
     from reid_ref.arrays import InputError
 
     if not args.confidence:
@@ -206,39 +206,37 @@ def check(args: argparse.Namespace) -> None:
         if given != [None] * len(given):
             raise InputError("--level, --unit, --confidence-method, --resamples, --seed: expected "
                              "--confidence beside them")
-        return
+        return None
     if args.ties == "bounds" or args.implementation != "fast":
         raise InputError("--confidence: needs a value for each query; leave out --ties bounds and "
                          "--implementation")
-    read_options(args)
+    return {**read_options(args), "method": args.confidence_method or METHODS[0]}
 
 
-def read_options(args: argparse.Namespace) -> None:
-    """Put the options of intervals into `args.intervals`; wrong ones are known before the work."""
+def read_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of intervals; wrong ones are known before the work."""
     from reid_ref.files.lists import read_groups
     from reid_ref.statistics.interval import LEVEL, check_level
     from reid_ref.statistics.units import RESAMPLES, SEED, check_random
 
     unit = "identity" if args.unit is None else args.unit
-    args.intervals = {
+    options = {
         "unit": unit if unit in ("identity", "query") else read_groups(unit),
         "level": LEVEL if args.level is None else args.level,
         "resamples": RESAMPLES if args.resamples is None else args.resamples,
         "seed": SEED if args.seed is None else args.seed}
-    check_level(args.intervals["level"])
-    check_random(args.intervals["resamples"], args.intervals["seed"])
+    check_level(options["level"])
+    check_random(options["resamples"], options["seed"])
+    return options
 
 
-def find(args: argparse.Namespace, results: dict[str, Result],
+def find(args: argparse.Namespace, results: dict[str, Result], options: dict[str, Any] | None,
          ) -> tuple[dict[str, Result], dict[str, dict[str, Interval]] | None]:
     """Return results whose signature says how intervals are made, and the intervals by name.
 
-    Without --confidence, the results as they are, and None.
+    Without options, the results as they are, and None.
     """
-
-    if not args.confidence:
+    if options is None:
         return results, None
-    options: dict[str, Any] = {
-        **args.intervals, "method": args.confidence_method or METHODS[0]}
     found = intervals(results, common.ranks(args), **options)
     return {name: with_signature(result, **options) for name, result in results.items()}, found

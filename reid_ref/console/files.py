@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,18 +46,18 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         warn(f"{name}: {in_options(text)}")
 
 
-def names_of_results(args: argparse.Namespace) -> list[str]:
-    """Return the names of the rows: as asked for, or after the files."""
+def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[str]:
+    """Return the names of the rows: those given with --name, or after the files."""
     from reid_ref.arrays import InputError
 
-    if args.names is None:
-        return _names_of_files([files[0] for files in args.groups])
-    names: list[str] = args.names
-    if len(names) != len(args.groups):
-        names = [name for given in names for name in given.split(",")]
+    if given is None:
+        return _names_of_files([files[0] for files in groups])
+    names = given
+    if len(names) != len(groups):
+        names = [name for names in given for name in names.split(",")]
     names = [name.strip() for name in names]
-    if len(names) != len(args.groups) or "" in names or len(set(names)) < len(names):
-        raise InputError(f"--name: expected a name of its own for each of {len(args.groups)} "
+    if len(names) != len(groups) or "" in names or len(set(names)) < len(names):
+        raise InputError(f"--name: expected a name of its own for each of {len(groups)} "
                          f"results, got {', '.join(map(repr, names))}")
     return names
 
@@ -83,8 +83,11 @@ def add(command: Any) -> None:
                               "the gallery lacks some")
 
 
-def check(args: argparse.Namespace) -> bool:
-    """Tell whether ranked lists are given; refuse what does not go together."""
+def check(args: argparse.Namespace, not_taken: Mapping[str, bool]) -> bool:
+    """Return whether ranked lists are given; refuse options that need distances.
+
+    `not_taken`: these options, and whether they are given.
+    """
     from reid_ref.arrays import InputError
 
     if args.labels is None:
@@ -92,25 +95,21 @@ def check(args: argparse.Namespace) -> bool:
             raise InputError("--numbers-from, --n-good: expected ranked lists and --labels beside "
                              "them")
         return False
-    for option, is_given in (
-            ("--metric, --no-normalize", args.metric is not None or not args.normalize),
-            ("--rerank", args.rerank is not None), ("--multi-query", args.multi_query is not None),
-            ("--ties", args.ties is not None),
-            ("--implementation", args.implementation != "fast")):
+    for option, is_given in not_taken.items():
         if is_given:
             raise InputError(f"{option}: expected features or distances, got ranked lists "
                              "(--labels); leave it out")
     return True
 
 
-def read(args: argparse.Namespace) -> ResultFile:
-    """Read the lists and their labels."""
+def read(args: argparse.Namespace, file: str) -> ResultFile:
+    """Read the lists of a file, and their labels."""
     from reid_ref.datasets.named_labels import read_sides
     from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.files.ranked_lists import read_n_good, read_ranked_lists
 
     query, gallery = read_sides(*args.labels)
-    ranked = read_ranked_lists(args.files[0], len(query.labels), query.names, gallery.names,
+    ranked = read_ranked_lists(file, len(query.labels), query.names, gallery.names,
                                args.numbers_from)
     if args.n_good is not None:
         ranked = replace(ranked, n_good=read_n_good(args.n_good))

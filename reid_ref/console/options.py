@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
+#: What --metric is where it is not given.
+METRIC = "euclidean"
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Options of the commands that rank: where a command takes one, it means the same.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -77,19 +79,17 @@ def add_options(command: Any, *names: str,
                              help="the same as --format json")
 
 
-def read_files(args: argparse.Namespace) -> ResultFile:
-    """Read what `add_files` took; --metric is refused where there are no features."""
+def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> ResultFile:
+    """Read one result's files, or all of them; --metric is refused where there are no features.
+    """
     from reid_ref.arrays import check_choice
-    from reid_ref.arrays.memory import bytes_of
     from reid_ref.distances import METRICS
     from reid_ref.files import read_result
 
-    if getattr(args, "max_memory", None) is not None:
-        args.max_memory = bytes_of(args.max_memory, "--max-memory")
+    max_memory(args)  # a wrong one is known before the work
     asked = args.metric is not None or not args.normalize
-    args.metric = args.metric or "euclidean"
-    check_choice(args.metric, "--metric", METRICS)
-    data = read_result(*args.files)
+    check_choice(args.metric or METRIC, "--metric", METRICS)
+    data = read_result(*(args.files if files is None else files))
     if asked:
         data.features("--metric, --no-normalize: expected features", "; leave them out")
     return data
@@ -100,8 +100,16 @@ def how(args: argparse.Namespace, conventions: Iterable[Convention],
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
     from reid_ref.evaluation.how import How
 
-    return How(tuple(conventions), args.metric or "euclidean", args.normalize, lists,
-               args.max_memory, None if bar is None else bar.update)
+    return How(tuple(conventions), args.metric or METRIC, args.normalize, lists,
+               max_memory(args), None if bar is None else bar.update)
+
+
+def max_memory(args: argparse.Namespace) -> int | None:
+    """Return the bytes of --max-memory, where a command has it and it was given."""
+    from reid_ref.arrays.memory import bytes_of
+
+    given = getattr(args, "max_memory", None)
+    return None if given is None else bytes_of(given, "--max-memory")
 
 
 def recognised(data: ResultFile) -> Recognised | None:

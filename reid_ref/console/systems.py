@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
@@ -22,26 +22,25 @@ def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
     command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
                          help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
+    command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--no-normalize", "--index-lists",
                        "--max-memory", "--name", formats=common.FORMATS)
     ranked_lists.add(command)
     confidence.add_options(command)
 
 
-def check(args: argparse.Namespace) -> None:
-    """Refuse, before the work, what cannot be read or does not go together."""
+def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
+    """Return the metrics and the options of intervals; refuse what does not go together."""
     from reid_ref.arrays import InputError
     from reid_ref.result import kind_of_metric
 
     if len(args.files) < 2:
         raise InputError(f"FILE: expected at least 2 files, got {len(args.files)}")
-    args.metrics = [name.strip() for name in args.metrics.split(",")]
-    for name in args.metrics:
+    metrics = [name.strip() for name in args.metrics.split(",")]
+    for name in metrics:
         kind_of_metric(name)
-    args.metric = args.rerank = args.multi_query = args.ties = None
-    args.implementation = "fast"
-    ranked_lists.check(args)
-    confidence.read_options(args)
+    ranked_lists.check(args, {"--metric, --no-normalize": not args.normalize})
+    return metrics, confidence.read_options(args)
 
 
 def read(args: argparse.Namespace) -> dict[str, System]:
@@ -66,8 +65,7 @@ def _names(args: argparse.Namespace) -> list[str]:
     """Return the name of each file; of a file that is named twice, with a number."""
     # Only a file that is named twice can have the name of another.
     files = list(dict.fromkeys(args.files)) if args.names is None else args.files
-    args.groups = [[Path(file)] for file in files]
-    by_file = dict(zip(files, names_of_results(args)))
+    by_file = dict(zip(files, names_of_results(args.names, [[Path(file)] for file in files])))
     names = [by_file[file] for file in args.files]
     return [f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name
             for k, name in enumerate(names)]
@@ -96,8 +94,7 @@ def _table(file: str) -> System:
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> System:
     from reid_ref.result.systems import system_of_result
 
-    own = argparse.Namespace(**{**vars(args), "files": [file]})
-    data = ranked_lists.read(own) if args.labels else common.read_files(own)
-    lists = common.read_lists(own, [convention])
-    result, = evaluate_file(own, data, [convention], lists).values()
+    data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
+    lists = common.read_lists(args, [convention])
+    result, = evaluate_file(args, data, [convention], lists).values()
     return system_of_result(result, data.query, data.gallery)

@@ -22,13 +22,12 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.commands.compare.compute import compare_scores
     from reid_ref.result.systems import check_systems_queries, checked_metrics, unit_of
 
-    systems.check(args)
+    metrics, options = systems.check(args)
     found = systems.read(args)
     check_systems_queries(found)
     first = next(iter(found.values()))
-    options = dict(args.intervals)
     unit = unit_of(first, options.pop("unit"))
-    scores = {name: {metric: one.values(metric) for metric in checked_metrics(args.metrics)}
+    scores = {name: {metric: one.values(metric) for metric in checked_metrics(metrics)}
               for name, one in found.items()}
     answer = compare_scores(scores, first.identity, *unit, **options)
     signatures = {name: one.signature for name, one in found.items()}

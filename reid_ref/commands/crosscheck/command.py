@@ -32,8 +32,9 @@ def run(args: argparse.Namespace) -> int:
 
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar:
-        check = crosscheck(data, args.evaluator, metric=args.metric, normalize=args.normalize,
-                           timeout=args.timeout, progress=None if bar is None else bar.update)
+        how = common.how(args, (), bar=bar)
+        check = crosscheck(data, args.evaluator, metric=how.metric, normalize=how.normalize,
+                           timeout=args.timeout, progress=how.progress)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
     else:

@@ -40,11 +40,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
                          f"got {args.query}")
     lists = common.read_lists(args, [origin, target])
-    way = explain(data, origin, target, metric=args.metric, normalize=args.normalize, lists=lists,
-                  max_memory=args.max_memory)
+    how = common.how(args, ())
+    way = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
+                  max_memory=how.max_memory)
     listed = ([] if args.query is None else list_of_query(
-        args.query, next(data.input.exact_rows(np.array([args.query]), common.how(args, ()))),
-        data.query, data.gallery, way, lists))
+        args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
+        data.gallery, way, lists))
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, **report.as_json(way, data.query),

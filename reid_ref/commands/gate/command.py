@@ -3,14 +3,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.compare.compute import Comparison
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.gate.compute import Missed
+from reid_ref.console import options as common
 from reid_ref.console.terminal import tell
 from reid_ref.text import signed_percent
+
+Findings = list[Finding]
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -72,12 +76,21 @@ def add(command: Any) -> None:
                               "reid-ref doctor")
 
 
-def check(args: argparse.Namespace, asked: list[Convention]) -> None:
-    """Read what is asked for; refuse what does not go together."""
+@dataclass(frozen=True)
+class Gates:
+    """What a result must pass; empty or None where nothing is asked for."""
+
+    expected: dict[str, Decimal]
+    least: dict[str, Decimal]
+    tolerance: Decimal | None
+    stored: Stored | None
+
+
+def check(args: argparse.Namespace, asked: list[Convention]) -> Gates:
+    """Return what is asked for; refuse what does not go together."""
     from reid_ref.arrays import InputError
     from reid_ref.commands.gate.compute import parse_tolerance, parse_wanted
 
-    args.findings = []
     if args.tolerance is not None and args.expect is None:
         raise InputError("--tolerance: expected --expect beside it")
     given = of_one_result(args)
@@ -88,10 +101,11 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> None:
     for option in (option for option, is_given in given.items() if is_given):
         raise InputError(f"{option}: expected one convention, and no --ties bounds, "
                          "--implementation, --rerank or --multi-query beside it")
-    args.wanted = {} if args.expect is None else parse_wanted(args.expect, "--expect")
-    args.least = {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under")
-    args.stored = None if args.baseline is None else _baseline(args.baseline)
-    args.tolerance = None if args.tolerance is None else parse_tolerance(args.tolerance)
+    return Gates(
+        {} if args.expect is None else parse_wanted(args.expect, "--expect"),
+        {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under"),
+        None if args.tolerance is None else parse_tolerance(args.tolerance),
+        None if args.baseline is None else _baseline(args.baseline))
 
 
 def _baseline(path: str) -> Stored:
@@ -106,34 +120,36 @@ def of_one_result(args: argparse.Namespace) -> dict[str, bool]:
             "--baseline": args.baseline is not None}
 
 
-def examine(args: argparse.Namespace, data: ResultFile, asked: Iterable[Convention]) -> None:
-    """Warn of what the doctor finds, where no other warning says it."""
+def examine(args: argparse.Namespace, data: ResultFile,
+            asked: Iterable[Convention]) -> Findings:
+    """Return what the doctor finds; warn of it where no other warning says it."""
     from reid_ref.arrays import warn
     from reid_ref.arrays.memory import bytes_of
     from reid_ref.commands.doctor.compute import OF_UNMATCHED, doctor_beside
     from reid_ref.commands.doctor.show import one_line
 
-    found = doctor_beside(data, asked, bytes_of(args.max_memory))
+    found = doctor_beside(data, asked, common.max_memory(args) or bytes_of(None))
     for finding in found:
         if finding.key not in OF_UNMATCHED:
             warn(one_line(finding))
-    args.findings += found
+    return found
 
 
-def status(args: argparse.Namespace, data: ResultFile, result: Result) -> int:
+def status(args: argparse.Namespace, gates: Gates, found: Findings, data: ResultFile,
+           result: Result) -> int:
     """Tell each gate that the result does not pass, and return the exit code."""
     from reid_ref.commands.gate.compute import too_low, unexpected
 
     failed = {}
-    if missed := list(unexpected(result, args.wanted, args.tolerance)):
+    if missed := list(unexpected(result, gates.expected, gates.tolerance)):
         failed[UNEXPECTED] = unexpected_line(missed)
-    if missed := list(too_low(result, args.least)):
+    if missed := list(too_low(result, gates.least)):
         failed[TOO_LOW] = too_low_line(missed)
-    if args.stored is not None and (worse := _worse(args.stored, data, result)):
+    if gates.stored is not None and (worse := _worse(gates.stored, data, result)):
         failed[WORSE] = worse_line(args.baseline, worse)
     for line in failed.values():
         tell(f"failed: {line}")
-    return next(iter(failed), of_findings(args))
+    return next(iter(failed), of_findings(args, found))
 
 
 def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]:
@@ -142,10 +158,10 @@ def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]
     return worse_than(stored, result, data.query, data.gallery)
 
 
-def of_findings(args: argparse.Namespace) -> int:
+def of_findings(args: argparse.Namespace, found: Findings) -> int:
     """Tell that --strict is missed, where it is, and return its exit code."""
 
-    if not (args.strict and args.findings):
+    if not (args.strict and found):
         return 0
-    tell(f"failed: {findings_line(args.findings)}")
+    tell(f"failed: {findings_line(found)}")
     return FINDINGS

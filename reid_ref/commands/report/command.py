@@ -85,22 +85,19 @@ def _options(args: argparse.Namespace) -> tuple[Options, int]:
         raise InputError("--pixelate: expected --images ROOT beside it")
     check_images(args)
     most = bytes_of(args.max_size, "--max-size")
-    if args.max_memory is not None:
-        args.max_memory = bytes_of(args.max_memory, "--max-memory")
-    return Options(convention, args.metric or "euclidean", args.normalize, args.queries, args.top,
-                   args.seed, args.max_memory), most
+    return Options(convention, args.metric or common.METRIC, args.normalize, args.queries,
+                   args.top, args.seed, common.max_memory(args)), most
 
 
 def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile]]:
     """Return what the files of each result hold, by its name."""
     from reid_ref.files import results_of_files
 
-    args.groups = results_of_files(*args.files)
+    groups = results_of_files(*args.files)
     read = {}
-    for name, group in zip(names_of_results(args), args.groups):
+    for name, group in zip(names_of_results(args.names, groups), groups):
         files = list(map(str, group))
-        own = argparse.Namespace(**{**vars(args), "files": files})
-        read[name] = files, common.read_files(own)
+        read[name] = files, common.read_files(args, files)
     return read
 
 

@@ -23,13 +23,12 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.commands.runs.compute import runs_of_scores
     from reid_ref.result.systems import check_systems_queries, checked_metrics, unit_of
 
-    systems.check(args)
+    metrics, options = systems.check(args)
     found = systems.read(args)
     check_systems_queries(found)
-    options = dict(args.intervals)
     unit = unit_of(next(iter(found.values())), options.pop("unit"))
     scores = {metric: {name: one.values(metric) for name, one in found.items()}
-              for metric in checked_metrics(args.metrics)}
+              for metric in checked_metrics(metrics)}
     answer = runs_of_scores(scores, *unit, **options)
     signatures = {name: one.signature for name, one in found.items()}
     if args.format == "json":

@@ -67,35 +67,38 @@ def _add_implementations(group: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    args.cmc = common.cmc_length(args)
+    common.cmc_length(args)  # a wrong one is known before the work, and so are wrong ranks
     asked, left_out = _asked(args)
-    common.ranks(args)  # a wrong one is known before the work
+    common.ranks(args)
     stands_beside = beside.check(args, asked)
     details.check(args, asked)
-    confidence.check(args)
-    gates.check(args, asked)
+    options = confidence.check(args)
+    asked_gates = gates.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
-    is_ranked = ranked_lists.check(args)
-    if several.asked_for(args):
-        lists = common.read_lists(args, asked)
-        return several.run(args, asked, left_out,
-                           lambda own, data: evaluate_file(own, data, asked, lists))
-    data = ranked_lists.read(args) if is_ranked else common.read_files(args)
+    is_ranked = ranked_lists.check(args, {
+        "--metric, --no-normalize": args.metric is not None or not args.normalize,
+        "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
+        "--ties": args.ties is not None, "--implementation": args.implementation != "fast"})
+    groups = several.groups_of(args)
+    if len(groups) > 1 or args.names is not None:
+        return several.run(args, groups, asked, left_out, common.read_lists(args, asked),
+                           options)
+    data = ranked_lists.read(args, args.files[0]) if is_ranked else common.read_files(args)
     if stands_beside:
-        return beside.run(args, data, asked[0])
+        return beside.run(args, data, asked[0], options)
     lists = common.read_lists(args, asked)
     if args.implementation != "fast":
         return _evaluate_scripts(args, data, asked[0])
     if args.ties == "bounds":
         return _tie_bounds(args, data, asked[0], lists)
     results = evaluate_file(args, data, asked, lists)
-    gates.examine(args, data, asked)
-    status = gates.status(args, data, next(iter(results.values())))
+    found = gates.examine(args, data, asked)
+    status = gates.status(args, asked_gates, found, data, next(iter(results.values())))
     if args.per_query is not None:
         _write_per_query(args, data, results)
-    found = details.find(args, data, results, lists)
-    _print(args, data, *confidence.find(args, results), left_out, found)
+    _print(args, data, *confidence.find(args, results, options), left_out,
+           details.find(args, data, results, lists))
     return status
 
 
@@ -103,14 +106,12 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     """Return the conventions asked for, with the order of ties asked for, and why `all` is less.
     """
     from reid_ref.arrays import InputError, check_choice
-    from reid_ref.arrays.memory import bytes_of
     from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES
 
-    if args.max_memory is not None:
-        args.max_memory = bytes_of(args.max_memory, "--max-memory")
-        if args.implementation != "fast" or args.ties == "bounds":
-            raise InputError("--max-memory: only the fast implementation works in blocks; leave "
-                             "it out")
+    if common.max_memory(args) is not None and (
+            args.implementation != "fast" or args.ties == "bounds"):
+        raise InputError("--max-memory: only the fast implementation works in blocks; leave it "
+                         "out")
     names = common.convention_names(args, "matlab")
     if args.ties is not None:
         check_choice(args.ties, "--ties", [*TIES, "bounds"])
@@ -143,7 +144,8 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
     here = source(args.files, data.layout)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **tables.results_as_json(results, left_out, known, args.cmc, intervals),
+                           **tables.results_as_json(results, left_out, known,
+                                                    common.cmc_length(args), intervals),
                            **found})
     elif args.format != "table":
         show({"csv": rows.as_csv, "markdown": rows.as_markdown,
@@ -203,7 +205,8 @@ def _tie_bounds(args: argparse.Namespace, data: ResultFile, convention: Conventi
                                common.how(args, [convention], lists, bar))
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           "convention": convention.name, **bounds_json(bounds, args.cmc)})
+                           "convention": convention.name,
+                           **bounds_json(bounds, common.cmc_length(args))})
     else:
         show(bounds_table(bounds, len(data.query), common.ranks(args)))
     return 0
@@ -228,7 +231,7 @@ def _evaluate_scripts(args: argparse.Namespace, data: ResultFile, convention: Co
     difference = largest_difference(answers)
     if args.format == "json":
         common.print_json({"files": args.files, "layout": data.layout,
-                           **scripts_json(answers, difference, args.cmc)})
+                           **scripts_json(answers, difference, common.cmc_length(args))})
     else:
         show(scripts_table(answers, difference, common.ranks(args)))
     return 0 if difference == 0 else 1

@@ -32,7 +32,7 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> None:
     if args.at is None and args.worst is None and args.by is None:
         return
     if args.at is not None:
-        args.at = _ranks(args.at)
+        _ranks(args.at)
     if args.worst is not None and args.worst < 1:
         raise InputError(f"--worst: expected a number of queries from 1, got {args.worst}")
     if (len(asked) > 1 or args.ties == "bounds" or args.implementation != "fast"
@@ -65,7 +65,7 @@ def find(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
     result = next(iter(results.values()))
     found: dict[str, Any] = {}
     if args.at is not None:
-        found["at"] = report.at_rows([result.at(k) for k in args.at])
+        found["at"] = report.at_rows([result.at(k) for k in _ranks(args.at)])
     if args.worst is not None:
         queries = worst_queries(result, args.worst)
         wrong = nearest_wrong(data, queries, common.how(args, [result.convention], lists))

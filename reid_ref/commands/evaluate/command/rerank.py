@@ -33,9 +33,7 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
     from reid_ref.arrays import InputError, check_choice
     from reid_ref.reranking.k_reciprocal import VARIANTS
 
-    numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
-    args.rerank_numbers = {name: value for name, value in numbers.items() if value is not None}
-    if args.rerank_numbers and args.rerank is None:
+    if _numbers(args) and args.rerank is None:
         raise InputError("--k1, --k2, --lambda: expected --rerank beside them")
     if args.rerank is None and args.multi_query is None:
         return False
@@ -51,7 +49,14 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
     return True
 
 
-def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> int:
+def _numbers(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the numbers of re-ranking that were given."""
+    numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
+    return {name: value for name, value in numbers.items() if value is not None}
+
+
+def run(args: argparse.Namespace, data: ResultFile, convention: Convention,
+        options: dict[str, Any] | None) -> int:
     from reid_ref.arrays import InputError, each_warning_once
     from reid_ref.commands.evaluate import show as tables
     from reid_ref.text import source
@@ -68,16 +73,16 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention) -> i
             remarks = tables.reranked_remarks(args.rerank, data.gallery, reranked)
         else:
             results.update(_multi_query(args, data, convention))
-        results, intervals = confidence.find(args, results)
-    gates.examine(args, data, [convention])
+        results, intervals = confidence.find(args, results, options)
+    found = gates.examine(args, data, [convention])
     if args.format == "json":
         common.print_json({
             "files": args.files, "layout": data.layout, "remarks": remarks,
-            "results": tables.each_as_json(results, args.cmc, intervals)})
+            "results": tables.each_as_json(results, common.cmc_length(args), intervals)})
     else:
         show(tables.beside(results, source(args.files, data.layout), remarks,
                            common.ranks(args), intervals))
-    return gates.of_findings(args)
+    return gates.of_findings(args, found)
 
 
 def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention) -> Result:
@@ -87,7 +92,7 @@ def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention
         return evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
             variant=args.rerank, normalize=args.normalize, convention=convention,
-            progress=None if bar is None else bar.update, **args.rerank_numbers)
+            progress=None if bar is None else bar.update, **_numbers(args))
 
 
 def _multi_query(args: argparse.Namespace, data: ResultFile,
@@ -97,6 +102,7 @@ def _multi_query(args: argparse.Namespace, data: ResultFile,
 
     with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
         results = evaluate_multi_query(
-            data, args.multi_query, convention, args.metric, args.normalize, args.max_memory,
+            data, args.multi_query, convention, args.metric or common.METRIC, args.normalize,
+            common.max_memory(args),
             None if bar is None else bar.update)
     return {f"multiple, {pooling}": one for pooling, one in results.items()}

@@ -1,16 +1,82 @@
-"""A signature, read back: its fields, the convention that they say, and what is wrong with it."""
+"""Signatures: everything that could change a number, made, changed, read and compared.
+
+A signature is a text of KEY:VALUE fields, the convention first and the version last.
+"""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reid_ref._version import __version__
 from reid_ref.arrays import InputError
 from reid_ref.conventions import (
     CHOICES, CONVENTIONS, NAMES, Convention, as_text, choices_of_text, known_as)
+from reid_ref.labels import Labels
 
 #: In every signature, in this order; others stand between.
 FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
+
+
+class Signature(Mapping[str, str]):
+    """The fields of a signature in their order; `str()` is its text, and `==` compares that.
+
+    Parameters
+    ----------
+    fields : mapping of str to str or int
+
+    Examples
+    --------
+    >>> one = Signature({"convention": "matlab", "ap": "trapezoid", "reid-ref": "1.0"})
+    >>> str(one), one["ap"], one == Signature.of(str(one))
+    ('convention:matlab|ap:trapezoid|reid-ref:1.0', 'trapezoid', True)
+    >>> str(one.changed({"ap": "step", "n": 5}, before="reid-ref"))
+    'convention:matlab|ap:step|n:5|reid-ref:1.0'
+    """
+
+    def __init__(self, fields: Mapping[str, object]) -> None:
+        self._fields = {key: str(value) for key, value in fields.items()}
+
+    @classmethod
+    def of(cls, text: str) -> Signature:
+        """Read a text; `parse_signature` also checks it."""
+        return cls(dict(part.partition(":")[::2] for part in text.split("|") if part))
+
+    def changed(self, fields: Mapping[str, object], before: str = "queries") -> Signature:
+        """Return it with these values; fields that it lacks are put in before the one named."""
+        new = {key: value for key, value in fields.items() if key not in self._fields}
+        every: dict[str, object] = {}
+        for key, value in self._fields.items():
+            every.update(new if key == before else {})
+            every[key] = fields.get(key, value)
+        return Signature(every)
+
+    def __getitem__(self, key: str) -> str:
+        return self._fields[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __str__(self) -> str:
+        return "|".join(f"{key}:{value}" for key, value in self._fields.items())
+
+    def __repr__(self) -> str:
+        return f"Signature.of({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, (Signature, str)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> Signature:
+    """Return all that could change a number: the fields, how many images, the version."""
+    return Signature({**fields, "queries": len(query), "gallery": len(gallery),
+                      "reid-ref": __version__})
 
 
 def parse_signature(text: str) -> dict[str, str]:

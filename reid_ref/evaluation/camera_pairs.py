@@ -49,7 +49,7 @@ from reid_ref.evaluation.ranked import Distances, Features
 from reid_ref.labels import Labels, check_distances, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
-from reid_ref.result import signature
+from reid_ref.signature import signature
 
 #: The rules, each with its description.
 RULES = {
@@ -256,7 +256,7 @@ def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
     return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
                        _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
-                       signature({"rule": rule, **provenance}, query, gallery))
+                       str(signature({"rule": rule, **provenance}, query, gallery)))
 
 
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:

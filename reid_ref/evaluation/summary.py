@@ -13,7 +13,8 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import ARITHMETIC, CMC, CONVENTIONS, Convention, as_text, loaded_images
 from reid_ref.labels import JUNK, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import STATUSES, Counts, PerQuery, Result, signature, spread
+from reid_ref.result import STATUSES, Counts, PerQuery, Result, spread
+from reid_ref.signature import signature
 
 
 class Curves:
@@ -182,4 +183,4 @@ def _signature(convention: Convention, provenance: dict[str, str], query: Labels
               "unmatched": convention.unmatched, "ties": convention.ties,
               **{name: as_text(value) for name, value in others.items()},
               **provenance}
-    return signature(fields, query, gallery)
+    return str(signature(fields, query, gallery))

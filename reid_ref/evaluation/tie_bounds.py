@@ -22,6 +22,7 @@ from reid_ref.evaluation.engine import Ranked, summaries
 from reid_ref.evaluation.how import How
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
+from reid_ref.signature import Signature
 
 #: Rules of which the expectation is known.
 RULES = ("trapezoid", "step")
@@ -67,8 +68,8 @@ def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> T
     result, = summaries(replace(ranks, of=lambda _: ranks.of(plain)), query, gallery, how)
     bounds = tie_bounds(of_queries(ranks.of(plain), convention.loaded(query.identity)), convention,
                         len(gallery))
-    return replace(bounds, signature=result.signature.replace(
-        f"|ties:{convention.ties}|", "|ties:bounds|"))
+    signature = Signature.of(result.signature).changed({"ties": "bounds"})
+    return replace(bounds, signature=str(signature))
 
 
 def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBounds:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics, statistics, text as words
-from reid_ref._version import __version__
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
 from reid_ref.conventions import Convention
-from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED
@@ -33,12 +31,6 @@ STATUSES = {
     "nothing kept": "every gallery image is junk for this query",
     "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
 }
-
-
-def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> str:
-    """Return all that could change a number: the fields, how many images, the version."""
-    every = {**fields, "queries": len(query), "gallery": len(gallery), "reid-ref": __version__}
-    return "|".join(f"{key}:{value}" for key, value in every.items())
 
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:

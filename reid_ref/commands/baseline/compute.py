@@ -39,7 +39,7 @@ from reid_ref.evaluation.engine import results_of_blocks
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.reranking.k_reciprocal import rerank_blocks
-from reid_ref.result import signature
+from reid_ref.signature import signature
 
 Array = npt.NDArray[Any]
 
@@ -129,11 +129,11 @@ def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
 def baseline_signature(name: str, driver: Driver, inputs: Inputs, seed: int) -> str:
     """Return all that could change a line: the driver, its features, random choices, version."""
     reranked = any(method.reranked for method in driver.methods.values())
-    return signature(
+    return str(signature(
         {"driver": name, "convention": driver.convention, "features": driver.dtype,
          **({"rerank": "matlab", "k1": "20", "k2": "6", "lambda": "0.3"} if reranked else {}),
          **({"seed": str(seed), "train": str(len(inputs.train))} if inputs.train else {})},
-        inputs.query.labels, inputs.gallery.labels)
+        inputs.query.labels, inputs.gallery.labels))
 
 
 def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,

@@ -72,7 +72,7 @@ class PerQuery:
     --------
     >>> import numpy as np, reid_ref
     >>> result = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    ...     np.array([[.2, .1, .3]]), reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
     >>> result.per_query.first_match, result.per_query.n_good, result.per_query.status.tolist()
     (array([2]), array([2]), ['ok'])
     """
@@ -121,7 +121,7 @@ class Counts:
     --------
     >>> import numpy as np, reid_ref
     >>> counts = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])).counts
+    ...     np.array([[.2, .1, .3]]), reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 7], [2, 2, 3])).counts
     >>> counts.gallery, counts.gallery_junk, counts.good, counts.status["ok"]
     (3, 1, 2, 1)
     """
@@ -201,7 +201,7 @@ class Result:
     --------
     >>> import numpy as np, reid_ref
     >>> result = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+    ...     np.array([[.2, .1, .3]]), reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
     >>> result.ranks.rank, result.ranks.image
     (array([2, 3]), array([0, 2]))
     >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)
@@ -270,7 +270,7 @@ class Result:
         --------
         >>> import reid_ref
         >>> result = reid_ref.evaluate_distances(
-        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
         >>> result.rank(1), result.rank(2)
         (0.0, 1.0)
         """
@@ -328,7 +328,7 @@ class Result:
 
         >>> import reid_ref
         >>> result = reid_ref.evaluate_distances(
-        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
         >>> result.at(2)
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
@@ -371,7 +371,7 @@ class Result:
         --------
         >>> import reid_ref
         >>> result = reid_ref.evaluate_distances(
-        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
         >>> precision, recall = result.precision_recall(0)
         >>> precision.round(2), recall
         (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
@@ -424,7 +424,7 @@ class Result:
         Thirty identities, of which ten have a wrong image first:
 
         >>> import numpy as np, reid_ref
-        >>> labels = Labels(range(30), [1] * 30), Labels(range(30), [2] * 30)
+        >>> labels = reid_ref.Labels(range(30), [1] * 30), reid_ref.Labels(range(30), [2] * 30)
         >>> distances = 1 - np.eye(30)
         >>> distances[:10, 20] = -1
         >>> result = reid_ref.evaluate_distances(distances, *labels)
@@ -462,7 +462,7 @@ class Result:
         --------
         >>> import json, reid_ref
         >>> result = reid_ref.evaluate_distances(
-        ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+        ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
         >>> json.dumps(result.to_dict())[:57]
         '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
@@ -493,7 +493,7 @@ class Result:
         --------
         >>> import reid_ref
         >>> result = reid_ref.evaluate_distances(
-        ...     [[.1, .2]], Labels([7], [1]), Labels([7, 8], [2, 2]))
+        ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
         >>> result.to_frame().loc[0, "ap"]  # doctest: +SKIP
         1.0
         """

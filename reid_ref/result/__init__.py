@@ -71,8 +71,9 @@ class PerQuery:
     Examples
     --------
     >>> import numpy as np, reid_ref
+    >>> from reid_ref import Labels
     >>> result = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
     >>> result.per_query.first_match, result.per_query.n_good, result.per_query.status.tolist()
     (array([2]), array([2]), ['ok'])
     """
@@ -120,8 +121,9 @@ class Counts:
     Examples
     --------
     >>> import numpy as np, reid_ref
+    >>> from reid_ref import Labels
     >>> counts = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 7], [2, 2, 3])).counts
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])).counts
     >>> counts.gallery, counts.gallery_junk, counts.good, counts.status["ok"]
     (3, 1, 2, 1)
     """
@@ -200,8 +202,9 @@ class Result:
     Examples
     --------
     >>> import numpy as np, reid_ref
+    >>> from reid_ref import Labels
     >>> result = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
+    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
     >>> result.ranks.rank, result.ranks.image
     (array([2, 3]), array([0, 2]))
     >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)

@@ -3,7 +3,6 @@ import ctypes
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from tests.installed import version_of
 from tests.nightly import cases
 from tests.commands.test_crosscheck import crosscheck, data, write
 
+resource = pytest.importorskip("resource")
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
 SHORT = 2
 LATE = f"it gave no answer within {SHORT} seconds and was stopped"
@@ -292,6 +292,13 @@ def test_files_of_the_current_folder_do_not_replace_ours(folder):
         (folder / f"{name}.py").write_text("raise SystemExit('not this one')\n")
     done = asked(folder, "code/mine.py:Holder.inside")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_an_interpreter_prints_by_itself_is_no_answer(folder, monkeypatch):
+    (folder / "sitecustomize.py").write_text("print('hello', flush=True)\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    done = asked(folder, "code/mine.py:ap")
+    assert (done.returncode, done.stderr) == (0, "") and "hello" not in done.stdout
 
 
 def test_one_process_serves_all_calls(folder, monkeypatch):

@@ -420,6 +420,7 @@ def serve(load: Callable[[], Evaluator], arrays: Arrays) -> NoReturn:
         requests, answers = os.dup(0), os.dup(1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
+        os.write(answers, _GREETING)
         gc.freeze()  # what the parent left behind is not for this process to finish
         sys.stdin = open(0, encoding="utf-8", closefd=False)
         sys.stdout, sys.stderr = (
@@ -429,7 +430,6 @@ def serve(load: Callable[[], Evaluator], arrays: Arrays) -> NoReturn:
         evaluator, message = _guarded(load, InputError)
         if evaluator is not None:
             message["about"] = asdict(evaluator.about)
-        os.write(answers, _GREETING)
         _send(message, answers, owner)
         while evaluator is not None and (request := os.read(requests, _REQUEST.size)):
             query, seed = _REQUEST.unpack(request)

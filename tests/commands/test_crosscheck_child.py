@@ -346,6 +346,12 @@ def tells_dtypes(*arrays):
     return faulty.sound(*arrays)
 
 
+def test_a_python_that_cannot_look_into_a_pipe(monkeypatch):
+    monkeypatch.delattr(os, "set_blocking")
+    with pytest.raises(InputError, match="evaluator: expected Python 3.12 or newer: on Windows"):
+        crosscheck(faulty.sound, *data())
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
 def test_a_time_limit_that_is_none(timeout):
     with pytest.raises(InputError, match="timeout: expected seconds above 0, got"):

@@ -31,14 +31,22 @@ def test_no_sizes(size):
         bytes_of(size, "--max-memory")
 
 
-def test_the_default_follows_what_is_free(monkeypatch):
+@pytest.fixture
+def linux():
+    try:
+        open("/proc/self/statm", encoding="ascii").close()
+    except OSError:
+        pytest.skip("no /proc here")
+
+
+def test_the_default_follows_what_is_free(monkeypatch, linux):
     assert memory.free_bytes() > 0 and 10 * MB < memory._held() < 2**50
     for free, expected in ((10**12, memory.DEFAULT), (400 * MB, 100 * MB), (0, MB)):
         monkeypatch.setattr(memory, "free_bytes", lambda free=free: free)
         assert bytes_of(None) == expected
 
 
-def test_a_system_that_does_not_say_what_is_free(monkeypatch):
+def test_a_system_that_does_not_say_what_is_free(monkeypatch, linux):
     def unknown(*_, **__):
         raise FileNotFoundError
     free = memory._available()

@@ -96,7 +96,7 @@ class Child:
     def __init__(self, evaluator: str | Callable[..., Any], arrays: Arrays,
                  timeout: float) -> None:
         if not hasattr(os, "set_blocking"):
-            raise InputError("evaluator: expected Python 3.12 or newer, since before Windows "
+            raise InputError("evaluator: expected Python 3.12 or newer: on Windows an older one "
                              "cannot look into a pipe without waiting")
         if not (isinstance(evaluator, str) or hasattr(os, "fork")):
             evaluator = _importable(evaluator)

@@ -129,7 +129,7 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
     ----------
     *paths : str or path
     mode : {"w", "wb"}
-        Text, which is UTF-8, or bytes.
+        Text, which is UTF-8 with "\\n" at the end of each line, or bytes.
 
     Yields
     ------
@@ -152,7 +152,7 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
     ...     before, os.listdir(folder)
     (False, ['new.txt'])
     """
-    encoding = None if "b" in mode else "utf-8"
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     names = [os.fspath(path) for path in paths]
     parts: dict[str, str] = {}
     nothing = "; nothing was written"
@@ -167,7 +167,8 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
                     part, target = _part_and_target(name)
                     parts[part] = target
                     descriptor = _create(part)
-                files.append(stack.enter_context(open(descriptor, mode, encoding=encoding)))
+                files.append(stack.enter_context(
+                    open(descriptor, mode, encoding=encoding, newline=newline)))
             yield tuple(files)
         for part, target in parts.items():
             os.replace(part, target)
@@ -213,8 +214,8 @@ def is_direct(path: PathLike) -> bool:
 def _stream(there: os.stat_result) -> int | None:
     """Return the number of the standard stream that goes to this file, if one does."""
     for number in (1, 2):
-        with contextlib.suppress(OSError):
-            if os.path.samestat(os.fstat(number), there):
+        with contextlib.suppress(OSError):  # Windows numbers no pipe and no device: all are 0
+            if there.st_ino and os.path.samestat(os.fstat(number), there):
                 return number
     return None
 
@@ -224,12 +225,13 @@ def _open_directly(name: str) -> int:
     if number is not None:  # both share one position in the file, so neither overwrites the other
         return os.dup(number)
     try:
-        descriptor = os.open(name, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = os.open(name, os.O_WRONLY | _flags("O_NONBLOCK", "O_NOCTTY"))
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise OSError(error.errno, "nothing reads from it") from None
         raise
-    os.set_blocking(descriptor, True)
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(descriptor, True)
     return descriptor
 
 
@@ -240,7 +242,12 @@ def _part_and_target(name: str) -> tuple[str, str]:
 
 
 def _create(part: str) -> int:
-    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_NOFOLLOW"), 0o666)
+
+
+def _flags(*names: str) -> int:
+    """Return the flags of `os.open` that this system has."""
+    return sum(getattr(os, name, 0) for name in names)
 
 
 def _remove(part: str) -> None:

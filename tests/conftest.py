@@ -10,17 +10,18 @@ from tests.octave import Octave, missing
 
 # Who starts the tests in the background may ignore signals, and what is ignored stays so in every
 # process that they start: then no Ctrl-C could be tried.
-for number, handler in ((signal.SIGINT, signal.default_int_handler),
-                        (signal.SIGHUP, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_DFL)):
-    if signal.getsignal(number) == signal.SIG_IGN:
+for name, handler in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL),
+                      ("SIGTERM", signal.SIG_DFL)):
+    number = getattr(signal, name, None)  # Windows has no SIGHUP
+    if number is not None and signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
 
 # A deadline for an example would fail on a busy machine.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
-#: A recording to compare with, no test.
-collect_ignore = ["recorded"]
+#: No tests: a recording to compare with, and what other systems lack.
+collect_ignore = ["recorded", "elsewhere"]
 
 OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
 

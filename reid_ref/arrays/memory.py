@@ -1,8 +1,9 @@
-"""Limits of memory: sizes as text, and what is free."""
+"""Limits of memory: sizes as text, and what is free, as far as the system says."""
 from __future__ import annotations
 
+import os
 import re
-import resource
+import sys
 
 from reid_ref.arrays import InputError
 
@@ -42,27 +43,39 @@ def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
 
 def free_bytes() -> int:
     """Return the memory available without swapping, within the limit of this process, in bytes."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     free = _available()
+    try:
+        import resource
+    except ImportError:  # Windows limits no process
+        return free
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return free
     return min(free, max(limit - _held(), 0))
 
 
 def _available() -> int:
-    """Return the available memory of the system, in bytes; 1 GiB where it is unknown."""
+    """Return the available memory of the system, in bytes.
+
+    Linux says it; macOS says how much there is in all; elsewhere nothing is known to be too much.
+    """
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             found = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
     except OSError:
         found = None
-    return 1024 * int(found[1]) if found else 4 * DEFAULT
+    if found:
+        return 1024 * int(found[1])
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return sys.maxsize
 
 
 def _held() -> int:
     """Return the address space of this process, in bytes; 0 where it is unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[0]) * resource.getpagesize()
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0

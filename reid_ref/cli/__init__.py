@@ -121,7 +121,7 @@ def _handle_signals(stop: Callable[[int, object], object]) -> None:
     """Let Ctrl-C and requests to end come to `stop`; signals that are ignored stay ignored."""
     import signal
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, stop)
 

@@ -106,7 +106,7 @@ def _check_prefix(prefix: str) -> None:
     if prefix in ("", "-"):
         raise InputError(f"--output: expected the beginning of two file names, got {prefix!r}; "
                          "e.g. result")
-    if prefix.endswith(os.sep) or os.path.isdir(prefix):
+    if not os.path.basename(prefix) or os.path.isdir(prefix):
         raise InputError(f"--output: expected the beginning of two file names, got the folder "
                          f"{prefix}; e.g. {Path(prefix) / 'result'}")
     names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]

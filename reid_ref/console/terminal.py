@@ -75,7 +75,8 @@ def _print(text: str) -> None:
 def _takes_colours() -> bool:
     """Tell whether standard output is a terminal whose user has nothing against colours."""
     return (sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-            and os.environ.get("TERM") != "dumb")
+            and os.environ.get("TERM") != "dumb"
+            and (sys.platform != "win32" or "WT_SESSION" in os.environ))  # not its old console
 
 
 def _painted(text: str) -> str:

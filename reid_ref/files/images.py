@@ -143,7 +143,7 @@ def path_below(root: str | os.PathLike[str], name: str) -> str:
     reid_ref.arrays.errors.InputError: '../secret.jpg': expected an image below images
     """
     clean = name.replace("\\", "/")
-    if os.path.isabs(clean) or ".." in clean.split("/"):
+    if clean.startswith("/") or os.path.splitdrive(clean)[0] or ".." in clean.split("/"):
         raise InputError(f"{name!r}: expected an image below {root}")
     path = os.path.join(root, clean)
     if not os.path.isfile(path):

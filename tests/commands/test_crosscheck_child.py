@@ -3,7 +3,6 @@ import ctypes
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from tests.installed import version_of
 from tests.nightly import cases
 from tests.commands.test_crosscheck import crosscheck, data, write
 
+resource = pytest.importorskip("resource")
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
 SHORT = 2
 LATE = f"it gave no answer within {SHORT} seconds and was stopped"
@@ -295,6 +295,13 @@ def test_files_of_the_current_folder_do_not_replace_ours(folder):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_what_an_interpreter_prints_by_itself_is_no_answer(folder, monkeypatch):
+    (folder / "sitecustomize.py").write_text("print('hello', flush=True)\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    done = asked(folder, "code/mine.py:ap")
+    assert (done.returncode, done.stderr) == (0, "") and "hello" not in done.stdout
+
+
 def test_one_process_serves_all_calls(folder, monkeypatch):
     monkeypatch.chdir(folder)
     for evaluator in (f"{folder}/code/mine.py:ap", writes_its_number):
@@ -338,6 +345,12 @@ def tells_dtypes(*arrays):
     print(*(a.dtype for a in arrays[:5]), type(arrays[0]).__name__,
           all(a.flags.writeable for a in arrays[:5]))
     return faulty.sound(*arrays)
+
+
+def test_a_python_that_cannot_look_into_a_pipe(monkeypatch):
+    monkeypatch.delattr(os, "set_blocking")
+    with pytest.raises(InputError, match="evaluator: expected Python 3.12 or newer: on Windows"):
+        crosscheck(faulty.sound, *data())
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ import pytest
 import reid_ref
 from reid_ref import cli
 from reid_ref.console import options as common
-from reid_ref.console.terminal import _painted, in_options, set_quiet
+from reid_ref.console.terminal import _painted, _takes_colours, in_options, set_quiet
 from reid_ref.text import visible
 from tests.commands.common import MARKET, answer, assert_one_line_error, command
 from tests.nightly import cases
@@ -180,6 +181,16 @@ def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour():
 def test_terminals_without_colours(environment):
     shown, _ = on_terminal("evaluate", MARKET, **environment)
     assert shown == command("evaluate", MARKET).stdout
+
+
+def test_the_old_console_of_windows_has_no_colours(monkeypatch):
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("WT_SESSION", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for system, taken in (("linux", True), ("win32", False)):
+        monkeypatch.setattr("sys.platform", system)
+        assert _takes_colours() == taken
 
 
 @pytest.mark.parametrize("arguments", [

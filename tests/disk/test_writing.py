@@ -1,6 +1,5 @@
 """Files are written whole or not at all, and never over what is read."""
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -181,6 +180,7 @@ def many(tmp_path):
 @pytest.fixture
 def small_disk():
     """No file may become larger than 9,000 bytes."""
+    resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (9000, before[1]))
     yield

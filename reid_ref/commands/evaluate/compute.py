@@ -351,7 +351,8 @@ def _interrupts_deferred() -> Iterator[list[int]]:
     handlers: dict[int, Any] = {}
     try:
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for number in {signal.SIGINT, signal.SIGTERM,
+                           getattr(signal, "SIGHUP", signal.SIGTERM)}:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     handlers[number] = signal.signal(number, lambda got, _: received.append(got))
         yield received

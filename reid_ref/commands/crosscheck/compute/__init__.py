@@ -127,7 +127,8 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     trust.
 
     A name is imported in a fresh interpreter. A function object runs in a fork of this process:
-    CUDA that is in use here does not work there, and torch there has one thread.
+    CUDA that is in use here does not work there, and torch there has one thread. Where there is no
+    fork (Windows) it is imported by its name, too, so it must stand at the top of a file.
 
     Parameters
     ----------

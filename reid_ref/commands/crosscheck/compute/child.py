@@ -1,28 +1,33 @@
 """A process of its own for code that is not ours, and what came of each call.
 
 A name is imported in a fresh interpreter. A function object exists only in this process, so a
-fork of this process calls it. Either way the arrays are read-only copies, answers come back as
-JSON, and a crash, an exit or a hang ends that process and becomes an answer. One process serves
-all calls; after a crash the next call starts another.
+fork of this process calls it; a system without forks imports it by its name, too. Either way the
+arrays are read-only copies, answers come back as JSON, and a crash, an exit or a hang ends that
+process and becomes an answer. One process serves all calls; after a crash the next call starts
+another.
+
+The process gets requests on 0, answers on 1 and prints on 2, which any system can hand over; it
+moves the first two away before the evaluator is there.
 """
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import faulthandler
-import fcntl
 import gc
 import json
 import os
 import select
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -39,12 +44,14 @@ from reid_ref.commands.crosscheck.compute.foreign import (
 KEPT_TEXT, LONGEST_MESSAGE = 2000, 2**30
 #: Query (-1: all of them) and random seed of a request; length of an answer.
 _REQUEST, _LENGTH = struct.Struct("<qq"), struct.Struct("<q")
+#: Comes before the first answer: what a new interpreter prints by itself comes before it.
+_GREETING = b"\0reid-ref\0"
 #: Seconds between two looks at whether the process still lives.
 _LOOK = 0.1
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
-_PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
-            "from reid_ref.commands.crosscheck.compute.child import main; main(*sys.argv[1:5])")
+_PROGRAM = ("import sys; sys.path[:] = sys.argv[3:]; "
+            "from reid_ref.commands.crosscheck.compute.child import main; main(*sys.argv[1:3])")
 #: Signals that a process gets for a fault in machine code.
 _CRASHES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT")
 _NOT_OURS = "it wrote something else into the pipe through which its answer would come"
@@ -88,9 +95,15 @@ class Child:
 
     def __init__(self, evaluator: str | Callable[..., Any], arrays: Arrays,
                  timeout: float) -> None:
+        if not hasattr(os, "set_blocking"):
+            raise InputError("evaluator: expected Python 3.12 or newer: on Windows an older one "
+                             "cannot look into a pipe without waiting")
+        if not (isinstance(evaluator, str) or hasattr(os, "fork")):
+            evaluator = _importable(evaluator)
         self._evaluator, self._arrays, self._timeout = evaluator, arrays, timeout
         self._stack = contextlib.ExitStack()
-        self._folder, self._pid, self._printed = "", 0, b""
+        self._process: subprocess.Popen[bytes] | _Fork | None = None
+        self._folder, self._printed, self._greeted = "", b"", False
         self._requests = self._answers = self._output = -1
 
     def __enter__(self) -> Child:
@@ -121,9 +134,9 @@ class Child:
     def ask(self, query: int = -1, seed: int = 0) -> Outcome:
         """Call the evaluator on all queries, or on one of them alone."""
         try:
-            if not self._pid:
+            if self._process is None:
                 self._start()
-            with contextlib.suppress(BrokenPipeError):  # it has ended, which is told below
+            with contextlib.suppress(OSError):  # it has ended, which is told below
                 os.write(self._requests, _REQUEST.pack(query, seed))
             return self._outcome(self._receive())
         except Ended as ended:
@@ -133,21 +146,20 @@ class Child:
         """Start the process and return its first message, that of the import."""
         if isinstance(self._evaluator, str) and not self._folder:
             self._folder = self._stack.enter_context(_written(self._arrays))
-        theirs, self._requests = _pipe()
+        requests, self._requests = _pipe()
         self._answers, answers = _pipe()
         self._output, output = _pipe()
-        self._pid = _fork()
-        if not self._pid:
-            try:
-                _leave_parent(output)
-                if isinstance(self._evaluator, str):
-                    _run_program(self._evaluator, self._folder, theirs, answers)
-                serve(lambda: _from_object(self._evaluator), self._arrays, theirs, answers)
-            finally:
-                os._exit(1)
-        for descriptor in (theirs, answers, output):
+        theirs, self._greeted = (requests, answers, output), False
+        if isinstance(self._evaluator, str):
+            self._process = _program(self._evaluator, self._folder, theirs)
+        else:
+            ours = self._requests, self._answers, self._output
+            self._process = _Fork(lambda: _from_object(self._evaluator), self._arrays, theirs,
+                                  ours)
+        for descriptor in theirs:
             os.close(descriptor)
-        os.set_blocking(self._output, False)
+        for descriptor in (self._answers, self._output):
+            os.set_blocking(descriptor, False)
         return self._receive()
 
     def _receive(self) -> dict[str, Any]:
@@ -164,31 +176,30 @@ class Child:
 
     def _bytes(self, until: float) -> bytes:
         data = b""
-        while len(data) < _LENGTH.size or len(data) < _LENGTH.size + _size(data):
+        while (not self._greeted or len(data) < _LENGTH.size
+               or len(data) < _LENGTH.size + _size(data)):
             over = self._over()  # before its last words are read, not after
             left = until - time.monotonic()
-            ready = _ready((self._answers, self._output), min(left, _LOOK)) if left > 0 else []
-            if self._output in ready:
-                self._listen()
-            if self._answers in ready:
-                more = os.read(self._answers, 2**20)
+            _wait((self._answers, self._output), max(0, min(left, _LOOK)))
+            self._listen()
+            more = _read(self._answers, 2**20)
+            if more:
                 data += more
-                if not more:
-                    raise Ended(self._how_it_ended())
-            elif over:
+            elif over or more is not None:
                 raise Ended(self._how_it_ended())
             elif left <= 0:
                 raise Ended(self._too_late(), hung=True)
+            if not self._greeted and _GREETING in data:
+                data, self._greeted = data.partition(_GREETING)[2], True
         return data[_LENGTH.size:]
 
     def _listen(self) -> None:
         """Take what was printed so far and keep its beginning."""
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(64):  # a process left behind may print for ever
-                text = os.read(self._output, 2**16)
-                self._printed += text[:KEPT_TEXT - len(self._printed)]
-                if not text:
-                    break
+        for _ in range(64):  # a process left behind may print for ever
+            text = _read(self._output, 2**16)
+            if not text:
+                break
+            self._printed += text[:KEPT_TEXT - len(self._printed)]
 
     def _text(self) -> str:
         return self._printed.decode("utf-8", "replace")
@@ -198,16 +209,12 @@ class Child:
                        tuple(message["warned"]), message["wrote_on_input"])
 
     def _over(self) -> bool:
-        """Whether the process has ended; its status stays to be read."""
-        try:
-            return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:  # whoever ignores SIGCHLD never learns the status
-            return True
+        return self._process is None or self._process.poll() is not None
 
     def _how_it_ended(self) -> str:
         for _ in range(4):
-            if self._over():
-                return _last_words(self._pid)
+            if self._process is not None and self._process.poll() is not None:
+                return _last_words(self._process.returncode)
             time.sleep(_LOOK)
         return "it closed the pipe through which its answer would come"
 
@@ -220,16 +227,87 @@ class Child:
 
     def _end(self) -> None:
         """End the process and all that it started; let go of the pipes."""
-        if not self._pid:
+        if self._process is None:
             return
-        for kill in (os.killpg, os.kill):
+        if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                kill(self._pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self._pid, 0)
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+        self._process = None
         for descriptor in (self._requests, self._answers, self._output):
             os.close(descriptor)
-        self._pid = 0
+
+
+class _Fork:
+    """A fork of this process that serves an evaluator; it is asked as a `Popen` is."""
+
+    def __init__(self, load: Callable[[], Evaluator], arrays: Arrays,
+                 theirs: tuple[int, ...], ours: tuple[int, ...]) -> None:
+        self.returncode: int | None = None
+        _flush()
+        with warnings.catch_warnings():
+            # Python warns of threads; those of BLAS are idle and are started anew after a fork.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
+        if not self.pid:
+            try:
+                os.setsid()
+                for number, descriptor in enumerate(theirs):
+                    os.dup2(descriptor, number)
+                for descriptor in (*theirs, *ours):
+                    os.close(descriptor)
+                serve(load, arrays)
+            finally:
+                os._exit(1)
+
+    def poll(self) -> int | None:
+        return self._look(os.WNOHANG)
+
+    def wait(self) -> int | None:
+        return self._look(0)
+
+    def kill(self) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def _look(self, how: int) -> int | None:
+        if self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, how)
+            except ChildProcessError:  # whoever ignores SIGCHLD never learns the status
+                pid, status = self.pid, 0
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+
+def _program(spec: str, folder: str, theirs: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    """Start a fresh interpreter that serves the evaluator of a name."""
+    path = [entry for entry in sys.path if isinstance(entry, str)]
+    requests, answers, output = theirs
+    return subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, spec, folder, *path], stdin=requests, stdout=answers,
+        stderr=output, start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0))  # no Ctrl-C of ours
+
+
+def _importable(function: Any) -> str:
+    """Return the name under which another process can import a function.
+
+    Raises
+    ------
+    InputError
+        It has none: it was made in another function, or typed into an interpreter.
+    """
+    name, home = getattr(function, "__qualname__", ""), getattr(function, "__module__", None)
+    module = sys.modules.get(home or "")
+    place = getattr(module, "__file__", None) if home == "__main__" else home
+    with contextlib.suppress(AttributeError):
+        if place and attrgetter(name)(module) == function:
+            return f"{place}:{name}"
+    raise InputError(f"evaluator: {text_of(name or function)}: expected a function that another "
+                     "process can import, since this system has no fork; write it into a file "
+                     "and give file.py:function")
 
 
 @contextlib.contextmanager
@@ -249,25 +327,32 @@ def _written(arrays: Arrays) -> Iterator[str]:
 def _pipe() -> tuple[int, int]:
     """Return a pipe that is none of 0, 1 and 2, though these may be closed here."""
     ends = os.pipe()
-    moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends]
-    for end in ends:
-        os.close(end)
-    return moved[0], moved[1]
+    if min(ends) > 2:
+        return ends
+    try:
+        return _pipe()
+    finally:
+        for end in ends:
+            os.close(end)
 
 
-def _fork() -> int:
-    _flush()
-    with warnings.catch_warnings():
-        # Python warns of threads; those of BLAS are idle and are started anew after a fork.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
-
-
-def _ready(descriptors: tuple[int, ...], seconds: float) -> list[int]:
+def _wait(descriptors: tuple[int, ...], seconds: float) -> None:
+    """Wait until one of the pipes has something to read."""
+    if not hasattr(select, "poll"):  # Windows waits for sockets alone
+        time.sleep(min(seconds, 0.001))
+        return
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]
+    poll.poll(1000 * seconds)
+
+
+def _read(descriptor: int, size: int) -> bytes | None:
+    """Return what is in a pipe, b"" at its end; None where nothing is there yet."""
+    try:
+        return os.read(descriptor, size)
+    except BlockingIOError:
+        return None
 
 
 def _size(data: bytes) -> int:
@@ -297,18 +382,13 @@ def _value(value: Any) -> Any:
     return np.array(value, dtype=np.int64 if set(map(type, value)) == {int} else np.float64)
 
 
-def _last_words(pid: int) -> str:
-    """Say how a process ended."""
-    try:
-        end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        end = None
-    if end is None:
+def _last_words(code: int | None) -> str:
+    """Say how a process ended, by its exit code: below 0 where a signal ended it."""
+    if not code:  # 0, too, where SIGCHLD is ignored and the code is not known
         return "its process ended before it answered"
-    if end.si_code == os.CLD_EXITED:
-        return f"its process ended with exit code {end.si_status} before it answered"
-    name = {int(number): number.name for number in signal.Signals}.get(
-        end.si_status, f"signal {end.si_status}")
+    if code > 0:
+        return f"its process ended with exit code {code} before it answered"
+    name = {int(number): number.name for number in signal.Signals}.get(-code, f"signal {-code}")
     why = ", a crash in compiled code" if name in _CRASHES else ""
     if name == "SIGKILL":
         why = ", perhaps because memory ran out"
@@ -316,34 +396,12 @@ def _last_words(pid: int) -> str:
 
 
 # ------------------------------------------------------------------ the evaluator's side
-def _leave_parent(output: int) -> None:
-    """Give up the parent's terminal and streams; end when the parent does."""
-    os.setsid()
-    with contextlib.suppress(Exception):  # Linux has it
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.set_inheritable(0, True)  # dup2 leaves it as it is where it was 0 already
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-
-
-def _run_program(spec: str, folder: str, requests: int, answers: int) -> NoReturn:
-    for descriptor in (requests, answers):
-        os.set_inheritable(descriptor, True)
-    path = [entry for entry in sys.path if isinstance(entry, str)]
-    os.execv(sys.executable, [sys.executable, "-c", _PROGRAM, spec, folder, str(requests),
-                              str(answers), *path])
-
-
-def main(spec: str, folder: str, requests: str, answers: str) -> NoReturn:
+def main(spec: str, folder: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
-    for descriptor in (int(requests), int(answers)):
-        os.set_inheritable(descriptor, False)
     sys.argv = [spec]
     arrays = Arrays(*(np.load(Path(folder, f"{k}.npy"), mmap_mode="r").view(np.ndarray)
                       for k in range(5)))
-    serve(lambda: load_function(spec) if ":" in spec else load_adapter(spec), arrays,
-          int(requests), int(answers))
+    serve(lambda: load_function(spec) if ":" in spec else load_adapter(spec), arrays)
 
 
 def _from_object(function: Any) -> Evaluator:
@@ -353,15 +411,21 @@ def _from_object(function: Any) -> Evaluator:
     return from_function(function, text_of(getattr(function, "__name__", "the evaluator")))
 
 
-def serve(load: Callable[[], Evaluator], arrays: Arrays, requests: int,
-          answers: int) -> NoReturn:
+def serve(load: Callable[[], Evaluator], arrays: Arrays) -> NoReturn:
     """Import the evaluator, then answer requests until none comes; never return."""
     owner = os.getpid()
     try:
+        with contextlib.suppress(Exception):  # Linux has it: end when the parent does
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        requests, answers = os.dup(0), os.dup(1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        os.write(answers, _GREETING)
         gc.freeze()  # what the parent left behind is not for this process to finish
-        sys.stdin = open(0, closefd=False)
-        sys.stdout, sys.stderr = (open(k, "w", buffering=1, errors="backslashreplace",
-                                       closefd=False) for k in (1, 2))
+        sys.stdin = open(0, encoding="utf-8", closefd=False)
+        sys.stdout, sys.stderr = (
+            open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
+                 closefd=False) for k in (1, 2))
         faulthandler.enable()  # a crash says where
         evaluator, message = _guarded(load, InputError)
         if evaluator is not None:
@@ -425,7 +489,7 @@ def _send(message: dict[str, Any], answers: int, owner: int) -> None:
         while data:
             data = data[os.write(answers, data):]
     except OSError:
-        signal.pause()  # the evaluator closed the pipe; the parent sees that
+        time.sleep(3600)  # the evaluator closed the pipe; the parent sees that
 
 
 def _flush() -> None:

@@ -1,0 +1,87 @@
+"""What Linux alone has is taken away: the package is imported and works without it.
+
+`tests/elsewhere/sitecustomize.py` takes it away, in a process and in those that it starts.
+"""
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands.common import MARKET
+from tests.documents import ROOT
+
+ELSEWHERE = ROOT / "tests/elsewhere"
+EVERY_MODULE = """
+import pkgutil, reid_ref
+for module in pkgutil.walk_packages(reid_ref.__path__, "reid_ref."):
+    if not module.name.endswith("__main__"):
+        __import__(module.name)
+"""
+FUNCTIONS = """
+from tests.commands import faulty
+from tests.commands.test_crosscheck import crosscheck, data
+
+def here(*arrays):
+    return faulty.sound(*arrays)
+
+if __name__ == "__main__":
+    for evaluator in (faulty.sound, here, faulty.leaves, lambda *arrays: here(*arrays)):
+        found = crosscheck(evaluator, *data())
+        print(found.verdict, found.failure)
+"""
+
+
+def python(folder, *words):
+    """Run Python where there is nothing of Linux; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-X", "warn_default_encoding", *map(str, words)], cwd=folder,
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ELSEWHERE), str(ROOT)])})
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("code", [
+    "import resource", "import os; os.fork()", "open('/proc/meminfo', encoding='ascii')",
+    "exec('open(0)', {'__name__': 'reid_ref.x'})",
+    "from pathlib import Path; exec(\"Path('x').read_text()\", {'__name__': 'reid_ref.x', "
+    "'Path': Path})"])
+def test_what_is_taken_away_is_away(tmp_path, code):
+    assert python(tmp_path, "-c", code)[0] == 1
+
+
+def test_every_module_is_imported(tmp_path):
+    assert python(tmp_path, "-c", EVERY_MODULE) == (0, "", "")
+
+
+@pytest.mark.parametrize(("command", "shown"), [
+    ("evaluate FILE --per-query q.json", "mAP"), ("evaluate FILE --implementation port", "mAP"),
+    ("compare FILE FILE --name A --name B", "mAP"), ("report FILE -o r.html", "r.html"),
+    ("export FILE --to trec --output r", "r.qrels"),
+    ("crosscheck FILE --evaluator tests.commands.faulty:sound", "EQUAL to convention torchreid"),
+    ("crosscheck FILE --evaluator hang.py:f --timeout 3", "gave no answer within 3 seconds")])
+def test_a_command(tmp_path, command, shown):
+    (tmp_path / "hang.py").write_text("def f(a, b, c):\n    while True:\n        pass\n")
+    code, out, err = python(tmp_path, "-m", "reid_ref", *command.replace("FILE", MARKET).split())
+    assert code == ("no answer" in shown), err
+    assert shown in " ".join(out.split()) and "Traceback" not in err, err
+
+
+def test_functions_are_imported_by_the_other_process(tmp_path):
+    """Also one of the script that runs, whose guard keeps it from running again."""
+    (tmp_path / "script.py").write_text(FUNCTIONS)
+    code, out, err = python(tmp_path, "script.py")
+    assert out.splitlines() == [
+        "equal ", "equal ", "failed its process ended with exit code 7 before it answered"], err
+    assert code == 1 and re.search(
+        r"InputError: evaluator: <lambda>: expected a function that another process can import, "
+        r"since this system has no fork; write it into a file and give file.py:function$",
+        err.strip())
+
+
+def test_memory_of_which_nothing_is_known_is_enough(tmp_path):
+    code = ("from reid_ref.arrays import memory\n"
+            "memory.check_fits(2**40, 'r.npz', 'an array', 'leave it out')\n"
+            "print(memory.bytes_of(None) == memory.DEFAULT)")
+    assert python(tmp_path, "-c", code) == (0, "True\n", "")

@@ -1,4 +1,6 @@
-"""Made inputs that several test files share."""
+"""Made inputs that several test files share, and the comparison of two results."""
+import dataclasses
+
 import numpy as np
 
 from reid_ref import Labels
@@ -20,6 +22,38 @@ def market_like(seed, n_query=12, n_gallery=80, identities=6, cameras=4, levels=
     else:
         distances = rng.integers(0, levels, (n_query, n_gallery)).astype(np.float64)
     return distances.astype(dtype), query, gallery
+
+
+def nearly_tied(n_query=30, n_gallery=200, lowest=-1):
+    """Features of which the single-precision product orders many images wrongly, and labels."""
+    rng = np.random.default_rng(8)
+    centre = rng.random(64)
+    labels = [Labels(rng.integers(lowest, 5, n), rng.integers(1, 4, n))
+              for n in (n_query, n_gallery)]
+    return *((centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
+             for n in (n_query, n_gallery)), *labels
+
+
+def same(one, other):
+    """Compare all fields, each with ==, NaN with NaN."""
+    for field in dataclasses.fields(one):
+        value, expected = getattr(one, field.name), getattr(other, field.name)
+        if dataclasses.is_dataclass(value):
+            same(value, expected)
+        else:
+            np.testing.assert_array_equal(value, expected, err_msg=field.name, strict=True)
+
+
+def save(path, distances, query, gallery, **more):
+    """Write distances and labels under torchreid's keys."""
+    np.savez(path, distmat=distances, q_pids=query.identity, q_camids=query.camera,
+             g_pids=gallery.identity, g_camids=gallery.camera, **more)
+
+
+def save_features(path, features, query, gallery):
+    """Write the features of both sides and labels under layumi's keys."""
+    np.savez(path, query_f=features[0], query_label=query.identity, query_cam=query.camera,
+             gallery_f=features[1], gallery_label=gallery.identity, gallery_cam=gallery.camera)
 
 
 def special(seed, **sizes):

@@ -5,6 +5,7 @@ import re
 import shlex
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,9 +32,9 @@ def run_page(text, folder, leave_out="--implementation", **names):
         for kind, block, output in BLOCK.findall(text):
             if kind == "python":
                 _run_python(block, output, names)
-            for command, shown in commands(f"```{kind}\n{block}```\n"):
-                if leave_out not in command:
-                    check_screen(command, shown)
+            for words, shown in commands(f"```{kind}\n{block}```\n"):
+                if leave_out not in words:
+                    check_screen(words, shown)
     return names
 
 
@@ -44,31 +45,34 @@ def _run_python(code, output, names):
     assert printed.getvalue() == output, code
 
 
-def answer(*arguments):
-    """Run a command in this process; return its exit code, stdout and stderr."""
+def command(*arguments, cwd=".", **environment):
+    """Run the command line in this process: fields as of `subprocess.run`."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), \
-            pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "80")
+    with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
+          pytest.MonkeyPatch.context() as patch):
+        patch.chdir(cwd)
+        for name, value in environment.items():
+            patch.setenv(name, str(value))
         try:
-            status = cli.main(list(arguments))
-        except SystemExit as ended:
-            status = ended.code
-    return status, out.getvalue(), err.getvalue()
+            code = cli.main([str(word) for word in arguments])
+        except SystemExit as stop:
+            code = stop.code
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
-def check_screen(command, shown):
+def check_screen(words, shown):
     """Compare a screen of 80 columns; one that ends in ... is shown to that line.
 
     A warning is shown, wrapped, where the page begins with it.
     """
-    _, out, err = answer(*shlex.split(command)[1:])
-    printed = out
+    done = command(*shlex.split(words)[1:], COLUMNS=80)
+    printed = done.stdout
     if shown.startswith("reid-ref: warning"):
-        printed = "".join(textwrap.fill(line, 79) + "\n" for line in err.splitlines()) + printed
+        told = [textwrap.fill(line, 79) + "\n" for line in done.stderr.splitlines()]
+        printed = "".join(told) + printed
     printed = [line.rstrip() for line in printed.splitlines()]
     expected = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
     if expected[-1] == "...":
         expected.pop()
         printed = printed[:len(expected)]
-    assert printed == expected, f"{command}\n{out}{err}"
+    assert printed == expected, f"{words}\n{done.stdout}{done.stderr}"

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import reid_ref
-from tests.documents import ROOT, answer, run_page
+from tests.documents import ROOT, command, run_page
 from tests.nightly import cases
 
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "api.md")
@@ -30,12 +30,11 @@ ROWS = re.findall(r"^\| `reid-ref (.*?)` \| (.*?) \|$", (ROOT / "docs/json.md").
                   re.MULTILINE)
 
 
-@pytest.mark.parametrize(("command", "keys"), ROWS, ids=[command for command, _ in ROWS])
-def test_keys_of_json(command, keys, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    _, out, err = answer(*command.split())
+@pytest.mark.parametrize(("words", "keys"), ROWS, ids=[words for words, _ in ROWS])
+def test_keys_of_json(words, keys):
+    done = command(*words.split(), cwd=ROOT)
     expected = ["schema", "warnings", *re.findall(r"`([\w-]+)`", keys)]
-    assert list(json.loads(out)) == expected, err
+    assert list(json.loads(done.stdout)) == expected, done.stderr
 
 
 @pytest.mark.parametrize("name", cases(["matlab", "torchreid", "veri"], reid_ref.CONVENTIONS))

@@ -33,10 +33,6 @@ def as_doubles(values):
     return np.array(values, dtype=np.float64)  # None becomes NaN
 
 
-def test_every_fixture_is_tested():
-    assert sorted(path.stem for path in FIXTURES.glob("*.mat")) == sorted(NAMES)
-
-
 def test_fast_path(fixture):
     data, distances, answers = fixture
     result = reid_ref.evaluate_distances(distances, data.query, data.gallery)

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from tests.documents import ROOT, answer, check_screen, commands, run_page
+from tests.documents import ROOT, check_screen, command, commands, run_page
 
 README = (ROOT / "README.md").read_text()
 
@@ -16,8 +16,8 @@ def test_screens_and_python(tmp_path):
 @pytest.mark.octave
 def test_the_screen_of_the_scripts(octave, monkeypatch):
     monkeypatch.chdir(ROOT)
-    (command, shown), = [one for one in commands(README) if "--implementation" in one[0]]
-    check_screen(command, shown)
+    (words, shown), = [one for one in commands(README) if "--implementation" in one[0]]
+    check_screen(words, shown)
 
 
 def test_every_option_and_command_that_a_page_names_exists():
@@ -26,6 +26,6 @@ def test_every_option_and_command_that_a_page_names_exists():
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", pages)) - {"--check", "--keep-going"}
     used = set(re.findall(r"[`$/] ?reid-ref ([a-z-]+)\b", pages))
     assert len(named) >= 12 and len(used) >= 8
-    options = "".join(answer(*command, "--help")[1] for command in [[], *([one] for one in used)])
+    options = "".join(command(*words, "--help").stdout for words in [[], *zip(used)])
     options += (ROOT / "reid_ref/compat/__main__.py").read_text()
     assert {name for name in named if name not in options} == set()

@@ -1,34 +1,13 @@
-"""The command line in this process, and the lists that others submitted for CityFlow-ReID."""
-import contextlib
-import io
+"""What the command line answers, and the lists that others submitted for CityFlow-ReID."""
 import json
 import re
-from types import SimpleNamespace
 
-import pytest
-
-from reid_ref import cli
-from tests.documents import ROOT
+from tests.documents import ROOT, command
 from tests.shared import shared
 
 FIXTURES = ROOT / "fixtures"
 MARKET, MARS, TIES = (
     str(FIXTURES / f"{name}.mat") for name in ("market_like", "mars_like", "ties"))
-
-
-def command(*arguments, cwd=".", **environment):
-    """Run the command line in this process: fields as of `subprocess.run`."""
-    out, err = io.StringIO(), io.StringIO()
-    with (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err),
-          pytest.MonkeyPatch.context() as patch):
-        patch.chdir(cwd)
-        for name, value in environment.items():
-            patch.setenv(name, str(value))
-        try:
-            code = cli.main([str(word) for word in arguments])
-        except SystemExit as stop:
-            code = stop.code
-    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def table(*words, **options):

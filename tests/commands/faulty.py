@@ -25,18 +25,9 @@ def leaves(*_):
     os._exit(7)
 
 
-def _write_everywhere(data):
+def writes_everywhere(*arguments):
     for descriptor in range(3, 50):
         with contextlib.suppress(OSError):
             os.set_blocking(descriptor, False)
-            os.write(descriptor, data)
-
-
-def writes_everywhere(*arguments):
-    _write_everywhere(b'\x20\0\0\0\0\0\0\0{"answer": {"mean_ap": [], "x": 1}}')
-    return sound(*arguments)
-
-
-def forges(*arguments):
-    _write_everywhere(b"\xff" * 100)
+            os.write(descriptor, b"\xff" * 100)
     return sound(*arguments)

@@ -16,6 +16,7 @@ from reid_ref.commands.baseline.show import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
 from reid_ref.datasets.driver_files import DRIVERS, Images, Inputs, read_inputs
 from reid_ref.metric_learning import xqda_pairs
+from tests import cases
 from tests.octave import col
 
 D = 208
@@ -302,9 +303,8 @@ def test_imaginary_distances_are_counted_and_explained(tmp_path, capsys):
     world = made(6)
     identity, camera, features = world["gallery"]
     path = tmp_path / "result.npz"
-    np.savez(path, query_f=features.T[40:], query_label=identity[40:],
-             query_cam=camera[40:] % 6 + 1, gallery_f=features.T, gallery_label=identity,
-             gallery_cam=camera)
+    cases.save_features(path, (features.T[40:], features.T),
+                        Labels(identity[40:], camera[40:] % 6 + 1), Labels(identity, camera))
     out = run(capsys, path, "--driver", "market1501")[1]
     n, = re.findall(r"^Euclidean +float32 rounding produced ([\d,]+) complex distances of 67,200, "
                     r"roots", out, re.MULTILINE)
@@ -456,8 +456,7 @@ def test_bad_input(driver, change, message, tmp_path):
 ])
 def test_command_line(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.savez("distances.npz", distmat=np.eye(2), q_pids=[1, 2], g_pids=[1, 2], q_camids=[1, 1],
-             g_camids=[2, 2])
+    cases.save("distances.npz", np.eye(2), *(Labels([1, 2], [k, k]) for k in (1, 2)))
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1

@@ -7,7 +7,8 @@ import scipy.io
 
 import reid_ref
 from reid_ref.files import read_result
-from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
+from tests.cases import save_features
+from tests.commands.common import MARKET, TIES, answer, assert_one_line_error, command, table
 
 
 @pytest.fixture
@@ -45,10 +46,8 @@ def test_before_and_after_re_ranking():
 def test_precisions_that_differ_are_signed_alike(tmp_path):
     data = read_result(MARKET)
     path = tmp_path / "both.npz"
-    np.savez(path, query_f=data.query_features.astype(np.float32),
-             gallery_f=data.gallery_features.astype(np.float64),
-             query_label=data.query.identity, query_cam=data.query.camera,
-             gallery_label=data.gallery.identity, gallery_cam=data.gallery.camera)
+    save_features(path, (data.query_features, data.gallery_features.astype(np.float64)),
+                  data.query, data.gallery)
     for one in answer("evaluate", path, "--rerank")["results"].values():
         assert "|normalize:yes|features:float64|queries:" in one["signature"]
 
@@ -105,9 +104,6 @@ def test_wrong_use(arguments, message):
     assert_one_line_error(command("evaluate", MARKET, *arguments), message)
 
 
-def test_distances_cannot_be_re_ranked(tmp_path):
-    path = tmp_path / "distances.npz"
-    np.savez(path, distances=np.ones((1, 2)), query_label=[1], query_cam=[1],
-             gallery_label=[1, 2], gallery_cam=[2, 2])
-    assert_one_line_error(command("evaluate", path, "--rerank"),
+def test_distances_cannot_be_re_ranked():
+    assert_one_line_error(command("evaluate", TIES, "--rerank"),
                           "--rerank: expected features, got distances")

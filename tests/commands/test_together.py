@@ -4,18 +4,11 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
-from tests.cases import market_like
+from tests.cases import market_like, same
 from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 RULES = ["label -1", "same identity, same camera", "same camera", "same location"]
-
-
-def same(one, other):
-    np.testing.assert_array_equal(one.per_query.ap, other.per_query.ap)
-    np.testing.assert_array_equal(one.cmc, other.cmc)
-    np.testing.assert_array_equal(one.mean_ap, other.mean_ap)
-    assert one.signature == other.signature
 
 
 @pytest.mark.parametrize("seed", range(cases(20, 60)))
@@ -58,14 +51,6 @@ def test_lists_together():
     ranks = 1 + np.flatnonzero(np.isin(kept, good[0]))
     ap = sum(((i / (r - 1) if r > 1 else 1) + (i + 1) / r) / 2 / 5 for i, r in enumerate(ranks))
     np.testing.assert_allclose(results["veri"].per_query.ap[0], ap, rtol=1e-13)
-
-
-def test_two_of_one_name_and_none_are_refused():
-    problem = market_like(1)
-    with pytest.raises(InputError, match="expected different names, got 'matlab' twice"):
-        reid_ref.evaluate_distances(*problem, convention=["matlab", "matlab"])
-    with pytest.raises(InputError, match="convention: expected at least one, got none"):
-        reid_ref.evaluate_distances(*problem, convention=[])
 
 
 def test_whatever_could_change_the_number_is_in_the_signature():

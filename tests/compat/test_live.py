@@ -132,14 +132,9 @@ def test_cython_where_the_toolbox_has_it(monkeypatch, module, package, peer):
             answer = getattr(compat, package).evaluate_rank(*arrays)
             single = compat.last_result().convention.arithmetic == "float32"
             assert single == available
-            if not available:
-                continue
-            np.testing.assert_array_equal(
-                answer[0], np.float32(known[f"{case} cmc"])[:len(answer[0])])
-            if package == "torchreid":
-                assert type(answer[1]) is float
+            if available and package == "torchreid":
                 assert answer[1] == float(np.float32(known[f"{case} mAP"]))
-            else:
+            elif available:
                 for values, name in zip(answer[1:], ("ap", "inp")):
                     recorded = [one for one in known[f"{case} {name}"] if one is not None]
                     assert values.dtype == np.float32

@@ -33,14 +33,6 @@ DIRECTION = re.compile(
     r": (?:(?:mAP|CMC) )?(?:higher|lower|either way|the same|last bits)\b[^:]*\.$")
 #: Where the code of another toolbox is the same: commit, evaluator, and the lines of its loader.
 COPY = re.compile(r"^[\w.-]+/[\w.-]+ [0-9a-f]{7}, .*\.py.*loader .*\.py:\d")
-#: What a difference says of a choice; {0} is the choice made.
-TOLD = {
-    "loads": "labelled -1 are not loaded", "ignored": "[Ll]abel(?:led)? -1|from lists",
-    "ap": r"^\d\. AP by|recall step", "recall": "Recall is over the good images {0}",
-    "top_k": "first {0} kept images", "unmatched": "query without a good image",
-    "junk_match": "labelled -1 {0} matches",
-    "cmc": r"CMC (?:counts|of one)", "cmc_length": "first {0} ranks|cut to the fewest|counts {0}",
-    "arithmetic": "{0}|Single precision"}
 
 
 def test_names():
@@ -68,24 +60,6 @@ class TestRecord:
         for number, text in enumerate(differences, 1):
             assert text.startswith(f"{number}. ") and text.endswith(".")
             assert DIRECTION.search(text), text
-
-    def test_a_difference_is_told_where_a_choice_differs(self, name):
-        record, matlab = CONVENTIONS[name], CONVENTIONS["matlab"]
-        choices = [key for key in Convention.__dataclass_fields__
-                   if key not in NO_CHOICES]
-        differs = [key for key in choices if getattr(record, key) != getattr(matlab, key)]
-        assert bool(differs) == (name != "matlab")
-        for key in differs:
-            told = TOLD[key].format(re.escape(str(getattr(record, key))))
-            assert any(re.search(told, text) for text in record.differences), key
-
-    def test_choices_are_known(self, name):
-        record = CONVENTIONS[name]
-        assert record.ap in tables.AP
-        assert set(record.ignored) <= set(tables.IGNORED)
-        for choice in ("recall", "unmatched", "ties", "cmc", "arithmetic"):
-            assert getattr(record, choice) in getattr(tables, choice.upper())
-        assert record.cmc_length in tables.CMC_LENGTH or record.cmc_length in (50, 100)
 
     def test_has_an_order_of_ties_on_every_machine(self, name):
         assert CONVENTIONS[name].ties == "gallery-order"
@@ -200,25 +174,13 @@ def test_a_toolbox_is_one_entry():
         "3. CMC over the first 2 ranks", "4. It rounds to one digit"]
 
 
-@pytest.mark.parametrize("choice", [
-    "ap", "recall", "unmatched", "ties", "cmc", "arithmetic", "cmc_length"])
-def test_replace_refuses_an_unknown_value(choice):
-    with pytest.raises(InputError, match=rf"^{choice}: .*nonsense.*"):
-        CONVENTIONS["matlab"].replace(**{choice: "nonsense"})
-
-
-def test_message_lists_the_known_values():
-    with pytest.raises(InputError, match=r"trapezoid.*step.*sklearn-0\.19"):
-        CONVENTIONS["matlab"].replace(ap="stepp")
-    with pytest.raises(InputError, match=r"^ignored: .*label -1"):
-        CONVENTIONS["matlab"].replace(ignored=("label -2",))
-    with pytest.raises(InputError, match="gallery-order.*reversed"):
-        CONVENTIONS["matlab"].replace(ties="random")
-
-
 @pytest.mark.parametrize("changes, message", [
+    *(({choice: "nonsense"}, f"^{choice}: .*nonsense") for choice in (
+        "recall", "unmatched", "cmc", "arithmetic", "cmc_length")),
+    ({"ap": "stepp"}, r"^ap: .*trapezoid.*step.*sklearn-0\.19"),
+    ({"ignored": ("label -2",)}, "^ignored: .*label -1"),
+    ({"ties": "random"}, "^ties: .*gallery-order.*reversed"),
     ({"top_k": 0}, "top_k: .*0"),
-    ({"top_k": -3}, "top_k: .*-3"),
     ({"cmc_length": 0}, "cmc_length: .*0"),
     ({"arithmetic": "float32", "ap": "sklearn-0.18"}, "float32"),
     ({"ties": "grouped", "ap": "mistaken-trapezoid"}, "grouped"),
@@ -250,26 +212,17 @@ def test_unknown_name_lists_the_known_ones():
         evaluate_distances(np.eye(2), labels, labels, convention=["matlab", "torchried"])
 
 
-@pytest.mark.parametrize("name, expected", [
-    ("simpleir", (1 + 2 / 4) / 2), ("trec-eval", (1 + 2 / 4) / 3)])
-def test_recall_of_a_list_that_is_cut(name, expected):
-    """Good images at 1, 4 and 9; of a list of 5, recall is over the found or the existing."""
+@pytest.mark.parametrize("changes, expected", [
+    ({"recall": "existing", "top_k": 5}, (1 + 2 / 4) / 3),
+    ({"recall": "found", "top_k": 5}, (1 + 2 / 4) / 2),
+    ({"recall": "min(top_k, existing)", "top_k": 2}, 1 / 2),
+    ({"recall": "min(top_k, existing)", "top_k": 4}, (1 + 2 / 4) / 3),
+    ({"recall": "min(top_k, existing)"}, (1 + 2 / 4 + 3 / 9) / 3)])
+def test_recall_of_a_list_that_is_cut(changes, expected):
+    """Good images at 1, 4 and 9: recall is over the found, the existing, or what it can hold."""
     gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
-    record = CONVENTIONS[name].replace(name="cut", top_k=5)
-    result = evaluate_distances(
-        np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, convention=[record])["cut"]
-    assert result.mean_ap == expected
-
-
-@pytest.mark.parametrize("top_k, expected", [
-    (2, 1 / 2), (4, (1 + 2 / 4) / 3), (9, (1 + 2 / 4 + 3 / 9) / 3),
-    (None, (1 + 2 / 4 + 3 / 9) / 3)])
-def test_recall_over_no_more_than_the_list_can_hold(top_k, expected):
-    """Good images at 1, 4 and 9: of the first 2, recall is over 2 of the 3."""
-    gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
-    record = CONVENTIONS["trec-eval"].replace(recall="min(top_k, existing)", top_k=top_k)
-    result = evaluate_distances(
-        np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery, convention=record)
+    result = evaluate_distances(np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery,
+                                convention=CONVENTIONS["trec-eval"].replace(**changes))
     assert result.mean_ap == expected and result.per_query.n_good.tolist() == [3]
 
 
@@ -277,12 +230,10 @@ def test_cuhk03_np():
     """A real distance matrix of which every row has ties."""
     data = read_result(*(shared("real/cuhk03_np_100q") / f"{name}.txt" for name in (
         "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
-    matlab = CONVENTIONS["matlab"]
+    matlab = CONVENTIONS["matlab"]  # its numbers: test_reality
     results = evaluate_distances(data.distances, data.query, data.gallery, convention=[
         matlab, matlab.replace(name="sklearn", ap="sklearn-0.18"),
         matlab.replace(name="step", ap="step"), "open-reid-sklearn-0.18", "torchreid"])
-    assert f"{results['matlab'].mean_ap:.15f}" == "0.640337161526478"
-    assert f"{results['matlab'].mean_inp:.15f}" == "0.536818961902077"
     for name in ("sklearn", "open-reid-sklearn-0.18"):
         assert f"{results[name].mean_ap:.12f}" == "0.640336402151"
     for name in ("step", "torchreid"):

@@ -3,15 +3,13 @@
 Each is compared with its bare function on arrays from which these images were taken out, and, on
 the labels of Market-1501, with what users of the toolboxes see.
 """
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile
 from reid_ref.commands.explain.compute import explain
-from reid_ref.conventions import FUNCTIONS, NOT_IN_ALL
+from reid_ref.conventions import FUNCTIONS
 from reid_ref.evaluation.tie_bounds import tie_bounds
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.ranking.rank import good_ranks
@@ -80,29 +78,6 @@ def test_with_every_other_choice(changes, seed):
                 reid_ref.evaluate_distances(*loaded, convention=alone), rows)
 
 
-@pytest.mark.parametrize("name", ["torchreid", "open-reid", "cuhk03-single-shot"])
-def test_of_features(name):
-    _, query, gallery = with_junk(3)
-    rng = np.random.default_rng(0)
-    features = [rng.integers(-3, 4, (len(labels), 8)).astype(np.float32)
-                for labels in (query, gallery)]
-    rows, columns = query.identity != -1, gallery.identity != -1
-    whole = reid_ref.evaluate(*features, query, gallery, convention=name, normalize=False)
-    part = reid_ref.evaluate(features[0][rows], features[1][columns], query[rows],
-                             gallery[columns], convention=FUNCTIONS[name], normalize=False)
-    assert_same(whole, part, rows)
-
-
-def test_without_label_minus_1_both_are_one():
-    distances, query, gallery = cases.market_like(5)
-    gallery = Labels(np.where(gallery.identity == -1, 0, gallery.identity), gallery.camera)
-    query = Labels(np.where(query.identity == -1, 0, query.identity), query.camera)
-    for name, function in FUNCTIONS.items():
-        one, other = (reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
-                      for convention in (name, function))
-        assert_same(one, other, slice(None))
-
-
 def test_by_hand():
     """Junk nearest: the function counts it as a wrong answer, the toolbox never sees it."""
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 7, 8, 7], [2, 2, 2, 3])
@@ -114,20 +89,6 @@ def test_by_hand():
     assert toolbox.cmc.tolist() == [1, 1, 1]
     assert matlab.cmc.tolist() == [1, 1, 1, 1]
     assert toolbox.per_query.n_junk.tolist() == [0] and matlab.per_query.n_junk.tolist() == [1]
-
-
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_the_record_says_so(name):
-    toolbox, function = CONVENTIONS[name], CONVENTIONS[FUNCTIONS[name]]
-    assert toolbox.loads == "without label -1" and function.loads == "all images"
-    repository = toolbox.loader.split(" ")[0]
-    assert toolbox.source.startswith(repository) and ".py:" in toolbox.loader
-    assert any("not loaded" in text for text in toolbox.differences)
-    assert any("ordinary wrong answer" in text for text in function.differences)
-    assert len(toolbox.differences) - len(function.differences) == name.startswith("open-reid")
-    assert FUNCTIONS[name] in NOT_IN_ALL
-    rest = dict(name="same", loads="all images", loader="", also=(), oddities=())
-    assert replace(toolbox, **rest) == replace(function, **rest)
 
 
 @pytest.mark.parametrize("origin, target", [
@@ -211,23 +172,3 @@ def test_why_a_query_has_no_match(name, status):
         np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), convention=name,
         lists=lists)
     assert result.per_query.status.tolist() == [status]
-
-
-@pytest.mark.parametrize("call", [
-    reid_ref.evaluate_distances, lambda *rest, **options: reid_ref.evaluate(np.eye(2, 3), *rest,
-                                                                            **options)])
-def test_one_convention_gives_a_result_and_several_give_a_dict(call):
-    problem = np.array([[.1, .2, .3]] * 2), Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
-    if call is not reid_ref.evaluate_distances:
-        problem = np.eye(3), *problem[1:]
-    for one in ("mars", CONVENTIONS["mars"]):
-        result = call(*problem, convention=one)
-        assert isinstance(result, reid_ref.Result)
-        assert result.signature.startswith("convention:mars|")
-    for several in (["torchreid", "matlab", CONVENTIONS["mars"]],
-                    ("torchreid", "matlab", CONVENTIONS["mars"])):
-        results = call(*problem, convention=several)
-        assert list(results) == ["torchreid", "matlab", "mars"]  # in the order asked for
-        for name, result in results.items():
-            assert result.signature.startswith(f"convention:{name}|")
-    assert list(call(*problem, convention=["mars"])) == ["mars"]

@@ -12,13 +12,15 @@ import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reid_ref import InputError, Labels, cli, evaluate_distances
+from reid_ref import InputError, Labels, evaluate_distances
 from reid_ref.datasets import (
     FINGERPRINTS, FORMS, good_and_wrong, labels_of_names, parse_names, pool_tracklets, read_cuhk03,
     read_indices, read_labels, read_list, read_tracks, recognise)
 from reid_ref.datasets.fingerprints import SetCounts, count
 from reid_ref.files.lists import read_index_lists
 from reid_ref.ranking.roles import query_roles
+from tests.cases import save_features
+from tests.commands.common import answer, assert_one_line_error, command, table
 from tests.shared import shared
 
 
@@ -433,46 +435,37 @@ def file_of(tmp_path):
     """Write a result file of these labels."""
     def saved(query, gallery):
         path = tmp_path / "result.npz"
-        np.savez(path, query_f=np.eye(len(query), 3), gallery_f=np.eye(len(gallery), 3),
-                 query_label=query.identity, query_cam=query.camera,
-                 gallery_label=gallery.identity, gallery_cam=gallery.camera)
+        save_features(path, [np.eye(len(side), 3) for side in (query, gallery)], query, gallery)
         return str(path)
     return saved
 
 
-def test_the_command_shows_every_count(file_of, capsys):
+def test_the_command_shows_every_count(file_of):
     path = file_of(*MARKET)
-    assert cli.main(["dataset", path]) == 0
-    out = capsys.readouterr().out
+    out = table("dataset", path)
     assert "dataset   Market-1501: every count agrees\n" in out
     assert "good pairs                      49,649    49,649\n" in out and "*" not in out
     assert max(map(len, out.replace(path, "").splitlines())) <= 80
 
 
-def test_the_command_marks_what_is_off(file_of, capsys):
+def test_the_command_marks_what_is_off(file_of):
     query, gallery = MARKET
     path = file_of(query, seldom(gallery, gallery.identity != -1))
-    assert cli.main(["dataset", path]) == 1
-    out = capsys.readouterr().out
-    assert "gallery                         15,913    19,732  *\n" in out
-    assert cli.main(["dataset", path, "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["dataset"] == "Market-1501" and len(answer["off"]) == 1
-    assert answer["counts"]["gallery"] == 15913 and answer["expected"]["gallery"] == 19732
+    shown, done = command("dataset", path), command("dataset", path, "--json")
+    assert shown.returncode == done.returncode == 1
+    assert "gallery                         15,913    19,732  *\n" in shown.stdout
+    found = json.loads(done.stdout)
+    assert found["dataset"] == "Market-1501" and len(found["off"]) == 1
+    assert found["counts"]["gallery"] == 15913 and found["expected"]["gallery"] == 19732
 
 
-def test_the_command_on_an_unknown_set_and_on_nothing(file_of, capsys):
+def test_the_command_on_an_unknown_set_and_on_nothing(file_of):
     path = file_of(Labels([1], [1]), Labels([1, 2], [2, 2]))
-    assert cli.main(["dataset", path]) == 0
-    assert "none of the known benchmarks" in capsys.readouterr().out
-    assert cli.main(["dataset", path, "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["dataset"] is answer["off"] is answer["expected"] is answer["source"] is None
-    for files, message in (
-            (["absent.mat"], "absent.mat: No such file"),
-            ([path, path], f"{path}: expected different files, got this one twice")):
-        assert cli.main(["dataset", *files]) == 2
-        assert message in capsys.readouterr().err
+    assert "none of the known benchmarks" in table("dataset", path)
+    found = answer("dataset", path)
+    assert found["dataset"] is found["off"] is found["expected"] is found["source"] is None
+    assert_one_line_error(command("dataset", "absent.mat"), "absent.mat: No such file")
+    assert_one_line_error(command("dataset", path, path), "expected different files, got this one")
 
 
 @pytest.mark.parametrize("name", [
@@ -489,7 +482,7 @@ def test_a_number_of_too_many_digits_in_a_name(name):
 
 @pytest.mark.filterwarnings("ignore:.*zeros alone", "ignore:.*no good image")
 @pytest.mark.parametrize(("identity", "number"), [([0, 1], 0), ([1, 2], 2), ([0, 0], 0)])
-def test_label_0_is_a_person_where_a_query_has_it(identity, number, file_of, capsys):
+def test_label_0_is_a_person_where_a_query_has_it(identity, number, file_of):
     query, gallery = Labels(identity, [1, 1]), Labels([0, 0, 1, 2], [2, 1, 2, 2])
     assert count(query, gallery).distractors == number
     distances = np.array([[.1, .2, .3, .4]] * 2)
@@ -497,18 +490,7 @@ def test_label_0_is_a_person_where_a_query_has_it(identity, number, file_of, cap
     path = file_of(query, gallery)
     for arguments in (["evaluate", path], ["evaluate", path, "--convention", "layumi"],
                       ["explain", path, "--from", "matlab", "--to", "torchreid", "--query", "1"]):
-        assert cli.main(arguments) == 0
-        assert ("distractor" in capsys.readouterr().out) == (number > 0), arguments
-
-
-def test_msmt17_has_no_distractors(file_of, capsys):
-    """Its persons count from 0; these labels are made with its counts."""
-    query, gallery = (Labels(side.identity - 1, side.camera)
-                      for side in made(FINGERPRINTS["msmt17"].counts))
-    assert (gallery.identity == 0).any() and count(query, gallery).distractors == 0
-    assert recognise(query, gallery).sentence == "MSMT17: every count agrees"
-    assert cli.main(["dataset", file_of(query, gallery)]) == 0
-    assert "distractors (label 0)                0         0\n" in capsys.readouterr().out
+        assert ("distractor" in table(*arguments)) == (number > 0), arguments
 
 
 # Real files -------------------------------------------------------------------------------------
@@ -552,16 +534,6 @@ def test_the_table_of_good_images_is_that_of_the_real_files(name):
         expected.append((np.count_nonzero(same & (gallery.camera != camera)),
                          np.count_nonzero(~same)))
     assert sorted(zip(*good_and_wrong(name))) == sorted(expected)
-
-
-def test_market1501_is_the_same_in_names_and_in_matlab_vectors():
-    names = read_real("market1501")
-    folder = shared("real/market1501")
-    vectors = read_labels(*(folder / f"{name}.mat"
-                            for name in ("testCam", "queryID", "testID", "queryCam")))
-    for one, other in zip(names, vectors):
-        np.testing.assert_array_equal(one.identity, other.identity)
-        np.testing.assert_array_equal(one.camera, other.camera)
 
 
 def test_lists_of_veri776_are_the_rule():

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances, figures
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
 from reid_ref.drawing import style as saving, whole
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.evaluation.distance_sample import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.figure_values import ap_by_good, rank_band
-from tests.cases import market_like
+from tests.cases import market_like, save
+from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 
 pytest.importorskip("matplotlib")
@@ -314,43 +315,29 @@ def test_svg_for_a_page():
 
 
 @pytest.fixture
-def plot(capsys):
-    """Run `reid-ref plot`: exit code, stdout, stderr."""
-    def call(*arguments):
-        try:
-            status = cli.main(["plot", *map(str, arguments)])
-        except SystemExit as wrong_use:
-            status = wrong_use.code
-        return status, *capsys.readouterr()
-    return call
-
-
-@pytest.fixture
-def three(tmp_path, monkeypatch):
-    """The current folder, with three results."""
+def three(tmp_path):
+    """A folder with three results."""
     folder = tmp_path / "three"
     folder.mkdir()
-    monkeypatch.chdir(folder)
     _, query, gallery = market_like(0, n_query=20, n_gallery=90)
     for seed, name in enumerate("abc"):
-        np.savez(folder / f"{name}.npz", q_pids=query.identity, q_camids=query.camera,
-                 g_pids=gallery.identity, g_camids=gallery.camera,
-                 distmat=market_like(seed, n_query=20, n_gallery=90)[0])
+        save(folder / f"{name}.npz", market_like(seed, n_query=20, n_gallery=90)[0], query,
+             gallery)
     return folder
 
 
 @pytest.mark.parametrize("files", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
 @pytest.mark.parametrize("figure", ["cmc", "pr", "ap", "cameras", "distances", "conventions"])
-def test_command(three, plot, figure, files):
-    status, out, err = plot(figure, *files, "-o", "x.svg", "--width", "4in", "--quiet")
-    assert (status, out, err) == (0, "wrote x.svg\n", "")
+def test_command(three, figure, files):
+    done = command("plot", figure, *files, "-o", "x.svg", "--width", "4in", "--quiet", cwd=three)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "wrote x.svg\n", "")
     assert 'width="288pt"' in (three / "x.svg").read_text()
     assert len(list(three.iterdir())) == 4
 
 
-def test_command_of_features_is_the_function(plot, tmp_path):
-    assert plot("cmc", MARKET, "-o", tmp_path / "x.svg", "--name", "ours", "--convention",
-                "torchreid")[0] == 0
+def test_command_of_features_is_the_function(tmp_path):
+    command("plot", "cmc", MARKET, "-o", tmp_path / "x.svg", "--name", "ours", "--convention",
+            "torchreid")
     data = reid_ref.read(MARKET)
     result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
                                data.gallery, convention="torchreid")
@@ -377,9 +364,8 @@ def test_areas_of_a_real_file():
      "--convention, --set, --index-lists: cameras are drawn from the labels alone"),
     (["distances", "a.npz", "-o", "x.png", "--set", "ap=step"], "leave them out"),
     (["cmc", "a.npz", "-o", "link.png"], "which is read; give another name")])
-def test_command_refuses(three, plot, arguments, message):
+def test_command_refuses(three, arguments, message):
     (three / "link.png").symlink_to("a.npz")
     before = sorted(three.iterdir())
-    status, out, err = plot(*arguments)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert message in err and sorted(three.iterdir()) == before
+    assert_one_line_error(command("plot", *arguments, cwd=three), message)
+    assert sorted(three.iterdir()) == before

@@ -7,7 +7,8 @@ import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.cli import main
 from reid_ref.drawing.rank_list import COLOURS as FRAMES, FRAME, GAP, QUERY_GAP
-from tests.commands.report.seen import COLOURS, names_of, write_images, write_result
+from tests.cases import save
+from tests.commands.report.seen import COLOURS, names_of, write_images
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 #: Query 3 on camera 1, and a gallery in order of distance.
@@ -22,10 +23,8 @@ def made(tmp_path):
     names = [names_of(QUERY, "query"), names_of(GALLERY, "gallery")]
     for side, labels in zip(names, (QUERY, GALLERY)):
         write_images(tmp_path, side, labels)
-    write_result(tmp_path / "r.npz", QUERY, GALLERY, query_names=names[0],
-                 gallery_names=names[1])
-    arrays = dict(np.load(tmp_path / "r.npz"))
-    np.savez(tmp_path / "r.npz", **{**arrays, "distmat": [np.arange(7.)]})
+    save(tmp_path / "r.npz", [np.arange(7.)], QUERY, GALLERY, query_names=names[0],
+         gallery_names=names[1])
     return tmp_path, *names
 
 

@@ -10,12 +10,13 @@ import pytest
 from scipy.io import loadmat
 
 import reid_ref
-from reid_ref import InputError, Labels, cli
+from reid_ref import InputError, Labels
 from reid_ref.evaluation.camera_pairs import (
     camera_pairs, camera_pairs_blocks, camera_pairs_features)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests import nightly
-from tests.cases import market_like, special
+from tests.cases import market_like, save, special
+from tests.commands.common import answer, assert_one_line_error, command, table
 from tests.octave import col
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,9 +98,9 @@ def test_script_is_octave(octave):
         "  r1_mean = (sum(r1_mat(:)) - sum(diag(r1_mat))) / 30;\n"
         "end")
     answers = octave.run("pairs", [as_arguments(*case) for case in cases], nout=6)
-    for case, (*answer, ap_mean, r1_mean) in zip(cases, answers, strict=True):
+    for case, (*theirs, ap_mean, r1_mean) in zip(cases, answers, strict=True):
         pairs = camera_pairs(*case, rule="script")
-        equal(pairs, *answer)
+        equal(pairs, *theirs)
         np.testing.assert_equal((pairs.mean_ap, pairs.mean_rank1),
                                 (ap_mean.item(), r1_mean.item()))
     assert not np.isnan(ap_mean)
@@ -238,20 +239,9 @@ def test_one_camera(rule):
 
 # ---------------------------------------------------------------- the command
 
-@pytest.fixture
-def command(capsys):
-    """Run `reid-ref camera-pairs`: exit code, stdout, stderr."""
-    def call(*arguments):
-        status = cli.main(["camera-pairs", *map(str, arguments)])
-        return status, *capsys.readouterr()
-    return call
-
-
 @pytest.mark.parametrize("rule", ["plain", "script"])
-def test_command(rule, command, monkeypatch):
-    monkeypatch.chdir(MARS.parent)
-    status, out, err = command("mars_like.mat", "--rule", rule)
-    assert (status, err) == (0, "")
+def test_command(rule):
+    out = table("camera-pairs", "mars_like.mat", "--rule", rule, cwd=MARS.parent)
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
     pairs = camera_pairs(*mars(), rule=rule)
@@ -308,15 +298,15 @@ def test_distances_that_are_stored(kind, tmp_path):
         np.testing.assert_array_equal(pairs.rank1, expected.rank1)
 
 
-def test_command_json(command):
-    answer = json.loads(command(MARS, "--json")[1])
+def test_command_json():
+    found = answer("camera-pairs", MARS)
     pairs = camera_pairs(*mars())
-    assert answer["matrix"] == {"mAP": pairs.ap_matrix.tolist(),
-                                "Rank-1": pairs.rank1_matrix.tolist()}
-    assert answer["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
-                                 "mAP": pairs.ap_count.tolist()}
-    assert answer["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
-    assert answer["signature"] == pairs.signature
+    assert found["matrix"] == {"mAP": pairs.ap_matrix.tolist(),
+                               "Rank-1": pairs.rank1_matrix.tolist()}
+    assert found["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
+                                "mAP": pairs.ap_count.tolist()}
+    assert found["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
+    assert found["signature"] == pairs.signature
 
 
 @pytest.fixture
@@ -324,21 +314,20 @@ def many_cameras(tmp_path, monkeypatch):
     """In the current folder: fifteen cameras, the last one without a gallery image."""
     distances, query, gallery = market_like(2, n_query=80, n_gallery=400, cameras=15)
     monkeypatch.chdir(tmp_path)
-    np.savez("many.npz", distances=distances, query_identity=query.identity,
-             query_camera=query.camera, gallery_identity=gallery.identity,
-             gallery_camera=np.minimum(gallery.camera, 14))
+    save("many.npz", distances, query,
+         Labels(gallery.identity, np.minimum(gallery.camera, 14)))
 
 
-def test_command_with_many_cameras(many_cameras, command):
+def test_command_with_many_cameras(many_cameras):
     pytest.importorskip("matplotlib")
-    status, out, _ = command("many.npz", "--plot", "pairs.svg")
-    assert status == 0 and "<svg" in Path("pairs.svg").read_text()
+    out = table("camera-pairs", "many.npz", "--plot", "pairs.svg")
+    assert "<svg" in Path("pairs.svg").read_text()
     assert max(map(len, out.splitlines())) <= 80
     columns = [line.split() for line in out.splitlines()
                if line.split() and line.split()[0] in ("1", "10") and "." not in line]
     assert columns == 2 * [[*map(str, range(1, 10))], [*map(str, range(10, 16))]]
     assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(out.split())
-    assert json.loads(command("many.npz", "--json")[1])["matrix"]["mAP"][0][14] is None
+    assert answer("camera-pairs", "many.npz")["matrix"]["mAP"][0][14] is None
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -347,7 +336,5 @@ def test_command_with_many_cameras(many_cameras, command):
     (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .pdf, .svg, .png"),
     (["--plot", "nowhere/pairs.png"], "nowhere/pairs.png: expected a file name in a folder"),
 ])
-def test_command_refuses(many_cameras, command, arguments, message):
-    status, out, err = command("many.npz", *arguments)
-    assert (status, out) == (2, "")
-    assert err.count("\n") == 1 and message in err
+def test_command_refuses(many_cameras, arguments, message):
+    assert_one_line_error(command("camera-pairs", "many.npz", *arguments), message)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import logging
 import os
@@ -16,6 +15,7 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
 from tests import cases, nightly
+from tests.cases import same
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -56,16 +56,6 @@ def problem(seed, dtype=np.float64, n_gallery=N_GALLERY):
     features = (8 * features).round().astype(dtype) if np.dtype(dtype).kind in "iu" else features
     features = features.astype(dtype)
     return features[:N_QUERY], features[N_QUERY:], query, gallery
-
-
-def same(one, other):
-    """Compare all fields, each with ==, NaN with NaN."""
-    for field in dataclasses.fields(one):
-        value, expected = getattr(one, field.name), getattr(other, field.name)
-        if dataclasses.is_dataclass(value):
-            same(value, expected)
-        else:
-            np.testing.assert_array_equal(value, expected, err_msg=field.name, strict=True)
 
 
 def both(function, *arguments, **options):

@@ -1,6 +1,5 @@
 """The public calls: what they answer, what they warn of, what they refuse."""
 import dataclasses
-import json
 import subprocess
 import sys
 import warnings
@@ -10,9 +9,10 @@ import pytest
 
 import reid_ref
 import reid_ref.evaluation.distributed
-from reid_ref import CONVENTIONS, InputError, Labels, cli, evaluate_distances
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
 from tests import cases
+from tests.commands.common import answer
 
 # Query 0: fine. 1: identity absent. 2: only on its own camera. 3: labelled -1.
 QUERY = Labels([1, 9, 2, -1], [1, 1, 2, 1])
@@ -309,40 +309,16 @@ def test_no_convention_stumbles_over_queries_without_a_match(name, case):
     assert len(known) in (0, len(result.cmc))
 
 
-@pytest.fixture
-def near_ties():
-    """Features of which the single-precision product orders many images wrongly."""
-    rng = np.random.default_rng(8)
-    centre = rng.random(64)
-    query, gallery = (Labels(rng.integers(0, 5, n), rng.integers(1, 4, n)) for n in (30, 200))
-    features = [(centre + 1e-5 * rng.standard_normal((n, 64))).astype(np.float32)
-                for n in (30, 200)]
-    return *features, query, gallery
-
-
-def test_commands_rank_features_as_evaluate_does(near_ties, tmp_path, capsys):
-    query_features, gallery_features, query, gallery = near_ties
-    path = tmp_path / "near.npz"
-    np.savez(path, query_f=query_features, gallery_f=gallery_features,
-             query_label=query.identity, query_cam=query.camera,
-             gallery_label=gallery.identity, gallery_cam=gallery.camera)
-    result = reid_ref.evaluate(*near_ties)
-    assert cli.main(["evaluate", str(path), "--ties", "bounds", "--json"]) == 0
-    bounds = json.loads(capsys.readouterr().out)
+def test_commands_rank_features_as_evaluate_does(tmp_path):
+    *features, query, gallery = cases.nearly_tied(lowest=0)
+    cases.save_features(tmp_path / "near.npz", features, query, gallery)
+    result = reid_ref.evaluate(*features, query, gallery)
+    bounds = answer("evaluate", tmp_path / "near.npz", "--ties", "bounds")
     assert bounds["tied"] == result.counts.tied
     assert bounds["worst"]["mAP"] <= result.mean_ap <= bounds["best"]["mAP"]
     rounded = reid_ref.evaluate_distances(
-        distance_matrix(query_features, gallery_features, "euclidean", True), query, gallery)
+        distance_matrix(*features, "euclidean", True), query, gallery)
     assert not bounds["worst"]["mAP"] <= rounded.mean_ap <= bounds["best"]["mAP"]
-
-
-def fields(result):
-    """Every field of a result, arrays as lists."""
-    parts = {name: vars(getattr(result, name)) for name in ("per_query", "ranks")}
-    return {"numbers": (repr(result.mAP), repr(result.mINP), result.counted, result.counts,
-                        result.signature), "cmc": result.cmc.tolist(),
-            **{name: {key: repr(value.tolist()) for key, value in part.items()}
-               for name, part in parts.items()}}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -356,6 +332,6 @@ def test_conventions_together_are_those_alone(seed):
         together = evaluate_distances(distances, query, gallery, convention=wanted)
         for one in wanted:
             alone = evaluate_distances(distances, query, gallery, convention=one)
-            assert fields(together[one.name]) == fields(alone), one.name
+            cases.same(together[one.name], alone)
     statuses = [id(result.counts.status) for result in together.values()]
     assert len(set(statuses)) == len(statuses)

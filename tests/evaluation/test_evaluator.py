@@ -10,6 +10,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.arrays import as_array
 from reid_ref.evaluation.batches import Evaluator
+from tests.cases import same as assert_same
 from tests.installed import version_of
 
 N_QUERY, N_GALLERY = 24, 131
@@ -31,16 +32,6 @@ def whole(features, identity, camera, is_query, **settings):
     return reid_ref.evaluate(
         features[is_query], features[~is_query], Labels(identity[is_query], camera[is_query]),
         Labels(identity[~is_query], camera[~is_query]), **settings)
-
-
-def assert_same(result, expected):
-    assert result.signature == expected.signature
-    assert result.counts == expected.counts
-    assert (result.mean_ap, result.mean_inp) == (expected.mean_ap, expected.mean_inp)
-    np.testing.assert_array_equal(result.cmc, expected.cmc)
-    for name in ("ap", "inp", "first_match", "n_good", "n_junk", "status"):
-        np.testing.assert_array_equal(
-            getattr(result.per_query, name), getattr(expected.per_query, name))
 
 
 def filled(data, size=10, **settings):

@@ -3,7 +3,6 @@
 Where the lists are complete, the numbers are those of distances that rank the same way.
 """
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,10 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, evaluate_ranked_lists
-from reid_ref.cli import main
 from reid_ref.datasets.named_labels import read_side, read_sides
 from reid_ref.files.ranked_lists import read_ranked_lists
 from tests import cases, nightly
+from tests.commands.common import answer, assert_one_line_error, command, lists
 from tests.shared import shared
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "ranked_lists"
@@ -58,14 +57,10 @@ def test_cityflow(name):
     assert first.counts.status["ok"] == 1052 and np.isnan(first.mINP)
 
 
-def test_cityflow_on_the_command_line(capsys):
-    folder = shared("real/cityflow")
-    labels = [str(folder / f"{side}_annotation.npy") for side in ("query", "gallery")]
-    assert main(["evaluate", str(folder / "track2.txt"), "--labels", *labels, "--convention",
-                 "cityflow", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["mAP"] == pytest.approx(CITYFLOW["mat"][0], abs=1e-12)
-    assert answer["mINP"] is None and answer["layout"] == "ranked lists"
+def test_cityflow_on_the_command_line():
+    found = answer("evaluate", *lists("track2"))
+    assert found["mAP"] == pytest.approx(CITYFLOW["mat"][0], abs=1e-12)
+    assert found["mINP"] is None and found["layout"] == "ranked lists"
 
 
 # ---------------------------------------------------------------- by hand
@@ -278,9 +273,6 @@ BAD = {
                               r"t\.txt: line 2: expected gallery images 1 to 6, got 7; are th"),
     "a number twice": ("t.txt", "1 2\n3 4\n2 5 1 2\n",
                        r"line 3: expected each gallery image once, got 2 more than once"),
-    "a name twice": (
-        "t.txt", "000001 000002\n000003 000004.jpg 000003.jpg\n000001\n",
-        r"line 2: expected each gallery image once, got 000003.jpg more than once"),
     "number 0": ("t.txt", "1 2\n0 4\n2 5\n", r"t\.txt: line 2: .*from 1, got 0; .*--numbers-from"),
     "an unknown name": ("t.txt", "000001 000002\n000001 000009\n000001\n",
                         r"t\.txt: line 2: '000009' is no name of a gallery image"),
@@ -290,7 +282,6 @@ BAD = {
     "an empty line": ("t.txt", "1 2\n\n3\n", r"t\.txt: line 2: .*list of query 2, got an empty"),
     "an empty file": ("t.txt", "", r"t\.txt: expected ranked lists, .*empty file"),
     "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected JSON"),
-    "a long number in JSON": ("t.json", "[[" + "9" * 5000 + "]]", r"t\.json: expected JSON"),
     "numbers in JSON": ("t.json", "[1, 2, 3]", r"t\.json: expected a list of ranked lists"),
     "floats in JSON": ("t.json", "[[1], [2], [0, 2.5]]", r"list 3: expected whole.*got 2\.5"),
     "too many for JSON": ("t.json", "[[1], [2], [6]]", r"list 3: expected gallery images.* got 6"),
@@ -302,18 +293,13 @@ BAD = {
 }
 
 
-@pytest.fixture
-def refused(capsys):
-    """Evaluate lists, with the labels of query and gallery; it ends in one line of error."""
-    def call(path, message, labels=TABLES):
-        assert main(["evaluate", str(path), "--labels", *map(str, labels)]) == 2
-        out, err = capsys.readouterr()
-        assert out == "" and err.count("\n") == 1 and re.search(message, err), err
-    return call
+def refused(path, message, labels=TABLES):
+    """Lists, with the labels of query and gallery, end in one line of error."""
+    assert_one_line_error(command("evaluate", path, "--labels", *labels), message)
 
 
 @pytest.mark.parametrize(("name", "text", "message"), BAD.values(), ids=BAD)
-def test_bad_lists_end_in_one_line(name, text, message, tmp_path, refused):
+def test_bad_lists_end_in_one_line(name, text, message, tmp_path):
     (tmp_path / name).write_text(text)
     refused(tmp_path / name, message)
 
@@ -327,7 +313,7 @@ def test_bad_lists_end_in_one_line(name, text, message, tmp_path, refused):
     (np.array([[0, 1], [3, 3], [1, 0]]), r"l\.npy: row 2: .*once, got 3 more than once"),
     (np.array([[0, 1], [-1, 3], [1, 0]]), r"l\.npy: row 2: expected -1 behind the last"),
     (np.zeros((3, 0), int), r"l\.npy: expected ranked lists, got an array without")])
-def test_bad_arrays_end_in_one_line(array, message, tmp_path, refused):
+def test_bad_arrays_end_in_one_line(array, message, tmp_path):
     np.save(tmp_path / "l.npy", array)
     refused(tmp_path / "l.npy", message)
 
@@ -339,7 +325,7 @@ def test_bad_arrays_end_in_one_line(array, message, tmp_path, refused):
     ("identity,camera\n1,2\n1,x\n", "line 3: expected a whole number for camera"),
     ("a b c\n", "line 1: expected an image name"),
     ("name,identity,camera\na.jpg,1,1\na.jpg,2,1\n", "'a.jpg' twice, for image")])
-def test_bad_tables_end_in_one_line(text, message, tmp_path, refused):
+def test_bad_tables_end_in_one_line(text, message, tmp_path):
     (tmp_path / "gallery.csv").write_text(text)
     refused(FIXTURE / "top4.txt", message, [TABLES[0], tmp_path / "gallery.csv"])
 
@@ -384,23 +370,21 @@ def test_bad_input_in_python(ranked, options, message):
     (["--per-query", TABLES[0]], "query.csv"),
     (["--n-good", TABLES[0]], "query.csv"),
 ])
-def test_options_that_lists_refuse(options, message, capsys):
+def test_options_that_lists_refuse(options, message):
     before = Path(TABLES[0]).read_text()
-    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--labels", *TABLES, *options]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and message in captured.err and captured.err.count("\n") == 1
+    done = command("evaluate", FIXTURE / "top4.txt", "--labels", *TABLES, *options)
+    assert_one_line_error(done, message)
     assert Path(TABLES[0]).read_text() == before
-    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--numbers-from", "1"]) == 2
-    assert "expected ranked lists and --labels beside" in capsys.readouterr().err
+    done = command("evaluate", FIXTURE / "top4.txt", "--numbers-from", "1")
+    assert_one_line_error(done, "expected ranked lists and --labels beside")
 
 
-def test_n_good_and_per_query_on_the_command_line(tmp_path, capsys):
+def test_n_good_and_per_query_on_the_command_line(tmp_path):
     (tmp_path / "n.txt").write_text("2\n4\n1\n")
-    assert main(["evaluate", str(FIXTURE / "top4.txt"), "--labels", *TABLES, "--convention",
-                 "cityflow", "--n-good", str(tmp_path / "n.txt"), "--per-query",
-                 str(tmp_path / "out.json"), "--json"]) == 0
+    found = answer("evaluate", FIXTURE / "top4.txt", "--labels", *TABLES, "--convention",
+                   "cityflow", "--n-good", tmp_path / "n.txt", "--per-query",
+                   tmp_path / "out.json")
     expected = [(1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 4, 0]
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["mAP"] == pytest.approx(sum(expected) / 3, rel=1e-15)
+    assert found["mAP"] == pytest.approx(sum(expected) / 3, rel=1e-15)
     rows = json.loads((tmp_path / "out.json").read_text())["queries"]
     assert [row["ap"] for row in rows] == expected and [row["n_good"] for row in rows] == [2, 4, 1]

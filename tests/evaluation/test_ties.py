@@ -65,16 +65,6 @@ def test_every_order_lies_within_the_bounds(seed, name):
         assert (bounds.worst[1] <= result.cmc).all() and (result.cmc <= bounds.best[1]).all()
 
 
-def test_without_ties_all_three_are_the_number():
-    distances, query, gallery = tied_problem(1, None)
-    result = reid_ref.evaluate_distances(distances, query, gallery)
-    bounds = tie_bounds(good_ranks(distances, query, gallery), CONVENTIONS["matlab"], 80)
-    assert bounds.best[0] == bounds.worst[0] == result.mean_ap
-    np.testing.assert_allclose(bounds.expected[0], result.mean_ap, rtol=1e-14)
-    np.testing.assert_array_equal(bounds.best[1], result.cmc)
-    assert bounds.tied == result.counts.tied == 0
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_reversed_ties_are_the_reversed_gallery(seed):
     distances, query, gallery = tied_problem(seed, 4)

@@ -174,17 +174,6 @@ def test_numbers_that_are_not_in_the_file(tmp_path, change, message, write):
     refuse(rewritten(tmp_path, change, write), match=f"query_label: {message}")
 
 
-def test_datasets_that_are_written_in_full(tmp_path):
-    def chunks(h5py, file):
-        for key in ("query_f", "gallery_label"):
-            value = file[key][()]
-            del file[key]
-            file.create_dataset(key, data=value, chunks=(2,) * value.ndim, compression="gzip")
-        scalar = file.create_dataset("epoch", data=60)
-        assert scalar.chunks is None
-    assert_is_made(read_result(rewritten(tmp_path, chunks)))
-
-
 # ---- only regular files -----------------------------------------------------------------
 
 
@@ -202,14 +191,3 @@ def test_a_pipe_is_refused(tmp_path, name, read):
     with pytest.raises(InputError, match=rf"{name}: expected a file, got a pipe, such as <\(...\) "
                                          "makes,.* to a file first"):
         read(tmp_path / name)
-
-
-# ---- numbers of many digits -------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", ["9" * 5000, "9223372036854775808", "0", "\u00b2"])
-def test_an_index_list_with_a_strange_number(tmp_path, number):
-    path = tmp_path / "good.txt"
-    path.write_text(f"1 2\n3 {number}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="good.txt: line 2: expected gallery numbers from 1"):
-        read_index_lists(path, path)

@@ -3,17 +3,17 @@ import contextlib
 import importlib
 import io
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, cli
+from reid_ref import InputError, Labels
 from reid_ref.console import options as common
 from reid_ref.files import read_result, trec
-from tests.cases import market_like, special
+from tests.cases import market_like, save, special
+from tests.commands.common import assert_one_line_error, command
 from tests.installed import version_of
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -27,18 +27,6 @@ def pytrec_eval():
     """trec_eval's own code."""
     version_of("pytrec-eval-terrier")
     return importlib.import_module("pytrec_eval")
-
-
-@pytest.fixture
-def run(capsys):
-    """Run `reid-ref export`: exit code, stdout, stderr."""
-    def call(*arguments):
-        try:
-            status = cli.main(["export", *map(str, arguments)])
-        except SystemExit as wrong_use:
-            status = wrong_use.code
-        return status, *capsys.readouterr()
-    return call
 
 
 def written(distances, query, gallery, blocks=1):
@@ -151,16 +139,16 @@ def test_a_list_too_long_for_single_precision(monkeypatch):
         trec.write_trec([np.array([[1., 2, 3], [1, 2, 3]])], *arguments)
 
 
-def test_the_command(tmp_path, run, pytrec_eval):
+def test_the_command(tmp_path, pytrec_eval):
     prefix = tmp_path / "market.v1"
-    status, stdout, stderr = run(MARKET, "--to", "trec", "--output", prefix)
-    assert (status, stderr) == (0, "")
+    done = command("export", MARKET, "--to", "trec", "--output", prefix)
+    assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["market.v1.qrels", "market.v1.run"]
     with open(f"{prefix}.qrels") as qrels, open(f"{prefix}.run") as ranking:
         lines = len(qrels.readlines())
         qrels.seek(0)
         answers = judge(pytrec_eval, qrels, ranking, 48, {"map", "success.1"})
-    assert stdout == (
+    assert done.stdout == (
         f"wrote {prefix}.qrels and {prefix}.run: 48 queries, {lines:,} lines each\n"
         f"next  trec_eval -J -c -m map -m success.1,5,10,20 {prefix}.qrels {prefix}.run\n")
     recorded = json.loads((FIXTURES / "market_like.json").read_text())
@@ -171,17 +159,7 @@ def test_the_command(tmp_path, run, pytrec_eval):
     assert [answer["map"] for answer in answers] == np.nan_to_num(result.per_query.ap).tolist()
 
 
-@pytest.fixture
-def saved(tmp_path):
-    """Save distances, with labels in torchreid's keys; return the file."""
-    def save(distances, query, gallery):
-        np.savez(tmp_path / "d.npz", distmat=distances, q_pids=query.identity,
-                 g_pids=gallery.identity, q_camids=query.camera, g_camids=gallery.camera)
-        return tmp_path / "d.npz"
-    return save
-
-
-def test_a_distance_matrix_and_progress(tmp_path, run, saved, monkeypatch):
+def test_a_distance_matrix_and_progress(tmp_path, monkeypatch):
     distances, query, gallery = market_like(2)
     seen = []
 
@@ -191,33 +169,10 @@ def test_a_distance_matrix_and_progress(tmp_path, run, saved, monkeypatch):
         def __enter__(self):
             return self
     monkeypatch.setattr(common, "progress_bar", lambda total: Bar())
-    file = saved(distances, query, gallery)
-    assert run(file, "--to", "trec", "--output", tmp_path / "d")[0] == 0
+    save(tmp_path / "d.npz", distances, query, gallery)
+    command("export", tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "d")
     assert (tmp_path / "d.run").read_text() == written(distances, query, gallery)[1].read()
     assert sum(seen) == len(query)
-
-
-def test_both_files_or_none(tmp_path, run, saved, monkeypatch):
-    (tmp_path / "old.run").write_text("old")
-    distances, *labels = market_like(2)
-    arguments = tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "old"
-    saved(distances * 1j, *labels)
-    assert_one_line_error(run(*arguments), "distances: expected real numbers")
-
-    def full(_, *__):
-        raise OSError(28, "No space left on device")
-    saved(distances, *labels)
-    monkeypatch.setattr(trec, "_write_query", full)
-    assert_one_line_error(run(*arguments), "old.qrels, .*old.run: cannot be written: No space "
-                                           "left on device; nothing was written")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["d.npz", "old.run"]
-    assert (tmp_path / "old.run").read_text() == "old"
-
-
-def assert_one_line_error(answer, message):
-    status, stdout, stderr = answer
-    assert (status, stdout) == (2, "")
-    assert stderr.count("\n") == 1 and re.search(message, stderr), stderr
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
@@ -228,7 +183,6 @@ def assert_one_line_error(answer, message):
                                                 r"names, got the folder \.; e.g. result"),
     ([MARKET, "--to", "trec", "--output", "new/"], "got the folder new/; e.g. new/result"),
 ])
-def test_wrong_use(arguments, message, tmp_path, run, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_one_line_error(run(*arguments), message)
+def test_wrong_use(arguments, message, tmp_path):
+    assert_one_line_error(command("export", *arguments, cwd=tmp_path), message)
     assert list(tmp_path.iterdir()) == []

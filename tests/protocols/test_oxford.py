@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref import InputError, cli
+from reid_ref import InputError
 from reid_ref.protocols import oxford
+from tests.commands.common import command
 from tests.shared import shared
 
 RANKED = ("result_orb_top50", "result_orb_top2000", "result_sift_top50_k20_bfcrosscheck")
@@ -32,13 +33,10 @@ ANSWERS = [
 ]
 
 
-@pytest.fixture
-def run(capsys):
+def run(*arguments):
     """Run `reid-ref oxford`: exit code, stdout, stderr."""
-    def call(*arguments):
-        status = cli.main(["oxford", *map(str, arguments)])
-        return status, *capsys.readouterr()
-    return call
+    done = command("oxford", *arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
 def write_query(folder, name, good=(), ok=(), junk=(), ranked=None):
@@ -88,7 +86,7 @@ def test_six_digits(value, text):
 
 
 @pytest.mark.parametrize("name", RANKED)
-def test_every_ap_that_compute_ap_printed(name, run):
+def test_every_ap_that_compute_ap_printed(name):
     folder = shared("real/oxford5k")
     lines = (folder / "ranked" / name / "AP.txt").read_text().splitlines()
     printed = [(Path(query).name, ap) for query, ap in map(str.split, lines[:55])]
@@ -106,7 +104,7 @@ def test_every_ap_that_compute_ap_printed(name, run):
     assert run(folder / "ground_truth" / query, ranked_list) == (0, f"{ap}\n", "")
 
 
-def test_one_query(tmp_path, run):
+def test_one_query(tmp_path):
     prefix = write_query(tmp_path, "fruit_1", good="ab", ok="cde", junk="j")
     ranked = tmp_path / "ranked"
     for text in ("a\nj\nx\nb\nc\n", "a\nj\nx\nb\nc"):  # with and without a last newline
@@ -114,7 +112,7 @@ def test_one_query(tmp_path, run):
         assert run(prefix, ranked) == (0, "0.458333\n", "")
 
 
-def test_a_folder(tmp_path, run):
+def test_a_folder(tmp_path):
     write_query(tmp_path, "a", good="x", ranked="x")
     write_query(tmp_path, "a_1", good="x", ok="z", ranked="yx")
     (tmp_path / "a_query.txt").write_text("x 1 2 3 4\n")
@@ -142,7 +140,7 @@ def test_the_mean_is_of_unrounded_aps():
         oxford.mean_average_precision({})
 
 
-def test_legal_but_hollow_lists_warn(tmp_path, run):
+def test_legal_but_hollow_lists_warn(tmp_path):
     prefix = write_query(tmp_path, "q", good=["im1", "im2"])
     ranked = tmp_path / "ranked.txt"
 
@@ -165,7 +163,7 @@ def test_legal_but_hollow_lists_warn(tmp_path, run):
         assert f"spelled otherwise than in the ground truth: {name} is not in it" in stderr
 
 
-def test_names_are_bytes(tmp_path, run):
+def test_names_are_bytes(tmp_path):
     prefix = write_query(tmp_path, "q")
     (tmp_path / "q_good.txt").write_bytes(b"\xff\xfe\n\xc3\xa9\n")
     (tmp_path / "ranked").write_bytes(b"\xff\xfe\n\n\xc3\xa9\n")  # the blank line is a name
@@ -178,7 +176,7 @@ def assert_one_line_error(answer, message):
     assert stderr.count("\n") == 1 and re.search(message, stderr), stderr
 
 
-def test_files_that_are_not_there(tmp_path, run):
+def test_files_that_are_not_there(tmp_path):
     prefix = write_query(tmp_path, "q", good="a", ranked="a")
     ranked = tmp_path / "q_top.txt"
     assert_one_line_error(run(tmp_path / "p", ranked),
@@ -198,13 +196,13 @@ def test_files_that_are_not_there(tmp_path, run):
     assert_one_line_error(run(prefix, ranked), "q_ok.txt: expected a ground truth list, .* folder")
 
 
-def test_a_query_without_a_positive_name(tmp_path, run):
+def test_a_query_without_a_positive_name(tmp_path):
     prefix = write_query(tmp_path, "q", junk="a", ranked="a")
     assert_one_line_error(run(prefix, tmp_path / "q_top.txt"),
                           "q_good.txt, .*q_ok.txt: expected at least one name, got none; recall")
 
 
-def test_folders_that_do_not_fit(tmp_path, run):
+def test_folders_that_do_not_fit(tmp_path):
     truth, lists = tmp_path / "truth", tmp_path / "lists"
     truth.mkdir()
     (lists / "inner").mkdir(parents=True)

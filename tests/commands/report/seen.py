@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from reid_ref import Labels
+from tests.cases import save
 
 #: Colour of each identity: no two are alike, so a wrong picture is seen.
 COLOURS = {k: tuple(round(255 * x) for x in colorsys.hsv_to_rgb(k / 9, 1, 1 if k % 2 else 0.6))
@@ -26,8 +27,7 @@ def write_result(path, query, gallery, seed=0, noise=0.8, **more):
     rng = np.random.default_rng(seed)
     distances = noise * rng.random((len(query), len(gallery)))
     distances += query.identity[:, None] != gallery.identity
-    np.savez(path, distmat=distances.round(3), q_pids=query.identity, q_camids=query.camera,
-             g_pids=gallery.identity, g_camids=gallery.camera, **more)
+    save(path, distances.round(3), query, gallery, **more)
     return distances.round(3)
 
 

@@ -70,7 +70,7 @@ def take(labels: Labels, index: Integers) -> Labels:
     >>> take(Labels([7, 8, 9], [1, 2, 3]), np.array([2, 0])).identity
     array([9, 7])
     """
-    return Labels(labels.identity[index], labels.camera[index])
+    return labels[index]
 
 
 def read_list(path: str | os.PathLike[str]) -> Labels:

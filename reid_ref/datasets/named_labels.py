@@ -37,7 +37,11 @@ class NamedLabels:
     """Identity and camera of every image, and their names, if the file says them."""
 
     labels: Labels
-    names: Sequence[str] | None = None
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names in `labels`."""
+        return self.labels.names()
 
 
 def read_sides(*paths: str | os.PathLike[str]) -> tuple[NamedLabels, NamedLabels]:
@@ -97,7 +101,8 @@ def read_side(path: str | os.PathLike[str]) -> NamedLabels:
         return _of_table(path, lines, columns)
     labels = read_list(path)
     names = [_words(line) for line in lines if line.strip()]
-    return NamedLabels(labels, [max(words, key=len) for words in names])
+    return NamedLabels(Labels(labels.identity, labels.camera,
+                              name=[max(words, key=len) for words in names]))
 
 
 def _of_columns(path: Path) -> Labels:
@@ -133,9 +138,9 @@ def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabe
                 raise InputError(f"{path}: line {number}: expected a whole number for {column}, "
                                  f"got {word[:40]!r}")
             found[column].append(word)
-    labels = Labels(*(np.array(list(map(int, found[column])), dtype=np.int64)
-                      for column in ("identity", "camera")))
-    return NamedLabels(labels, found.get("name"))
+    identity, camera = (np.array(list(map(int, found[column])), dtype=np.int64)
+                        for column in ("identity", "camera"))
+    return NamedLabels(Labels(identity, camera, name=found.get("name")))
 
 
 def _words(line: str) -> list[str]:

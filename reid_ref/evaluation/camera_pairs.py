@@ -43,6 +43,7 @@ from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.value import Value
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import Progress, features_provenance, rank_features, row_blocks
 from reid_ref.labels import (
@@ -61,8 +62,8 @@ IGNORED: dict[str, tuple[str, ...]] = {"plain": ("label -1",), "script": ()}
 SCRIPT_CAMERAS = 6
 
 
-@dataclass(frozen=True)
-class CameraPairs:
+@dataclass(frozen=True, eq=False)
+class CameraPairs(Value):
     """Scores of n cameras; the rows of matrices are the queries' cameras.
 
     Parameters

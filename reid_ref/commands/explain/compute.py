@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.value import Value
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import (
@@ -30,8 +31,8 @@ ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match
          "cmc_length")
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, eq=False)
+class Step(Value):
     """One choice changed.
 
     Parameters
@@ -53,8 +54,8 @@ class Step:
     affected: int
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, eq=False)
+class Explanation(Value):
     """The way from one convention to another.
 
     Parameters

@@ -34,14 +34,10 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class NamedLabels:
-    """Identity and camera of every image, and their names, if the file says them."""
+    """Identity, camera and name of every image; names apart, too, if the file says them."""
 
     labels: Labels
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names in `labels`."""
-        return self.labels.names()
+    names: Sequence[str] | None = None
 
 
 def read_sides(*paths: str | os.PathLike[str]) -> tuple[NamedLabels, NamedLabels]:
@@ -100,9 +96,8 @@ def read_side(path: str | os.PathLike[str]) -> NamedLabels:
     if "identity" in columns:
         return _of_table(path, lines, columns)
     labels = read_list(path)
-    names = [_words(line) for line in lines if line.strip()]
-    return NamedLabels(Labels(labels.identity, labels.camera,
-                              name=[max(words, key=len) for words in names]))
+    names = [max(_words(line), key=len) for line in lines if line.strip()]
+    return NamedLabels(Labels(labels.identity, labels.camera, name=names), names)
 
 
 def _of_columns(path: Path) -> Labels:
@@ -140,7 +135,8 @@ def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabe
             found[column].append(word)
     identity, camera = (np.array(list(map(int, found[column])), dtype=np.int64)
                         for column in ("identity", "camera"))
-    return NamedLabels(Labels(identity, camera, name=found.get("name")))
+    names = found.get("name")
+    return NamedLabels(Labels(identity, camera, name=names), names)
 
 
 def _words(line: str) -> list[str]:

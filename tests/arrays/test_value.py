@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import reid_ref
+from reid_ref import datasets, files, statistics
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.files import RankedLists, read_ranked_lists
 
@@ -40,8 +41,12 @@ def annotations(value):
 
 
 def public_classes():
-    """The dataclasses among the public names, and all that is reached from these."""
-    found, todo = set(), [getattr(reid_ref, name) for name in reid_ref.__all__]
+    """The dataclasses among the names of the package and of its public rooms that list theirs,
+    and all that is reached from these.
+    """
+    rooms = [reid_ref, *(getattr(reid_ref, name) for name in reid_ref._ROOMS)]
+    found, todo = set(), [getattr(room, name) for room in rooms
+                          for name in getattr(room, "__all__", ())]
     while todo:
         one = todo.pop()
         if one in found if is_public(one) else not inspect.isfunction(one):
@@ -62,8 +67,7 @@ def answers():
     result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
     two = {"a": result, "b": reid_ref.evaluate_distances(DISTANCES**2 * RNG.random((12, 40)),
                                                          QUERY, GALLERY)}
-    yield reid_ref.IndexLists([[0, 1]], [[2]])
-    yield result
+    yield reid_ref.IndexLists([[0, 1]], [[2]]), result
     yield result.at(3), result.interval("mAP")
     yield reid_ref.compare(two), reid_ref.runs(two)
     yield reid_ref.by_group(result, QUERY), reid_ref.camera_pairs(DISTANCES, QUERY, GALLERY)
@@ -72,8 +76,12 @@ def answers():
     yield reid_ref.explain(data, "matlab", "torchreid")
     yield reid_ref.validate(data, published="50.0/30.2")
     yield reid_ref.crosscheck(data, lambda *arrays, **options: (np.ones(40), .5))
-    yield dataclasses.replace(data, ranked=RankedLists(
-        [np.arange(3)] * 12, "list {}".format))
+    yield dataclasses.replace(data, ranked=RankedLists([np.arange(3)] * 12, "list {}".format))
+    yield datasets.Recognised(datasets.FINGERPRINTS["market1501"], ("x",)), datasets.FORMS
+    yield files.LAYOUTS, datasets.NamedLabels(QUERY, ["a.jpg"] * 12)
+    yield datasets.Tracks([0], [1], QUERY), datasets.Partition(QUERY, *[np.arange(2)] * 3)
+    yield statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
+    yield statistics.unit_sums(RNG.random(40), np.arange(40) % 30)
 
 
 def inside(value):

@@ -73,6 +73,7 @@ def answers():
     yield reid_ref.by_group(result, QUERY), reid_ref.camera_pairs(DISTANCES, QUERY, GALLERY)
     one_camera = reid_ref.Labels(GALLERY.identity, np.ones(40))
     yield reid_ref.doctor(dataclasses.replace(data, gallery=one_camera))
+    yield reid_ref.Finding("doctor:x", "note", "", {"share": .5})
     yield reid_ref.explain(data, "matlab", "torchreid")
     yield reid_ref.validate(data, published="50.0/30.2")
     yield reid_ref.crosscheck(data, lambda *arrays, **options: (np.ones(40), .5))
@@ -187,3 +188,11 @@ def test_what_is_in_a_file_is_copied_by_value(kind, tmp_path):
         assert other != (dataclasses.replace(data, gallery_features=array) if data.ranked is None
                          else dataclasses.replace(data, ranked=dataclasses.replace(
                              data.ranked, lists=array)))
+
+
+def test_lists_of_names_keep_their_names(tmp_path):
+    (tmp_path / "lists.json").write_text('{"q": ["b", "a"]}')
+    lists = read_ranked_lists(tmp_path / "lists.json", 1, ["q.jpg"], ["a.jpg", "b.jpg"])
+    for make in COPIES.values():
+        assert make(lists) == lists and make(lists).where(0).endswith("the list of 'q.jpg'")
+        assert make(lists).spelled(1) == "b.jpg"

@@ -1,4 +1,4 @@
-"""Labels of images (identity and camera), index lists, and the checks of what must fit them.
+"""Labels of images (identity, camera and more), index lists, and the checks of what must fit them.
 
 Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of
 features, distances and lists against labels.
@@ -9,23 +9,28 @@ import functools
 import inspect
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_integers, check_finite_rows, check_numeric_matrix, check_same_length,
-    read_only, stored_or_array)
+    InputError, Integers, as_integers, as_names, check_finite_rows, check_length,
+    check_numeric_matrix, check_same_length, read_only, stored_or_array)
+from reid_ref.arrays.value import Value
 
 JUNK = -1
 DISTRACTOR = 0
 
 
+#: What is known of images besides identity and camera: whole numbers, but for the name.
+FURTHER = ("clothes", "view", "video", "frame", "name")
+
+
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """Identity and camera of each image. Both arrays are copied, and read-only.
+class Labels(Value):
+    """Identity and camera of each image, and what else is known. Arrays are read-only copies.
 
     Parameters
     ----------
@@ -34,11 +39,15 @@ class Labels:
         0 is a distractor, -1 is junk (Market-1501).
     camera : array_like, same length
         Camera of each image.
+    clothes, view, video, frame : array_like, same length, optional
+        Whole numbers; None where they are not known. No number depends on them.
+    name : array_like of str, same length, optional
+        What each image is called: in ranked lists of names, and where images are shown.
 
     Raises
     ------
     InputError
-        Not whole numbers, or of different length.
+        Not whole numbers, not text, or of different length.
 
     Examples
     --------
@@ -46,34 +55,75 @@ class Labels:
     >>> labels = Labels(np.array([7, 7, -1], np.int16), [[1], [2], [1]])
     >>> len(labels), labels.camera
     (3, array([1, 2, 1]))
+    >>> Labels([7, 7, 8], [1, 2, 1], clothes=[0, 1, 0])[1:]
+    Labels(identity=array([7, 8]), camera=array([2, 1]), clothes=array([1, 0]))
     """
 
     identity: Integers
     camera: Integers
+    clothes: Integers | None = field(default=None, kw_only=True)
+    view: Integers | None = field(default=None, kw_only=True)
+    video: Integers | None = field(default=None, kw_only=True)
+    frame: Integers | None = field(default=None, kw_only=True)
+    name: npt.NDArray[np.str_] | None = field(default=None, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes, which is more than what it holds
-        def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike) -> None: ...
+        def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike, *,
+                     clothes: npt.ArrayLike | None = None, view: npt.ArrayLike | None = None,
+                     video: npt.ArrayLike | None = None, frame: npt.ArrayLike | None = None,
+                     name: npt.ArrayLike | None = None) -> None: ...
 
     def __post_init__(self) -> None:
-        for name in ("identity", "camera"):
-            object.__setattr__(self, name, read_only(as_integers(getattr(self, name), name)))
+        for column, value in self.columns().items():
+            checked = as_names if column == "name" else as_integers
+            object.__setattr__(self, column, read_only(checked(value, column)))
         check_same_length(len(self.identity), len(self.camera))
+        for column, value in self.columns().items():
+            check_length(len(value), len(self), column)
 
     def __len__(self) -> int:
         return len(self.identity)
 
     def __getitem__(self, images: slice | npt.NDArray[Any]) -> Labels:
         """Return the labels of some images: a slice, a mask or an array of indices."""
-        return Labels(self.identity[images], self.camera[images])
+        return Labels(**{column: value[images] for column, value in self.columns().items()})
 
-    def fingerprint(self) -> str:
-        """Return eight hexadecimal digits that tell these labels, in this order, from others."""
+    def __repr__(self) -> str:
+        columns = (f"{column}={value!r}" for column, value in self.columns().items())
+        return f"Labels({', '.join(columns)})"
+
+    def names(self) -> list[str] | None:
+        """Return the names as a list, or None."""
+        return None if self.name is None else self.name.tolist()
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns that are there, by their names."""
+        every = {name: getattr(self, name) for name in ("identity", "camera", *FURTHER)}
+        return {name: value for name, value in every.items()
+                if value is not None or name not in FURTHER}
+
+    def fingerprint(self, *further: str) -> str:
+        """Return eight hexadecimal digits that tell these labels, in this order, from others.
+
+        By identity and camera, and by the further columns that are named: those that a number
+        depends on. Files with and without names of images hold the same labels.
+        """
         both = np.concatenate([self.identity, self.camera])
-        return f"{zlib.crc32(both.astype('<i8').tobytes()):08x}"
+        code = zlib.crc32(both.astype("<i8").tobytes())
+        for name in further:
+            code = zlib.crc32(repr((name, self._listed(name))).encode(), code)
+        return f"{code:08x}"
+
+    def _listed(self, name: str) -> list[Any]:
+        if name not in self.columns():
+            raise InputError(f"{name}: expected labels with this column, got "
+                             f"{', '.join(self.columns())}")
+        values: list[Any] = getattr(self, name).tolist()
+        return values
 
 
-@dataclass(frozen=True)
-class IndexLists:
+@dataclass(frozen=True, eq=False)
+class IndexLists(Value):
     """Good and junk gallery images of every query, for conventions that list them.
 
     Parameters

@@ -1,10 +1,12 @@
 """Labels stay the numbers that were handed in: no rounding, no lost mask, nothing merged."""
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels, evaluate, evaluate_distances
+from reid_ref import InputError, Labels, evaluate, evaluate_distances, evaluate_ranked_lists
 from reid_ref.files import read_result
 
 
@@ -58,6 +60,62 @@ def test_text_with_floats_or_too_many_digits(tmp_path):
         paths = write_texts(tmp_path, f"3\n{word}\n", "3\n")
         with pytest.raises(InputError, match=f"query_id.txt: .*{message}"):
             read_result(*paths)
+
+
+MORE = {"clothes": [3, 4, 3], "view": np.array([1., 2, 2]), "video": [[9], [9], [8]],
+        "frame": np.uint8([5, 6, 7]), "name": ["a.jpg", "bc.jpg", "d.jpg"]}
+
+
+@pytest.mark.parametrize("images", [slice(1, 3), [2, 0], np.array([True, False, True])])
+def test_further_columns_are_sliced_with_the_rest(images):
+    labels, columns = Labels([7, 7, -1], [1, 2, 1], **MORE), {"identity": [7, 7, -1], **MORE}
+    part = labels[images]
+    for name, values in columns.items():
+        own = getattr(part, name)
+        assert own.tolist() == np.ravel(values)[images].tolist() and not own.flags.writeable
+        assert own.dtype == np.int64 or name == "name"
+    assert part.camera.tolist() == np.array([1, 2, 1])[images].tolist()
+    assert Labels([7], [1], clothes=[2])[:1].columns().keys() == {"identity", "camera", "clothes"}
+
+
+def test_columns_that_are_not_there():
+    labels = Labels([7, -1], [1, 2])
+    assert [getattr(labels, name) for name in MORE] == [None] * 5
+    assert repr(labels) == "Labels(identity=array([ 7, -1]), camera=array([1, 2]))"
+    assert "view=array([1, 2])" in repr(Labels([7, -1], [1, 2], view=[1, 2]))
+
+
+def test_a_fingerprint_is_that_of_identity_and_camera_and_of_what_is_named():
+    labels = Labels([7, -1], [1, 2], clothes=[1, 2], name=["a", "b"])
+    assert labels.fingerprint() == Labels([7, -1], [1, 2]).fingerprint() == "e1c68079"
+    assert len({labels.fingerprint(*names) for names in (
+        (), ("clothes",), ("name",), ("clothes", "name"))}) == 4
+    with pytest.raises(InputError, match="view: expected labels with this column, got identity"):
+        labels.fingerprint("view")
+
+
+@pytest.mark.parametrize(("column", "value", "message"), [
+    ("clothes", [1], "clothes: expected 2 entries, one for each image, got 1"),
+    ("view", ["a", "b"], "view: expected whole numbers, got dtype <U1"),
+    ("video", [1, 2.5], "video: expected whole numbers, got 2.5 at index 1"),
+    ("frame", [[1, 2], [3, 4]], r"frame: expected a vector .*, got shape \(2, 2\)"),
+    ("name", ["a", "b", "c"], "name: expected 2 entries, one for each image, got 3"),
+    ("name", [1, 2], "name: expected text, one name an image, got dtype int64"),
+    ("name", np.array(["a", None]), "name: expected text, one name an image, got NoneType"),
+    ("name", "ab", r"name: expected a vector .*, got shape \(\)")])
+def test_further_columns_are_checked(column, value, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        Labels([1, 2], [1, 2], **{column: value})
+
+
+def test_names_in_labels_are_the_names_in_ranked_lists():
+    query = Labels([7], [1], name=[Path("query/q.jpg")])
+    gallery = Labels([7, 8], [2, 2], name=["a.jpg", "b.jpg"])
+    for ranked, options in (({"q": ["b", "a"]}, {}), ([["b.jpg", "a.jpg"]], {}), ([[1, 0]], {}),
+                            ([["y", "x"]], {"gallery_names": ["x", "y"]})):
+        assert evaluate_ranked_lists(ranked, query, gallery, **options).rank(1) == 0
+    twice = Labels([7, 8], [2, 2], name=["a", "a"])     # of no use here, and no harm
+    assert evaluate_ranked_lists([[0, 1]], query, twice).rank(1) == 1
 
 
 MASKED = np.ma.array([1, 2, 3], mask=[False, True, False])

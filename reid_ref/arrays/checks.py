@@ -40,6 +40,12 @@ def check_same_length(n_identity: int, n_camera: int,
                      f"{n_identity} and {n_camera}")
 
 
+def check_length(n: int, n_images: int, name: str) -> None:
+    """Check that a column has one entry for each image."""
+    if n != n_images:
+        raise InputError(f"{name}: expected {n_images:,} entries, one for each image, got {n:,}")
+
+
 def is_stored(value: Any) -> bool:
     """Return whether a value is a dataset of h5py or zarr, or a dask array: read in blocks."""
     return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")

@@ -1,6 +1,7 @@
 """Lists, tensors and columns of labels as numpy arrays."""
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,31 @@ def as_integers(value: Any, name: str) -> Integers:
             f"{name}: {array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer; "
             "renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
+
+
+def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
+    """Return `value` as a 1-D array of text: str, or paths.
+
+    Raises
+    ------
+    InputError
+        Not a vector, or anything else than text in it.
+
+    Examples
+    --------
+    >>> as_names(["a.jpg", "bc.jpg"], "name")
+    array(['a.jpg', 'bc.jpg'], dtype='<U6')
+    """
+    array = as_vector(value, name)
+    if array.dtype.kind in "OT" or not array.size:
+        odd = [one for one in array if not isinstance(one, (str, os.PathLike))]
+        if odd:
+            raise InputError(f"{name}: expected text, one name an image, got "
+                             f"{type(odd[0]).__name__}")
+        return np.array([os.fspath(one) for one in array], dtype=np.str_)
+    if array.dtype.kind != "U":
+        raise InputError(f"{name}: expected text, one name an image, got dtype {array.dtype}")
+    return array
 
 
 def _check_exact(array: npt.NDArray[Any], name: str) -> None:

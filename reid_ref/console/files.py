@@ -144,8 +144,10 @@ def image_names(args: argparse.Namespace, files: Sequence[str],
     from reid_ref.datasets.names import check_names
     from reid_ref.files.images import names_of_side
 
-    query = names_of_side("query", len(data.query), files, args.images, args.query_names)
-    gallery = names_of_side("gallery", len(data.gallery), files, args.images, args.gallery_names)
+    query = names_of_side("query", len(data.query), files, args.images, args.query_names,
+                          data.query.names())
+    gallery = names_of_side("gallery", len(data.gallery), files, args.images, args.gallery_names,
+                            data.gallery.names())
     check_names(query, data.query, "query")
     check_names(gallery, data.gallery, "gallery")
     return query, gallery

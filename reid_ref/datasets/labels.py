@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reid_ref.arrays import InputError, Integers, as_integers
+from reid_ref.arrays.value import Value
 from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import read_contents
@@ -26,8 +27,8 @@ from reid_ref.labels import Labels
 CUHK03_KEYS = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
 
 
-@dataclass(frozen=True)
-class Tracks:
+@dataclass(frozen=True, eq=False)
+class Tracks(Value):
     """The tracklets of MARS.
 
     Parameters
@@ -43,8 +44,8 @@ class Tracks:
     labels: Labels
 
 
-@dataclass(frozen=True)
-class Partition:
+@dataclass(frozen=True, eq=False)
+class Partition(Value):
     """All images of CUHK03, and which of them are for training, query and gallery.
 
     Parameters
@@ -70,7 +71,7 @@ def take(labels: Labels, index: Integers) -> Labels:
     >>> take(Labels([7, 8, 9], [1, 2, 3]), np.array([2, 0])).identity
     array([9, 7])
     """
-    return Labels(labels.identity[index], labels.camera[index])
+    return labels[index]
 
 
 def read_list(path: str | os.PathLike[str]) -> Labels:

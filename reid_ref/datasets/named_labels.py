@@ -34,7 +34,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class NamedLabels:
-    """Identity and camera of every image, and their names, if the file says them."""
+    """Identity, camera and name of every image; names apart, too, if the file says them."""
 
     labels: Labels
     names: Sequence[str] | None = None
@@ -96,8 +96,8 @@ def read_side(path: str | os.PathLike[str]) -> NamedLabels:
     if "identity" in columns:
         return _of_table(path, lines, columns)
     labels = read_list(path)
-    names = [_words(line) for line in lines if line.strip()]
-    return NamedLabels(labels, [max(words, key=len) for words in names])
+    names = [max(_words(line), key=len) for line in lines if line.strip()]
+    return NamedLabels(Labels(labels.identity, labels.camera, name=names), names)
 
 
 def _of_columns(path: Path) -> Labels:
@@ -133,9 +133,10 @@ def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabe
                 raise InputError(f"{path}: line {number}: expected a whole number for {column}, "
                                  f"got {word[:40]!r}")
             found[column].append(word)
-    labels = Labels(*(np.array(list(map(int, found[column])), dtype=np.int64)
-                      for column in ("identity", "camera")))
-    return NamedLabels(labels, found.get("name"))
+    identity, camera = (np.array(list(map(int, found[column])), dtype=np.int64)
+                        for column in ("identity", "camera"))
+    names = found.get("name")
+    return NamedLabels(Labels(identity, camera, name=names), names)
 
 
 def _words(line: str) -> list[str]:

@@ -34,6 +34,7 @@ from functools import lru_cache
 import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays.value import Value
 from reid_ref.datasets.printed import Figure, unit_of
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
@@ -68,8 +69,8 @@ class HitCounts:
     nearest: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class MapBounds:
+@dataclass(frozen=True, eq=False)
+class MapBounds(Value):
     """The least and the greatest mAP that any ranking has with a printed Rank-1.
 
     Parameters

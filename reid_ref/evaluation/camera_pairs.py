@@ -42,6 +42,7 @@ from reid_ref import metrics
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
 from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.engine import Ranked
 from reid_ref.evaluation.how import How, Progress
@@ -61,8 +62,8 @@ IGNORED: dict[str, tuple[str, ...]] = {"plain": ("label -1",), "script": ()}
 SCRIPT_CAMERAS = 6
 
 
-@dataclass(frozen=True)
-class CameraPairs:
+@dataclass(frozen=True, eq=False)
+class CameraPairs(Value):
     """Scores of n cameras; the rows of matrices are the queries' cameras.
 
     Parameters

@@ -7,13 +7,14 @@ from itertools import pairwise
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
+from reid_ref.arrays.value import Value
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
 from reid_ref.result import Result
 
 
-@dataclass(frozen=True)
-class Groups:
+@dataclass(frozen=True, eq=False)
+class Groups(Value):
     """The numbers of each group of queries; every array has shape (n_groups,).
 
     Parameters

@@ -72,8 +72,8 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
         How many good images exist for each query, where more exist than the gallery holds. They
         count as missed. Default: those of the gallery.
     query_names, gallery_names : sequence of str, optional
-        Names of the images, in the order of the labels. Lists may spell them with or without
-        folders and suffix (.jpg, .jpeg, .png, .bmp).
+        Names of the images, in the order of the labels. Default: those in the labels. Lists may
+        spell them with or without folders and suffix (.jpg, .jpeg, .png, .bmp).
     max_memory : int or str, optional
         Bytes to work in; as in `evaluate`.
 
@@ -111,7 +111,10 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
     ...                                gallery_names=names).mAP
     1.0
     """
-    found = as_ranked_lists(ranked, query_names, gallery_names)
+    check_labels(query, gallery)
+    names = [side.names() if given is None else given
+             for side, given in ((query, query_names), (gallery, gallery_names))]
+    found = as_ranked_lists(ranked, *names)
     if n_good is not None:
         found = replace(found, n_good=as_integers(n_good, "n_good"))
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory)

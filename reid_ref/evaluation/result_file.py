@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.arrays import InputError
+from reid_ref.arrays.value import Value
 from reid_ref.labels import Labels
 from reid_ref.evaluation.ranked import Distances, Features
 from reid_ref.evaluation.ranked_lists import Lists
@@ -13,8 +14,8 @@ from reid_ref.ranking.ranked_lists import RankedLists
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
 
 
-@dataclass(frozen=True)
-class ResultFile:
+@dataclass(frozen=True, eq=False)
+class ResultFile(Value):
     """What a result file holds: both feature arrays, or the distances, or ranked lists.
 
     Parameters
@@ -37,8 +38,9 @@ class ResultFile:
     -----
     A matrix from a .npy file is a `numpy.memmap`, one from HDF5 (and from MAT v7.3, where the file
     keeps rows together) an `h5py.Dataset`: its numbers are still in the file, so do not change the
-    file while it is in use. Only its shape and dtype have been checked: it may hold NaN or Inf.
-    Any other matrix is an ndarray, and its features are finite.
+    file while it is in use. A copy leaves them there, too; a pickle holds them. Only its shape and
+    dtype have been checked: it may hold NaN or Inf. Any other matrix is an ndarray, and its
+    features are finite.
     """
 
     layout: str

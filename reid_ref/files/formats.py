@@ -238,9 +238,20 @@ def _hdf5_array(file: Any, key: str, where: str) -> Stored:
     except _HDF5_ERRORS as error:
         return refused(f"expected numbers, got something else or damage ({type(error).__name__}: "
                        f"{error}); write the file again")
+    if h5py.check_string_dtype(dtype) and matlab_class is None:
+        return Stored(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
+                      refusal)
     chunk = math.prod(item.chunks or ()) * dtype.itemsize
     return Stored(where, shape, dtype, lambda: read_rows(item), refusal, size=chunk,
                   dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
+
+
+def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
+    try:
+        return np.array(np.ravel(item.asstr()[...]).tolist(), dtype=np.str_)
+    except _HDF5_ERRORS as error:
+        raise InputError(f"{where}: expected text in UTF-8, got something else or damage "
+                         f"({type(error).__name__}: {error}); write the file again") from None
 
 
 def _not_in_the_file(item: Any) -> str:

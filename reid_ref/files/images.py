@@ -32,7 +32,8 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".
 
 def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[str]],
                   root: str | os.PathLike[str],
-                  listed: str | os.PathLike[str] | None = None) -> list[str]:
+                  listed: str | os.PathLike[str] | None = None,
+                  known: list[str] | None = None) -> list[str]:
     """Return the names of one side's images, in the order of the features.
 
     Parameters
@@ -46,6 +47,8 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
         Folder that the names are relative to.
     listed : path, optional
         A text file with one name a line.
+    known : list of str, optional
+        Names in the labels, where neither says them.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     """
     if not os.path.isdir(root):
         raise InputError(f"{root}: expected the folder of the images")
-    names, where = _found(side, files, Path(root), listed)
+    names, where = _found(side, files, Path(root), listed, known)
     if len(names) != n_images:
         raise InputError(f"{where}: expected {n_images:,} {side} images, as many as labels, got "
                          f"{len(names):,}; name them in the order of the features with "
@@ -73,7 +76,8 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
 
 
 def _found(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
-           listed: str | os.PathLike[str] | None) -> tuple[list[str], str]:
+           listed: str | os.PathLike[str] | None,
+           known: list[str] | None) -> tuple[list[str], str]:
     """Return names, and where they are from."""
     if listed is not None:
         lines = read_lines(Path(listed), "image names, one a line")
@@ -82,6 +86,8 @@ def _found(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
         stored = _stored_names(path, KEYS[side])
         if stored is not None:
             return stored, str(path)
+    if known is not None:
+        return known, f"the names of the {side} labels"
     for folder in FOLDERS[side]:
         if (root / folder).is_dir():
             return _names_in_folder(root, folder), str(root / folder)

@@ -1,8 +1,9 @@
 """The known layouts of result files, and the role that a file or variable name means.
 
 Aim: one table for code, messages and documentation. The fields are `query_features` and
-`gallery_features`, or `distances`, and four label vectors. A layout says what each is called in
-the file, and whether its matrices have one column an image.
+`gallery_features`, or `distances`, and four label vectors; further columns of labels may be
+there. A layout says what each is called in the file, and whether its matrices have one column an
+image.
 
 Source: each layout names the script that writes or reads it.
 """
@@ -10,10 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from reid_ref.labels import FURTHER
 
 FEATURES = ("query_features", "gallery_features")
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
+#: Fields that a file may have beside these, each by this name in every layout.
+OPTIONAL = {f"{side}_{column}": f"{side}_{column}"
+            for side in ("query", "gallery") for column in FURTHER}
 
 
 @dataclass(frozen=True)
@@ -30,12 +36,15 @@ class Layout:
         Our field to the key (or example file name) that holds it.
     columns : bool
         The matrices have one column, not one row, an image (features) or query (distances).
+    optional : mapping of str to str
+        The same for further columns of labels, which a file may have or not.
     """
 
     title: str
     source: str
     keys: Mapping[str, str]
     columns: bool = False
+    optional: Mapping[str, str] = field(default_factory=lambda: OPTIONAL)
 
 
 _LAYUMI_LABELS = {

@@ -10,14 +10,16 @@ of rows. Labels are never lazy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_integers, as_vector, check_same_length, memory
+from reid_ref.arrays import (
+    InputError, Integers, as_integers, as_names, as_vector, check_length, check_same_length,
+    memory)
 from reid_ref.labels import Labels
 
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
@@ -58,6 +60,11 @@ class Stored:
         return not self.refusal and self.dtype.kind in "biufc"
 
     @property
+    def text(self) -> bool:
+        """Whether it holds text that can be read."""
+        return not self.refusal and self.dtype.kind == "U"
+
+    @property
     def in_parts(self) -> bool:
         """Whether rows can be read without reading the whole."""
         return self.dataset is not None and (
@@ -90,6 +97,12 @@ class Stored:
                           "is it the right array?")
         return as_integers(self.load().reshape(-1), self.where)
 
+    def names(self) -> npt.NDArray[np.str_]:
+        """Read one name an image."""
+        memory.check_fits(2 * math.prod(self.shape) * self.dtype.itemsize, self.where, "names",
+                          "leave them out")
+        return as_names(np.ravel(self.read()), self.where)
+
     def length(self) -> int:
         """Return the number of images; MATLAB's [], which is 0 x 0, has none."""
         outline = self.outline()
@@ -114,12 +127,14 @@ class Stored:
 class StoredLabels:
     """Labels of a file, not yet read; their number is known from the headers.
 
-    `n_images`: the possible numbers of images, where features or distances say them.
+    `n_images`: the possible numbers of images, where features or distances say them. `further`:
+    the other columns that the file has.
     """
 
     identity: Stored
     camera: Stored
     n_images: Collection[int] = ()
+    further: Mapping[str, Stored] = field(default_factory=dict)
 
     def __len__(self) -> int:
         n, n_camera = self.identity.length(), self.camera.length()
@@ -127,6 +142,11 @@ class StoredLabels:
         return n
 
     def load(self) -> Labels:
-        """Read the labels; there must be as many identities as cameras."""
-        len(self)
-        return Labels(self.identity.vector(), self.camera.vector())
+        """Read the labels; every column must have an entry for each image."""
+        n = len(self)
+        for name, column in self.further.items():
+            length = math.prod(column.shape) if name == "name" else column.length()
+            check_length(length, n, column.where)
+        return Labels(self.identity.vector(), self.camera.vector(), **{
+            name: column.names() if name == "name" else column.vector()
+            for name, column in self.further.items()})

@@ -13,6 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
     if not lines:
         raise InputError(f"{path}: expected ranked lists, one line a query, got an empty file")
 
-    where = _counted(f"{path}: line")
+    where = partial(_place, f"{path}: line")
     for k, line in enumerate(lines):
         if not line:
             raise InputError(f"{where(k)}: expected the list of query {k + 1}, got an empty "
@@ -115,7 +116,7 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
 def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
                gallery_names: Sequence[str] | None, first: int) -> RankedLists:
     value = _load_json(path)
-    where = _counted(f"{path}: list")
+    where = partial(_place, f"{path}: list")
     by_id = isinstance(value, list) and all(isinstance(one, dict) for one in value) and value
     if by_id:
         value = _by_id(value, path)
@@ -124,7 +125,7 @@ def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
             raise InputError(f"{path}: expected a list of lists, got lists by the names of "
                              "queries, and the labels say no names; name label files with names")
         value = in_order_of_queries(value, query_names, str(path))
-        where = _named(f"{path}: the list of", query_names)
+        where = partial(_name, f"{path}: the list of", query_names)
     if not isinstance(value, list) or not all(isinstance(one, list) for one in value):
         raise InputError(f"{path}: expected a list of ranked lists, one a query, or an object of "
                          f"query name to list, got {json.dumps(value)[:40]}")
@@ -134,7 +135,7 @@ def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
     sample = next(one for one in value if one)[0]
     if isinstance(sample, int) and not by_id:
         return RankedLists([_whole(one, where(k), first) for k, one in enumerate(value)], where,
-                           _numbered(first))
+                           partial(_number, first))
     # Names that are numbers alone count images from 1, as in text.
     read, spelled = _reader(str(sample), gallery_names, 1)
     return RankedLists([read(list(map(str, one)), where(k)) for k, one in enumerate(value)],
@@ -147,14 +148,14 @@ def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
     _check_number(len(matrix), n_query, str(path), "rows")
     if not matrix.size:
         raise InputError(f"{path}: expected ranked lists, got an array without numbers")
-    where = _counted(f"{path}: row")
+    where = partial(_place, f"{path}: row")
     if first:
         matrix = np.asarray(matrix, dtype=np.int64)
         zero = np.flatnonzero((matrix == 0).any(axis=1))
         if len(zero):
             raise InputError(f"{where(int(zero[0]))}: expected numbers from 1, got 0")
         matrix = np.where(matrix == -1, -1, matrix - 1)
-    return RankedLists(matrix, where, _numbered(first))
+    return RankedLists(matrix, where, partial(_number, first))
 
 
 def _lines(path: Path, expected: str) -> list[str]:
@@ -164,16 +165,16 @@ def _lines(path: Path, expected: str) -> list[str]:
     return read_lines(path, expected)
 
 
-def _counted(prefix: str) -> Callable[[int], str]:
-    return lambda k: f"{prefix} {k + 1}"
+def _place(prefix: str, k: int) -> str:
+    return f"{prefix} {k + 1}"
 
 
-def _named(prefix: str, names: Sequence[str]) -> Callable[[int], str]:
-    return lambda k: f"{prefix} {names[k]!r}"
+def _name(prefix: str, names: Sequence[str], k: int) -> str:
+    return f"{prefix} {names[k]!r}"
 
 
-def _numbered(first: int) -> Callable[[int], str]:
-    return lambda k: str(k + first)
+def _number(first: int, k: int) -> str:
+    return str(k + first)
 
 
 def _check_number(n: int, n_query: int, where: str, what: str) -> None:
@@ -191,8 +192,8 @@ def _reader(sample: str, gallery_names: Sequence[str] | None,
     names = [] if gallery_names is None else list(gallery_names)
     places = places_of(names, "the gallery's labels")
     if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
-        return lambda words, where: _by_name(words, where, places), lambda k: names[k]
-    return lambda words, where: _by_number(words, where, first), _numbered(first)
+        return lambda words, where: _by_name(words, where, places), names.__getitem__
+    return lambda words, where: _by_number(words, where, first), partial(_number, first)
 
 
 def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:

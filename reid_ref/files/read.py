@@ -17,7 +17,7 @@ from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
 from reid_ref.files.lazy import Stored, StoredLabels
-from reid_ref.labels import check_distances, check_feature_shapes
+from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
 _MATRICES = (*FEATURES, "distances")
 SEPARATE_SUFFIXES = (".mat", ".npy", ".txt", ".csv", ".tsv")
@@ -30,7 +30,8 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     Parameters
     ----------
     *paths : str or path
-        One .mat (any version), .npz, .h5 or .hdf5 file with the keys of one of `LAYOUTS`; or
+        One .mat (any version), .npz, .h5 or .hdf5 file with the keys of one of `LAYOUTS`, and
+        perhaps further columns of the labels (``query_clothes``, ``gallery_view``, ...); or
         a folder of .npy files named by these keys; or several .mat, .npy, .txt, .csv or .tsv
         files with one array each, in any order, recognised by variable name, then by file name
         (`SEPARATE`).
@@ -65,7 +66,8 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
         return _from_folder(listed[0])
     arrays = {path.stem: path for path in listed if path.suffix.lower() == ".npy"}
     layout = _layout(arrays)
-    if layout and len(arrays) == len(listed) == len(layout.keys):
+    if layout and len(arrays) == len(listed) and (
+            arrays.keys() <= {*layout.keys.values(), *layout.optional.values()}):
         return _from_arrays(layout, arrays)
     files: dict[Path, Contents] = {}
     try:
@@ -157,7 +159,7 @@ def _from_folder(folder: Path) -> ResultFile:
 
 def _from_arrays(layout: Layout, arrays: Mapping[str, Path]) -> ResultFile:
     found = {field: read_contents(arrays[key]).values[arrays[key].stem]
-             for field, key in layout.keys.items()}
+             for field, key in {**layout.keys, **layout.optional}.items() if key in arrays}
     return _result(f"{layout.title}, in .npy files", found,
                    columns=set(_MATRICES) if layout.columns else set(), either_way=False)
 
@@ -171,12 +173,14 @@ def _from_one(path: Path, contents: Contents) -> ResultFile:
     layout = _layout(values)
     if layout is None:
         raise InputError(f"{path}: {_no_layout(set(values))}")
-    used = layout.keys.values()
+    optional = {field: key for field, key in layout.optional.items() if key in values and (
+        values[key].text or not field.endswith("_name"))}  # text in .mat files is not read
+    used = {**layout.keys, **optional}
     return _result(
         f"{layout.title}, in {contents.format}",
-        {field: values[key] for field, key in layout.keys.items()},
+        {field: values[key] for field, key in used.items()},
         columns=set(_MATRICES) if layout.columns else set(), either_way=contents.either_way,
-        extra=tuple(key for key in values if key not in used))
+        extra=tuple(key for key in values if key not in used.values()))
 
 
 def _layout(values: Mapping[str, Any]) -> Layout | None:
@@ -260,8 +264,10 @@ def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
     stored = {field: found[field].T if field in columns else found[field]
               for field in _MATRICES if field in found}
-    sides = [StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"],
-                          _n_images(stored, side, either_way)) for side in ("query", "gallery")]
+    sides = [StoredLabels(
+        found[f"{side}_identity"], found[f"{side}_camera"], _n_images(stored, side, either_way),
+        {column: found[f"{side}_{column}"] for column in FURTHER if f"{side}_{column}" in found})
+        for side in ("query", "gallery")]
     if either_way and _only_turned_fits(stored, *map(len, sides)):
         stored = {field: value.T for field, value in stored.items()}
         layout += ", matrices the other way round"

@@ -92,8 +92,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
             raise InputError(f"blocks: expected distances of {len(query)} queries, got those of "
                              f"{done + len(block)} or more")
         rows = slice(done, done + len(block))
-        block = check_distances(
-            block, Labels(query.identity[rows], query.camera[rows]), gallery)
+        block = check_distances(block, query[rows], gallery)
         check_real_distances(block)
         for k, distances in enumerate(block, done):
             roles = _roles(query.identity[k], query.camera[k], gallery)

@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Integers
+from reid_ref.arrays.value import Value
 
 
 @dataclass(frozen=True, eq=False)
-class GoodRanks:
+class GoodRanks(Value):
     """Ranks of the good images among the kept ones, for n queries.
 
     Parameters

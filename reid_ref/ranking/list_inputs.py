@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,13 @@ def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
             raise InputError("ranked: a mapping of query name to list needs query_names=...")
         ranked = in_order_of_queries(ranked, query_names, "ranked")
     if isinstance(ranked, (list, tuple)):
-        places = None if gallery_names is None else places_of(gallery_names, "gallery_names")
+        places = None if gallery_names is None else cache(
+            partial(places_of, gallery_names, "gallery_names"))
         return RankedLists([_indices(one, places, f"ranked[{k}]")
-                            for k, one in enumerate(ranked)], lambda k: f"ranked[{k}]")
+                            for k, one in enumerate(ranked)], "ranked[{}]".format)
     matrix = stored_or_array(ranked, "ranked")
     check_matrix(matrix, "ranked")
-    return RankedLists(matrix, lambda k: f"ranked[{k}]")
+    return RankedLists(matrix, "ranked[{}]".format)
 
 
 def check_matrix(matrix: Any, name: str) -> None:
@@ -104,7 +106,7 @@ def in_order_of_queries(lists: Mapping[str, Any], query_names: Sequence[str],
     return [found[k] for k in range(len(query_names))]
 
 
-def _indices(one: Any, places: Mapping[str, int] | None, name: str) -> Integers:
+def _indices(one: Any, places: Callable[[], Mapping[str, int]] | None, name: str) -> Integers:
     """Return a list of indices or of names as indices."""
     if isinstance(one, str) or np.ndim(one) != 1:
         raise InputError(f"{name}: expected a list of gallery indices or names, got {one!r:.40}")
@@ -114,7 +116,7 @@ def _indices(one: Any, places: Mapping[str, int] | None, name: str) -> Integers:
         return as_integers(one, name)
     if places is None:
         raise InputError(f"{name}: a list of names ({one[0]!r:.40}) needs gallery_names=...")
-    found = [place(places, str(word)) for word in one]
+    found = [place(places(), str(word)) for word in one]
     if None in found:
         raise InputError(f"{name}: {str(one[found.index(None)])!r:.60} is no name of the gallery")
     return np.array(found, dtype=np.int64)

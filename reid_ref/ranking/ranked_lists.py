@@ -8,7 +8,7 @@ Contents: `RankedLists`; `blocks`, `ranks_of_block`, `places_in_block`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.value import Value
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.ranking.roles import Mask, Roles
 
@@ -23,8 +24,8 @@ from reid_ref.ranking.roles import Mask, Roles
 _PER_IMAGE, _PER_ENTRY = 4, 48
 
 
-@dataclass(frozen=True)
-class RankedLists:
+@dataclass(frozen=True, eq=False)
+class RankedLists(Value):
     """The gallery images of every query, the nearest first.
 
     Parameters
@@ -45,8 +46,8 @@ class RankedLists:
     """
 
     lists: Any
-    where: Callable[[int], str]
-    spelled: Callable[[int], str] = str
+    where: Callable[[int], str] = field(compare=False)
+    spelled: Callable[[int], str] = field(default=str, compare=False)
     n_good: Integers | None = None
 
     def __len__(self) -> int:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from reid_ref import metrics, statistics, text as words
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
+from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 from reid_ref.statistics.interval import LEVEL, Interval
@@ -49,8 +50,8 @@ def _from_1(value: Any, name: str) -> int:
     return int(value)
 
 
-@dataclass(frozen=True)
-class PerQuery:
+@dataclass(frozen=True, eq=False)
+class PerQuery(Value):
     """What each of n queries got; every array has shape (n,), and cannot be written to.
 
     Parameters
@@ -151,8 +152,8 @@ def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
     return every
 
 
-@dataclass(frozen=True)
-class AtK:
+@dataclass(frozen=True, eq=False)
+class AtK(Value):
     """Numbers of the first k kept images; see `Result.at`.
 
     Parameters
@@ -172,8 +173,8 @@ class AtK:
     per_query: dict[str, Doubles] = field(repr=False)
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, eq=False)
+class Result(Value):
     """The numbers of one evaluation, with all that is needed to believe them.
 
     Parameters
@@ -225,8 +226,8 @@ class Result:
     counts: Counts
     counted: int
     signature: str
-    ranks: GoodRanks = field(repr=False, compare=False)
-    convention: Convention = field(repr=False, compare=False)
+    ranks: GoodRanks = field(repr=False)
+    convention: Convention = field(repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))

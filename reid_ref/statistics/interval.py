@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, check_choice
+from reid_ref.arrays.value import Value
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, resampled_sums, unit_sums, warn_few)
 
@@ -83,8 +84,8 @@ LEVEL = 95
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
-class Interval:
+@dataclass(frozen=True, eq=False)
+class Interval(Value):
     """A mean over queries with its confidence interval; it holds for this gallery and model.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, as_vector
+from reid_ref.arrays.value import Value
 from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level, standard_error, student
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, UnitSums, add_up, all_flipped_sums, check_random, flipped_sums, unit_sums,
@@ -17,8 +18,8 @@ from reid_ref.statistics.units import (
 DETECTABLE = 2.8
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, eq=False)
+class Difference(Value):
     """The difference of two means over the same queries.
 
     Parameters

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, as_vector, warn
+from reid_ref.arrays.value import Value
 
 #: With fewer units than these an interval is printed with a warning.
 FEW_UNITS = 20
@@ -21,8 +22,8 @@ FEW_UNITS = 20
 ZERO = 1e-12
 
 
-@dataclass(frozen=True)
-class UnitSums:
+@dataclass(frozen=True, eq=False)
+class UnitSums(Value):
     """Sums over the queries of each unit that has a query that counts, in order of its label.
 
     Parameters

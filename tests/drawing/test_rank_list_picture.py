@@ -1,4 +1,5 @@
 """Ranked lists as pictures: which image stands where, and the frame that it has."""
+import h5py
 import numpy as np
 import pytest
 from PIL import Image
@@ -47,6 +48,19 @@ def check(found, identities, roles, near=24):
             assert np.ptp(edge, axis=0).min() > 60
         else:
             assert abs(edge - FRAMES[role]).max() < near, role
+
+
+def test_names_in_the_labels(made):
+    """HDF5, which only the labels bring; the folders have no names that are looked for."""
+    root, *names = made
+    (root / "query").rename(root / "pictures")
+    arrays = dict(np.load(root / "r.npz"))
+    with h5py.File(root / "r.h5", "w") as file:
+        file.update({key: value for key, value in arrays.items() if value.dtype.kind != "U"})
+        file["query_name"] = [name.replace("query", "pictures") for name in names[0]]
+        file["gallery_name"] = names[1]
+    assert main(["rank-list", str(root / "r.h5"), "--query", "0", "--images", str(root), "-o",
+                 str(root / "q.png"), "--top", "1"]) == 0
 
 
 def test_one_query(made):

@@ -20,6 +20,7 @@ from reid_ref.arrays import InputError
 from reid_ref.arrays.stored import read_rows
 from reid_ref.files import LAYOUTS, SEPARATE, read_result
 from reid_ref.files.layouts import role_of
+from reid_ref.labels import Labels
 from tests.nightly import cases
 
 N_QUERY, N_GALLERY, DIMENSION = 3, 5, 4
@@ -111,6 +112,49 @@ def test_every_layout_in_every_format(tmp_path, layout, writer):
     assert_is_made(result)
     assert result.layout.startswith(LAYOUTS[layout].title)
     assert result.extra == ("note",)
+
+
+FURTHER = {"query_clothes": np.array([4, 4, 7]), "gallery_view": np.arange(N_GALLERY),
+           "gallery_frame": np.arange(N_GALLERY) + 2**40}
+
+
+@pytest.mark.parametrize("writer", [*WRITERS, "npy"])
+def test_further_columns_of_labels(tmp_path, writer):
+    write, name = WRITERS.get(writer, (write_folder, "r"))
+    names = {"npz": {"query_name": ["a", "bc", "d"]}, "npy": {"query_name": ["a", "bc", "d"]},
+             "hdf5": {"query_name": np.array(["a", "bc", "d"], dtype=object)}}.get(writer, {})
+    write(tmp_path / name, {**stored("layumi"), **FURTHER, **names})
+    result = read_result(tmp_path / name)
+    assert result.query == Labels(FIELDS["query_identity"], FIELDS["query_camera"],
+                                  clothes=[4, 4, 7], name=names.get("query_name"))
+    assert result.gallery == Labels(FIELDS["gallery_identity"], FIELDS["gallery_camera"],
+                                    view=range(N_GALLERY), frame=FURTHER["gallery_frame"])
+    assert result.extra == ()
+    if writer == "npy":
+        assert read_result(*(tmp_path / name).iterdir()) == result
+    write(tmp_path / f"2{name}", {**stored("layumi"), **FURTHER, "query_clothes": np.ones(2)})
+    refuse(tmp_path / f"2{name}", match="query_clothes.*: expected 3 entries, one for each .*2$")
+
+
+def write_folder(path, arrays):
+    path.mkdir(exist_ok=True)
+    for key, value in arrays.items():
+        np.save(path / f"{key}.npy", value)
+
+
+def test_columns_that_cannot_be_read(tmp_path):
+    refuse_layumi(tmp_path, "r.npz: query_view: expected numbers, got dtype <U1",
+                  query_view=["a", "b", "c"])
+    refuse_layumi(tmp_path, r"r.npz: gallery_video: .*got 0.5 at index 0", gallery_video=[.5] * 5)
+    refuse_layumi(tmp_path, "r.npz: query_name: expected 3 entries", query_name=["a"])
+    write_hdf5(tmp_path / "r.h5", stored("layumi", query_name=np.array([b"a", b"\xff", b"c"])))
+    refuse(tmp_path / "r.h5", match="r.h5: query_name: expected text in UTF-8")
+    names = np.array(["a", "b", "c"], dtype=object)     # MATLAB's text, pickles: not read
+    savemat(tmp_path / "r.mat", stored("layumi", query_name=names))
+    np.savez(tmp_path / "r.npz", **stored("layumi", query_name=names))
+    for path in (tmp_path / "r.mat", tmp_path / "r.npz"):
+        result = read_result(path)
+        assert result.query.name is None and result.extra == ("query_name",)
 
 
 def test_features_win_over_other_results_in_the_file(tmp_path):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from reid_ref import text as words
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
+from reid_ref.arrays.value import Value
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.systems import METRICS, check_same_queries, checked_metrics, results_by_name
 from reid_ref.statistics import Difference, differences, holm
@@ -20,8 +21,8 @@ from reid_ref.statistics.units import RESAMPLES, SEED
 EXTREMES = 5
 
 
-@dataclass(frozen=True)
-class Change:
+@dataclass(frozen=True, eq=False)
+class Change(Value):
     """One query under two systems.
 
     Parameters
@@ -39,8 +40,8 @@ class Change:
     system: float
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, eq=False)
+class Comparison(Value):
     """One system beside the baseline, by one metric.
 
     Parameters
@@ -86,8 +87,8 @@ class Comparison:
         return words.html_table(_HEADS, [_cells(self)], "")
 
 
-@dataclass(frozen=True)
-class Comparisons:
+@dataclass(frozen=True, eq=False)
+class Comparisons(Value):
     """Systems beside a baseline, over the same queries; given this gallery and these models.
 
     Parameters

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays.value import Value
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import results_of
@@ -29,8 +30,8 @@ ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match
          "cmc_length")
 
 
-@dataclass(frozen=True)
-class Step:
+@dataclass(frozen=True, eq=False)
+class Step(Value):
     """One choice changed.
 
     Parameters
@@ -52,8 +53,8 @@ class Step:
     affected: int
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, eq=False)
+class Explanation(Value):
     """The way from one convention to another.
 
     Parameters

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, each_warning_once
+from reid_ref.arrays.value import Value
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.systems import METRICS, check_same_queries, checked_metrics, results_by_name
 from reid_ref.statistics import Interval, intervals_of, unit_sums
@@ -21,8 +22,8 @@ from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
 
 
-@dataclass(frozen=True)
-class Runs:
+@dataclass(frozen=True, eq=False)
+class Runs(Value):
     """One metric over several results.
 
     Parameters

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reid_ref.arrays import InputError, each_warning_once, warn
+from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import good_and_wrong
 from reid_ref.datasets.possible import (
@@ -32,8 +33,8 @@ from reid_ref.labels import JUNK
 from reid_ref.result import Result
 
 
-@dataclass(frozen=True)
-class Candidate:
+@dataclass(frozen=True, eq=False)
+class Candidate(Value):
     """Numbers that one or several ways to evaluate agree on, to the last bit.
 
     Parameters
@@ -55,8 +56,8 @@ class Candidate:
     difference: float
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, eq=False)
+class Validation(Value):
     """All that is known about a printed figure and a result file, or a benchmark.
 
     Parameters

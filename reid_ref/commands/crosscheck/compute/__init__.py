@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, check_choice, check_real_distances
+from reid_ref.arrays.value import Value
 from reid_ref.commands.crosscheck.compute.adapters import ADAPTERS
 from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.defects import Evidence, recognise
@@ -35,8 +36,8 @@ _EXPLAINED_FROM = 12
 Progress = Callable[[int], object]
 
 
-@dataclass(frozen=True)
-class FirstDifference:
+@dataclass(frozen=True, eq=False)
+class FirstDifference(Value):
     """The first query whose AP differs from the closest convention's.
 
     Parameters
@@ -55,8 +56,8 @@ class FirstDifference:
     why: str
 
 
-@dataclass(frozen=True)
-class CrossCheck:
+@dataclass(frozen=True, eq=False)
+class CrossCheck(Value):
     """What a cross-check found.
 
     Parameters

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.arrays.value import Value
 from reid_ref.labels import Labels
 
 #: The length of CMC that ReID code asks of torchreid's signature.
@@ -62,8 +63,8 @@ class Arrays:
                       self.q_camids[which], self.g_camids)
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, eq=False)
+class Answer(Value):
     """What an evaluator answered, as numpy values; None for what it does not give.
 
     `ranks` says which ranks the entries of `cmc` are for. `ap` has one entry a query, NaN where

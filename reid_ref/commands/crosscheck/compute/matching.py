@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays.value import Value
 from reid_ref.commands.crosscheck.compute.foreign import Answer, Arrays
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TOOLBOXES, Convention
 from reid_ref.evaluation.engine import results_of
@@ -33,8 +34,8 @@ _SCREEN, _NEAREST = 100, 4
 _OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 
 
-@dataclass(frozen=True)
-class Agreement:
+@dataclass(frozen=True, eq=False)
+class Agreement(Value):
     """How near their number is to ours: a key of `LEVELS`, and the largest difference."""
 
     level: str
@@ -45,8 +46,8 @@ class Agreement:
         return self.level != "differs"
 
 
-@dataclass(frozen=True)
-class Match:
+@dataclass(frozen=True, eq=False)
+class Match(Value):
     """An answer compared with one convention.
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Integers
+from reid_ref.arrays.value import Value
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
@@ -15,8 +16,8 @@ from reid_ref.labels import DISTRACTOR, JUNK, Labels
 SEVERITIES = ("note", "warning", "error")
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, eq=False)
+class Finding(Value):
     """One thing about the input that a person should know before they believe a number.
 
     Parameters

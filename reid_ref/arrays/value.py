@@ -1,0 +1,141 @@
+"""`Value`: frozen dataclasses with arrays in them are equal, copied and pickled by value.
+
+What dataclasses bring along compares arrays with ``==``, which has no one answer, takes NaN for
+different from itself, and makes copies that can be written to.
+"""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from reid_ref.arrays.memory import check_fits
+from reid_ref.arrays.stored import is_lazy, read_rows
+
+Self = TypeVar("Self", bound="Value")
+
+_BLOCK = 2**24     # bytes of rows that are compared at a time where they are in a file
+
+
+class Value:
+    """What a frozen dataclass inherits, with ``eq=False``.
+
+    Equal are values of one class whose fields are; see `same`. A field with ``compare=False`` is
+    left out. Hashes look at the shapes of arrays alone; a dict has none. Arrays of copies, and of
+    what was pickled, are read-only. A copy shares arrays that are in a file; a pickle holds their
+    numbers.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(same(one, another) for one, another in zip(_compared(self), _compared(other)))
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(_hashable, _compared(self))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: _in_memory(value, name) for name, value in vars(self).items()}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, _each(value, _lock))
+
+    def __copy__(self: Self) -> Self:
+        return _made(self, {name: _each(value, _view) for name, value in vars(self).items()})
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        return _made(self, {name: _view(value) if is_lazy(value) else copy.deepcopy(value, memo)
+                            for name, value in vars(self).items()})
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are equal; NaN equals NaN, also within.
+
+    Arrays are equal where dtype, shape and numbers are; how wide the longest text is makes no
+    difference. Arrays in a file are read block by block.
+
+    Examples
+    --------
+    >>> same({"ap": np.array([1, np.nan])}, {"ap": np.array([1, np.nan])}), same([1], (1,))
+    (True, False)
+    >>> same(np.zeros(1), np.zeros(1, np.float32)), same(np.zeros((1, 2)), np.zeros(2))
+    (False, False)
+    """
+    if one is other:
+        return True
+    if _is_array(one) or _is_array(other):
+        return _is_array(one) and _is_array(other) and _same_arrays(one, other)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, (tuple, list)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other or (one != one and other != other))
+
+
+def _compared(value: Any) -> list[Any]:
+    return [getattr(value, field.name) for field in fields(value) if field.compare]
+
+
+def _hashable(value: Any) -> Any:
+    if _is_array(value):
+        return tuple(value.shape)
+    return None if isinstance(value, float) and value != value else value
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_lazy(value)
+
+
+def _same_arrays(one: Any, other: Any) -> bool:
+    texts = one.dtype.kind == other.dtype.kind == "U"
+    if tuple(one.shape) != tuple(other.shape) or (one.dtype != other.dtype and not texts):
+        return False
+    numbers = one.dtype.kind in "fc"
+    if not (is_lazy(one) or is_lazy(other)):
+        return np.array_equal(one, other, equal_nan=numbers)
+    step = max(1, _BLOCK // max(1, one.dtype.itemsize * int(np.prod(one.shape[1:]))))
+    return all(np.array_equal(read_rows(one, start, start + step),
+                              read_rows(other, start, start + step), equal_nan=numbers)
+               for start in range(0, one.shape[0], step))
+
+
+def _in_memory(value: Any, name: str) -> Any:
+    if not is_lazy(value):
+        return value
+    check_fits(int(np.prod(value.shape)) * value.dtype.itemsize, name,
+               f"an array of shape {tuple(value.shape)} and dtype {value.dtype}",
+               "name the file to another process, and read it there")
+    return read_rows(value, name=name)
+
+
+def _made(like: Self, state: Mapping[str, Any]) -> Self:
+    new = object.__new__(type(like))
+    new.__setstate__(state)
+    return new
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return what is in a container, changed, in a new one; else the value, changed."""
+    if type(value) is dict:
+        return {key: _each(one, change) for key, one in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(_each(one, change) for one in value)
+    return change(value)
+
+
+def _view(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.view()
+    return copy.copy(value) if isinstance(value, Value) else value
+
+
+def _lock(value: Any) -> Any:
+    """Make an array read-only; as a view of a read-only array it cannot be made writeable."""
+    if not isinstance(value, np.ndarray):
+        return value
+    value.flags.writeable = False
+    return value[...]

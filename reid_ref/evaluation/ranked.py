@@ -20,6 +20,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.device import in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays.value import Value
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import check_needed_lists
 from reid_ref.evaluation.how import How
@@ -54,7 +55,7 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class Features(Value):
     """Features of both sides, one row per image."""
 
     query: Any
@@ -162,7 +163,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class Distances(Value):
     """A distance matrix, queries in rows; smaller is nearer."""
 
     matrix: Any

@@ -10,6 +10,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import check_needed_lists, one_or_all, results_of
 from reid_ref.evaluation.how import How
@@ -122,7 +123,7 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class Lists(Value):
     """Ranked lists of gallery images, with the interface of `reid_ref.evaluation.ranked`."""
 
     lists: RankedLists

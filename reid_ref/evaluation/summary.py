@@ -84,10 +84,7 @@ class Loaded:
         self._kept: dict[Any, Any] = {}
 
     def once(self, function: Callable[..., Any], ranks: GoodRanks, *arguments: Any) -> Any:
-        """Return what the function returns for these ranks; the same ranks are asked for once.
-
-        Ranks are told apart as objects, which the key keeps alive.
-        """
+        """Return what the function returns for these ranks; equal ranks are asked for once."""
         key = function, ranks, arguments
         if key not in self._kept:
             self._kept[key] = function(ranks, *arguments)
@@ -102,7 +99,7 @@ class Shared:
         self._loaded: dict[tuple[GoodRanks, str], Loaded] = {}
 
     def loaded(self, ranks: GoodRanks, loads: str) -> Loaded:
-        """Return what a loader passes on, the same object for the same ranks."""
+        """Return what a loader passes on, the same object for equal ranks."""
         key = ranks, loads
         if key not in self._loaded:
             self._loaded[key] = Loaded(ranks, self.query, self.gallery, loads)

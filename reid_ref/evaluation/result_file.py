@@ -12,6 +12,7 @@ from reid_ref.evaluation.ranked_lists import Lists
 from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
+Input = Features | Distances | Lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class ResultFile(Value):
     ranked: RankedLists | None = None
 
     @property
-    def input(self) -> Features | Distances | Lists:
+    def input(self) -> Input:
         """What is ranked."""
         if self.ranked is not None:
             return Lists(self.ranked)

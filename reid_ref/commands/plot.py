@@ -13,7 +13,7 @@ from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
-    from reid_ref.evaluation.distance_sample import DistanceSample
+    from reid_ref.drawing.densities import DistanceSample
     from reid_ref.evaluation.result_file import ResultFile
 
 FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions")
@@ -103,7 +103,7 @@ def _of_each(args: argparse.Namespace, groups: list[list[Path]],
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
-    from reid_ref.evaluation.distance_sample import distance_sample
+    from reid_ref.drawing.densities import distance_sample
 
     with common.progress_bar(len(data.query)) as bar:
         blocks = data.input.exact_blocks(data.query, data.gallery, common.how(args, ()))

@@ -23,8 +23,7 @@ from functools import cache
 from importlib import resources
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.datasets.possible import HitCounts, hit_counts
-from reid_ref.datasets.printed import Figure
+from reid_ref.datasets.printed import Figure, HitCounts, hit_counts
 
 
 @dataclass(frozen=True)

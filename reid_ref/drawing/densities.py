@@ -1,12 +1,89 @@
-"""Densities of the distances of good and wrong pairs."""
+"""Distances of good and of wrong pairs: a sample, and its densities."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from reid_ref.arrays import Doubles, check_real_distances, read_only
+from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import COLOURS, add_legend_below, add_title, axes_or
-from reid_ref.evaluation.distance_sample import DistanceSample
+from reid_ref.evaluation.how import Progress
+from reid_ref.labels import JUNK, Labels
+
+#: Wrong pairs that are drawn for a query, of each kind of camera.
+WRONG_PAIRS = 100
+
+
+@dataclass(frozen=True)
+class DistanceSample:
+    """Finite distances of pairs of a query and a gallery image; label -1 is left out.
+
+    Parameters
+    ----------
+    good, wrong : float64
+        Of the same and of different identities, on different cameras. All good pairs; of the
+        wrong ones at most 100 a query, drawn at random.
+    good_same_camera, wrong_same_camera : float64
+        The same on the query's own camera. Most conventions ignore these good pairs.
+    """
+
+    good: Doubles
+    wrong: Doubles
+    good_same_camera: Doubles
+    wrong_same_camera: Doubles
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+
+def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed: int = 0,
+                    progress: Progress | None = None) -> DistanceSample:
+    """Return a sample of the distances, which come in blocks of queries.
+
+    Examples
+    --------
+    >>> query, gallery = Labels([7], [1]), Labels([7, 8, 7, 8, -1], [1, 1, 2, 2, 2])
+    >>> distance_sample([np.array([[.1, .2, .3, .4, .5]])], query, gallery)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    DistanceSample(good=array([0.3]), wrong=array([0.4]), good_same_camera=array([0.1]),
+                   wrong_same_camera=array([0.2]))
+    """
+    random = np.random.default_rng(seed)
+    parts: list[tuple[Doubles, ...]] = []
+    done = 0
+    for block in blocks:
+        rows = as_rows(block, "distances")
+        check_real_distances(rows)
+        rows = rows.astype(np.float64, copy=False)
+        for row, identity, camera in zip(rows, query.identity[done:], query.camera[done:]):
+            if identity != JUNK:
+                parts.append(_of_query(row, int(identity), int(camera), gallery, random))
+        done += len(rows)
+        if progress:
+            progress(len(rows))
+    empty = (np.zeros(0),) * 4
+    return DistanceSample(*(np.concatenate(one) for one in zip(empty, *parts)))
+
+
+def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,
+              random: np.random.Generator) -> tuple[Doubles, ...]:
+    there = np.isfinite(row) & (gallery.identity != JUNK)
+    good, own = gallery.identity == identity, gallery.camera == camera
+    return tuple(part for here in (there & ~own, there & own)
+                 for part in (row[here & good], row[_draw(here & ~good, random)]))
+
+
+def _draw(mask: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.int64]:
+    images = np.flatnonzero(mask)
+    if len(images) <= WRONG_PAIRS:
+        return images
+    return images[np.sort(random.choice(len(images), WRONG_PAIRS, replace=False))]
+
 
 #: Fewest and most bins.
 BINS = 10, 60
@@ -26,7 +103,7 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     Parameters
     ----------
     sample : DistanceSample
-        What `reid_ref.evaluation.distance_sample.distance_sample` returns.
+        What `reid_ref.drawing.densities.distance_sample` returns.
     ax
         As for `cmc`.
 
@@ -42,7 +119,7 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np, reid_ref
-    >>> from reid_ref.evaluation.distance_sample import distance_sample
+    >>> from reid_ref.drawing.densities import distance_sample
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 8], [2, 2, 1])
     >>> sample = distance_sample([np.array([[.1, .2, .3]])], query, gallery)
     >>> ax = reid_ref.figures.distances(sample)

@@ -9,7 +9,7 @@ from reid_ref.arrays import InputError
 from reid_ref.drawing import by_convention, camera_matrix, curves, densities, queries
 from reid_ref.drawing.style import COLUMN, HEIGHT, add_title, columns_of, panels, plain
 from reid_ref.evaluation.camera_pairs import CameraPairs
-from reid_ref.evaluation.distance_sample import DistanceSample
+from reid_ref.drawing.densities import DistanceSample
 from reid_ref.result import Result
 
 #: Figures in which all methods share the axes, by the name of the command's choice.

@@ -16,7 +16,7 @@ from reid_ref import InputError, Labels
 from reid_ref.commands.validate.compute import validate_file as validate
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
-from reid_ref.datasets.possible import RULES, good_and_kept, hit_counts, map_bounds, possible
+from reid_ref.datasets.printed import RULES, good_and_kept, hit_counts, map_bounds, possible
 from reid_ref.datasets.printed import Figure, agreement, parse_figure
 from reid_ref.datasets.published import by_key
 from reid_ref.files import ResultFile, read_result

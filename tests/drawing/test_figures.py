@@ -10,7 +10,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
 from reid_ref.drawing import style as saving, whole
 from reid_ref.evaluation.camera_pairs import camera_pairs
-from reid_ref.evaluation.distance_sample import WRONG_PAIRS, distance_sample
+from reid_ref.drawing.densities import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.figure_values import ap_by_good, rank_band
 from tests.cases import market_like, save
 from tests.commands.common import assert_one_line_error, command

@@ -14,7 +14,7 @@ from decimal import Decimal
 from reid_ref.arrays import InputError
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.fingerprints import FINGERPRINTS
-from reid_ref.datasets.possible import hit_counts
+from reid_ref.datasets.printed import hit_counts
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 
 _DASHES = re.compile(r"\s*\|?(\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")

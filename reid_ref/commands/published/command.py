@@ -9,7 +9,7 @@ from typing import Any
 from reid_ref.commands.published.compute import Doubt
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.datasets.possible import nearest
+from reid_ref.datasets.printed import nearest
 from reid_ref.datasets.published import Published
 from reid_ref.text import row, wrap
 

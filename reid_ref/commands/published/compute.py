@@ -1,7 +1,7 @@
 """Which rows of the table of published figures are impossible, by their counts.
 
 A Rank-k over N queries is k/N. On a benchmark whose good images are known, mAP also lies within
-the bounds that Rank-1 leaves (`reid_ref.datasets.possible`).
+the bounds that Rank-1 leaves (`reid_ref.datasets.printed`).
 """
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
-from reid_ref.datasets.possible import HitCounts, MapBounds, possible_of_counts
+from reid_ref.datasets.printed import HitCounts, MapBounds, possible_of_counts
 from reid_ref.datasets.published import Published, paper_figure
 
 

@@ -15,7 +15,7 @@ from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
-from reid_ref.evaluation.distance_sample import DistanceSample, distance_sample
+from reid_ref.drawing.densities import DistanceSample, distance_sample
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_lists

@@ -22,9 +22,9 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import good_and_wrong
-from reid_ref.datasets.possible import (
-    HitCounts, MapBounds, is_possible, possible, possible_of_counts)
-from reid_ref.datasets.printed import Figure, agreement, parse_figure
+from reid_ref.datasets.printed import (
+    Figure, HitCounts, MapBounds, agreement, is_possible, parse_figure, possible,
+    possible_of_counts)
 from reid_ref.datasets.published import Published
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How, Progress

@@ -7,8 +7,7 @@ from typing import Any
 
 from reid_ref.commands.validate.compute import Candidate, Validation
 from reid_ref.datasets import Fingerprint
-from reid_ref.datasets.possible import HitCounts, MapBounds, nearest
-from reid_ref.datasets.printed import Figure
+from reid_ref.datasets.printed import Figure, HitCounts, MapBounds, nearest
 from reid_ref.datasets.published import Published
 from reid_ref.text import WIDTH, by_reason, number, row, wrap
 

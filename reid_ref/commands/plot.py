@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.camera_pairs import pairs_of
-from reid_ref.console import options as common
+from reid_ref.console import options as common, systems
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
 
@@ -82,21 +82,26 @@ def _figure(args: argparse.Namespace, asked: list[Convention], width: float) -> 
     if args.figure == "distances":
         return whole.of_distances(_of_each(args, _sample), width)
     lists = common.read_lists(args, asked)
-    results = _of_each(args, lambda own, data: evaluate_file(own, data, asked, lists))
+    results = _of_each(args, lambda own, data: evaluate_file(own, data, asked, lists),
+                       takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         return whole.of_conventions(results, width)
     return whole.of_results(args.figure, by_row(results), width)
 
 
 def _of_each(args: argparse.Namespace,
-             work: Callable[[argparse.Namespace, ResultFile], Any]) -> dict[str, Any]:
+             work: Callable[[argparse.Namespace, ResultFile], Any],
+             takes_saved: bool = False) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
-    found = {}
+    if takes_saved and systems.is_saved(args, args.files):
+        systems.check_not_evaluated(args)
+    found: dict[str, Any] = {}
     for name, paths in zip(names_of_results(args), args.groups):
         files = list(map(str, paths))
         with said_of(name, files):
             own = argparse.Namespace(**{**vars(args), "files": files})
-            found[name] = work(own, common.read_files(own))
+            saved = systems.saved_results(args, files) if takes_saved else None
+            found[name] = work(own, common.read_files(own)) if saved is None else saved
     return found
 
 

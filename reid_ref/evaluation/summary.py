@@ -11,10 +11,12 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.conventions import ARITHMETIC, CMC, CONVENTIONS, Convention, as_text, loaded_images
+from reid_ref.conventions import ARITHMETIC, CMC, Convention, loaded_images
 from reid_ref.labels import JUNK, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import STATUSES, Counts, PerQuery, Result, signature, spread
+from reid_ref.result import (
+    STATUSES, Counts, Fingerprints, PerQuery, Result, signature, spread)
+from reid_ref.signature import fields_of
 
 
 class Curves:
@@ -100,7 +102,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     per_query = PerQuery(
         ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
         first_match=spread(ranks.first_match, there, 0), n_good=spread(n_good, there, 0),
-        n_junk=spread(n_junk, there, 0), status=status, identity=query.identity)
+        n_junk=spread(n_junk, there, 0), status=status, identity=query.identity,
+        camera=query.camera)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
@@ -108,7 +111,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
         counts=_counts(per_query, call(_tied_queries, loaded), dict(n_status), query, gallery,
                        n_absent, convention),
         counted=len(ap), signature=_signature(convention, provenance, own, others),
-        ranks=spread_queries(replace(loaded, n_junk=n_junk), there), convention=convention)
+        ranks=spread_queries(replace(loaded, n_junk=n_junk), there), convention=convention,
+        labels=Fingerprints(*(call(Labels.fingerprint, side) for side in (query, gallery))))
 
 
 class _Loaded(NamedTuple):
@@ -169,12 +173,4 @@ def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Label
 
 def _signature(convention: Convention, provenance: dict[str, str], query: Labels,
                gallery: Labels) -> str:
-    default = CONVENTIONS["matlab"]
-    others = {name: getattr(convention, name) for name in (
-        "loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
-        if getattr(convention, name) != getattr(default, name)}
-    fields = {"convention": convention.name, "ap": convention.ap,
-              "unmatched": convention.unmatched, "ties": convention.ties,
-              **{name: as_text(value) for name, value in others.items()},
-              **provenance}
-    return signature(fields, query, gallery)
+    return signature({**fields_of(convention), **provenance}, query, gallery)

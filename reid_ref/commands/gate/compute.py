@@ -12,7 +12,6 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Comparison, compare_scores
 from reid_ref.conventions import as_text
 from reid_ref.datasets.printed import parse_percent, unit_of
-from reid_ref.labels import Labels
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.stored import Stored
 from reid_ref.signature import differing_choices, parse_signature
@@ -100,8 +99,7 @@ def percent_of(result: Result, name: str, option: str) -> Decimal | None:
 ALPHA = 0.05
 
 
-def worse_than(stored: Stored, result: Result, query: Labels,
-               gallery: Labels) -> list[Comparison]:
+def worse_than(stored: Stored, result: Result) -> list[Comparison]:
     """Return the metrics in which the result is significantly worse: mAP, Rank-1, or both.
 
     Raises
@@ -109,7 +107,7 @@ def worse_than(stored: Stored, result: Result, query: Labels,
     InputError
         Another convention, other labels, or a metric that is NaN.
     """
-    _check_same(stored, result, query, gallery)
+    _check_same(stored, result)
     metrics = ["mAP", *(["Rank-1"] if result.convention.curve.counts else [])]
     ours = {name: query_values(result, name) for name in metrics}
     theirs = {name: _values(stored, name, values) for name, values in ours.items()}
@@ -120,7 +118,7 @@ def worse_than(stored: Stored, result: Result, query: Labels,
             if one.difference < 0 and p < ALPHA]
 
 
-def _check_same(stored: Stored, result: Result, query: Labels, gallery: Labels) -> None:
+def _check_same(stored: Stored, result: Result) -> None:
     for key in differing_choices(stored.convention, result.convention):
         ours, theirs = (as_text(getattr(one, key)) for one in (
             result.convention, stored.convention))
@@ -128,8 +126,8 @@ def _check_same(stored: Stored, result: Result, query: Labels, gallery: Labels) 
                          f"{ours} here; evaluate both under one convention")
     if stored.fields.get("lists") != _lists(result):
         raise InputError(f"{stored.path}: expected the same --index-lists")
-    for side, one in (("query", query), ("gallery", gallery)):
-        if stored.labels.get(side) != one.fingerprint():
+    for side in result.labels._fields:
+        if getattr(stored.labels, side) != getattr(result.labels, side):
             raise InputError(f"{stored.path}: expected the same {side} labels, in the same order; "
                              "a paired test is over the same images")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.files import names_of_results, said_of
+from reid_ref.console.systems import saved_results
 from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def run(args: argparse.Namespace, asked: list[Convention], left_out: dict[str, s
 def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
     from reid_ref.arrays import InputError
 
-    given = {"--per-query": args.per_query is not None, "--ties bounds": args.ties == "bounds",
+    given = {"--per-query": args.per_query is not None, "--save": args.save is not None,
+             "--ties bounds": args.ties == "bounds",
              "--implementation": args.implementation != "fast",
              "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
              "--at": args.at is not None, "--worst": args.worst is not None,
@@ -69,11 +71,14 @@ def _refuse_what_is_for_one(args: argparse.Namespace) -> None:
 
 def _one(args: argparse.Namespace, name: str, files: list[str], asked: list[Convention],
          evaluate: Evaluate) -> Method:
-    from reid_ref.commands.evaluate.show import sizes
+    from reid_ref.commands.evaluate.show import SAVED, sizes, sizes_of_saved
     from reid_ref.commands.evaluate.show.batch import Method
 
     with said_of(name, files):
         own = argparse.Namespace(**{**vars(args), "files": files})
+        if (saved := saved_results(args, files)) is not None:
+            return Method(name, files, SAVED, sizes_of_saved(*saved.values()), None,
+                          *confidence.find(own, saved))
         data = ranked_lists.read(own) if args.labels else common.read_files(own)
         results = evaluate(own, data)
         gates.examine(own, data, asked)

@@ -1,6 +1,7 @@
 """`Result` to text: tables for people, JSON for programs."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -91,6 +92,16 @@ def sizes(data: ResultFile) -> str:
         return f"distances {data.distances.dtype}"
     features: Any = data.query_features
     return f"features {features.shape[1]}-d {features.dtype}"
+
+
+#: The layout of a saved result, in words.
+SAVED = "a saved result"
+
+
+def sizes_of_saved(result: Result) -> str:
+    """Return what a saved result was evaluated from, as far as its signature says it."""
+    found = re.search(r"\|(features|distances):(\w+)", result.signature)
+    return " ".join(found.groups()) if found else "ranked lists"
 
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:

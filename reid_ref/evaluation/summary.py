@@ -112,7 +112,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
                        n_absent, convention),
         counted=len(ap), signature=_signature(convention, provenance, own, others),
         ranks=spread_queries(replace(loaded, n_junk=n_junk), there), convention=convention,
-        labels=Fingerprints(*(call(Labels.fingerprint, side) for side in (query, gallery))))
+        fingerprints=Fingerprints(*(call(Labels.fingerprint, side) for side in (query, gallery))))
 
 
 class _Loaded(NamedTuple):

@@ -6,6 +6,7 @@ import numbers
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,7 +229,7 @@ class Result:
         query after query, ``ranks.found`` how many of them each query has.
     convention : Convention
         What was evaluated.
-    labels : Fingerprints
+    fingerprints : Fingerprints
         Of the labels of `query` and `gallery`, eight hexadecimal digits each: where they are the
         same, two results are of the same images in the same order.
 
@@ -259,7 +260,7 @@ class Result:
     signature: str
     ranks: GoodRanks = field(repr=False, compare=False)
     convention: Convention = field(repr=False, compare=False)
-    labels: Fingerprints = field(default=Fingerprints(), repr=False)
+    fingerprints: Fingerprints = field(default=Fingerprints(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
@@ -538,7 +539,7 @@ class Result:
         ...     reid_ref.load(path).at(2) == result.at(2)
         True
         """
-        lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+        lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
                  for key, value in _saved(self).items())
         text = ",\n".join(lines)
         with whole_files(path) as (file,):
@@ -585,7 +586,7 @@ def _saved(result: Result) -> dict[str, Any]:
     queries["counted"] = in_mean(result)
     rows = {name: getattr(result.ranks, name) for name in RANK_COLUMNS}
     return {
-        "schema": SAVED, **result.to_dict(None), "labels": result.labels._asdict(),
+        "schema": SAVED, **result.to_dict(None), "labels": result.fingerprints._asdict(),
         "convention": asdict(result.convention),
         "queries": {
             **{name: values.tolist() for name, values in queries.items()},
@@ -638,7 +639,7 @@ class SumsOfUnits(NamedTuple):
 def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOfUnits:
     """Return what the interval of a metric is made of; refuses what has none."""
     mean, values, counted = query_values(result, metric)
-    name, groups = unit_of_queries(result, unit)
+    name, groups = unit_of_queries(result.per_query.identity, unit)
     return SumsOfUnits(mean, name, statistics.unit_sums(values, groups, counted),
                        statistics.unit_sums(values, np.arange(len(values)), counted))
 
@@ -713,10 +714,10 @@ def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
     return at_k.recall, at_k.per_query["recall"]
 
 
-def unit_of_queries(result: Result, unit: Any) -> tuple[str, npt.NDArray[Any]]:
-    """Return the name of a unit, and the unit of each query."""
+def unit_of_queries(identity: Integers, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+    """Return the name of a unit, and the unit of each query, given who it shows."""
     if not isinstance(unit, str):
         return "group", np.asarray(unit)
-    units = {"identity": result.per_query.identity, "query": np.arange(result.counts.query)}
+    units = {"identity": identity, "query": np.arange(len(identity))}
     check_choice(unit, "unit", units)
     return unit, units[unit]

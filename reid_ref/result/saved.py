@@ -154,7 +154,7 @@ def _saved(value: dict[str, Any], path: str) -> QueryTable:
         per_query=per_query, counts=all_counts,
         counted=value_of(value, "counted", _is_count, path, EXPECTED),
         signature=value["signature"], convention=_convention(convention, f"{path}: convention"),
-        ranks=_ranks(ranks, per_query, all_counts.gallery, f"{path}: ranks"), labels=prints)
+        ranks=_ranks(ranks, per_query, all_counts.gallery, f"{path}: ranks"), fingerprints=prints)
     counted = _list(queries, "counted", {bool}, f"{path}: queries", len(per_query.status))
     return QueryTable(path, value, per_query, np.array(counted), result)
 

@@ -1,7 +1,7 @@
 """What a file of values a query holds, and whether its summaries follow from them.
 
-Contents: `QueryTable`, `read_object` and `table_of_rows`, which `evaluate --per-query` wrote;
-`Stored`, a table with its convention; `checks`, what `reid-ref verify` prints.
+Contents: `QueryTable`, `read_object`, `table_of_rows`, `value_of`; `Stored`, a table with its
+convention; `Check`, `checks`, `ranks_written`.
 """
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class QueryTable:
     result: Result | None
 
     @property
-    def labels(self) -> Fingerprints:
+    def fingerprints(self) -> Fingerprints:
         """Fingerprints of the labels; empty where the file has none."""
         labels = _dict(self.numbers.get("labels"))
         return Fingerprints(labels.get("query", ""), labels.get("gallery", ""))

@@ -77,7 +77,7 @@ class System:
     ----------
     signature : str
         Empty where the file has none.
-    labels : Fingerprints
+    fingerprints : Fingerprints
         Of query and gallery labels; empty where the file has none.
     identity, camera, n_good : int64, shape (n,)
         No camera where none is known.
@@ -86,7 +86,7 @@ class System:
     """
 
     signature: str
-    labels: Fingerprints
+    fingerprints: Fingerprints
     identity: Integers
     camera: Integers
     n_good: Integers
@@ -96,7 +96,7 @@ class System:
 def system_of_result(result: Result) -> System:
     """Return a system of an evaluation."""
     rows = result.per_query
-    return System(result.signature, result.labels, rows.identity, rows.camera, rows.n_good,
+    return System(result.signature, result.fingerprints, rows.identity, rows.camera, rows.n_good,
                   lambda name: query_values(result, name))
 
 
@@ -108,7 +108,7 @@ def system_of_table(table: QueryTable, name: str) -> System:
     if not signature and not np.isin(rows.status, ("ok", "not loaded")).all():
         warn("a .csv file does not name its convention; a query without a match that "
              "counts is taken as 0; --per-query FILE.json says it")
-    return System(signature, table.labels, rows.identity, rows.camera, rows.n_good,
+    return System(signature, table.fingerprints, rows.identity, rows.camera, rows.n_good,
                   lambda metric: _table_values(table, metric, fields(signature), name))
 
 
@@ -191,7 +191,7 @@ def _check_queries(systems: Mapping[str, System]) -> None:
             ours, theirs = getattr(one, field), getattr(other, field)
             if len(ours) == len(theirs):
                 _check_each(first, ours, name, theirs, words)
-        ours, theirs = one.labels.gallery, other.labels.gallery
+        ours, theirs = one.fingerprints.gallery, other.fingerprints.gallery
         if ours and theirs and ours != theirs:
             raise InputError(f"{name}: expected the gallery labels of {first} ({ours}), got "
                              f"others ({theirs}); both must rank the same images, in the same "
@@ -206,13 +206,6 @@ def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: 
             f"{name}: query {k} has {words.format(ours[k], first)} and "
             f"{words.format(theirs[k], name)}, and {bad.size} of {len(ours)} queries differ so; "
             "both must be of the same labels, in the same order")
-
-
-def unit_of(system: System, unit: Any) -> tuple[str, npt.NDArray[Any]]:
-    """Return the name of a unit, and the unit of each query, as `unit_of_queries` does."""
-    if not isinstance(unit, str):
-        return "group", np.asarray(unit)
-    return unit, (system.identity if unit == "identity" else np.arange(len(system.identity)))
 
 
 def all_identities(systems: Mapping[str, System]) -> Integers:

@@ -87,7 +87,7 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
     path.write_text(json.dumps(per_query_json(result, query, gallery)))
     system = system_of_table(read_table(path, "a file"), "out.json")
     whole = system_of_result(result)
-    assert system.signature == whole.signature and system.labels == whole.labels
+    assert system.signature == whole.signature and system.fingerprints == whole.fingerprints
     done = 0
     for metric in ("mAP", "mINP", "Rank-1", "Rank-7"):
         try:

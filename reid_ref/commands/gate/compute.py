@@ -111,8 +111,9 @@ def worse_than(stored: Stored, result: Result) -> list[Comparison]:
     metrics = ["mAP", *(["Rank-1"] if result.convention.curve.counts else [])]
     ours = {name: query_values(result, name) for name in metrics}
     theirs = {name: _values(stored, name, values) for name, values in ours.items()}
-    found = compare_scores({"baseline": theirs, "result": ours}, result.per_query.identity,
-                           *unit_of_queries(result, "identity")).comparisons
+    identity = result.per_query.identity
+    found = compare_scores({"baseline": theirs, "result": ours}, identity,
+                           *unit_of_queries(identity, "identity")).comparisons
     adjusted = holm([one.p for one in found])
     return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted)
             if one.difference < 0 and p < ALPHA]
@@ -126,8 +127,8 @@ def _check_same(stored: Stored, result: Result) -> None:
                          f"{ours} here; evaluate both under one convention")
     if stored.fields.get("lists") != _lists(result):
         raise InputError(f"{stored.path}: expected the same --index-lists")
-    for side in result.labels._fields:
-        if getattr(stored.labels, side) != getattr(result.labels, side):
+    for side in result.fingerprints._fields:
+        if getattr(stored.fingerprints, side) != getattr(result.fingerprints, side):
             raise InputError(f"{stored.path}: expected the same {side} labels, in the same order; "
                              "a paired test is over the same images")
 

@@ -29,7 +29,8 @@ def add(command: argparse.ArgumentParser) -> None:
         "Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
         "driver's separate feature and label .mat files; or a distance matrix with "
         "labels in .mat, .npz or text, in any order. Files that each hold everything "
-        "are evaluated one after the other, a row each. " + gates.CODES)
+        "are evaluated one after the other, a row each. A result that --save wrote is shown "
+        "as it is. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
     _add_choices(command.add_argument_group("what is counted, and how"))

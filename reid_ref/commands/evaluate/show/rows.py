@@ -215,7 +215,7 @@ def per_query_json(result: Result, query: Labels | None = None,
     if gallery is not None and len(gallery) != result.counts.gallery:
         raise InputError(f"gallery: expected the labels of the {result.counts.gallery} gallery "
                          f"images evaluated, got {len(gallery)}")
-    prints = {side: getattr(result.labels, side) if one is None else one.fingerprint()
+    prints = {side: getattr(result.fingerprints, side) if one is None else one.fingerprint()
               for side, one in (("query", query), ("gallery", gallery))}
     return {**result.to_dict(), "labels": prints, "queries": _query_rows(result, query)}
 

@@ -111,7 +111,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.result.saved import read_stored
 
-    stored = read_stored(args.file, is_trusted=False)
+    stored = read_stored(args.file, must_hold=False)
     verified = verify(stored)
     show(as_text(stored, verified))
     return 0 if verified.holds else 1

@@ -61,11 +61,11 @@ def load(path: PathLike) -> Result:
     return result
 
 
-def read_table(path: PathLike, expected: str, *, is_trusted: bool = True) -> QueryTable:
+def read_table(path: PathLike, expected: str, *, must_hold: bool = True) -> QueryTable:
     """Read a saved result, or what `evaluate --per-query` wrote; JSON but for a name in .csv.
 
-    `expected` is for messages: what the file should be. Without `is_trusted` the numbers of a
-    saved result may contradict its ranks.
+    `expected` is for messages: what the file should be. `must_hold`: numbers of a saved result
+    that contradict its ranks are refused.
 
     Raises
     ------
@@ -76,12 +76,12 @@ def read_table(path: PathLike, expected: str, *, is_trusted: bool = True) -> Que
     if value.get("schema") != SAVED:
         return table_of_rows(value, path, expected)
     table = _saved(value, str(path))
-    if is_trusted:
+    if must_hold:
         _check_sound(_stored(table))
     return table
 
 
-def read_stored(path: str, *, is_trusted: bool = True) -> Stored:
+def read_stored(path: str, *, must_hold: bool = True) -> Stored:
     """Read a saved result, or a file of --per-query in JSON, with its convention.
 
     Raises
@@ -90,7 +90,7 @@ def read_stored(path: str, *, is_trusted: bool = True) -> Stored:
         It cannot be read, is not such a file, or is CSV, which has no signature.
     """
     table = read_table(path, "what reid-ref evaluate FILE --per-query OUT.json writes",
-                       is_trusted=is_trusted)
+                       must_hold=must_hold)
     if "signature" not in table.numbers:
         raise InputError(f"{path}: expected JSON, which has the signature, got CSV; write it with "
                          "reid-ref evaluate FILE --per-query OUT.json")

@@ -112,6 +112,22 @@ def test_other_ways_to_a_result(tmp_path):
         assert_same(result, again(result, tmp_path))
 
 
+def test_ranks_of_a_curve_of_identities_are_those_of_the_curve(tmp_path, capsys):
+    result = reid_ref.evaluate_distances(
+        [[.2, .1]], Labels([7], [1]), Labels([7, 8], [2, 2]), convention="sysu-mm01")
+    path = tmp_path / "result.json"
+    result.save(path)
+    path.write_text(path.read_text().replace('"Rank-1": 0.0', '"Rank-1": 0.5'))
+    with pytest.raises(InputError, match="Rank-1: contradicts what the entries of cmc give"):
+        reid_ref.load(path)
+    assert main(["verify", str(path)]) == 1 and "left out  cmc: of" in capsys.readouterr().out
+
+
+def test_a_number_of_numpy_is_one_of_json(tmp_path):
+    result = small(CONVENTIONS["matlab"].replace(top_k=np.int64(7)))
+    assert again(result, tmp_path).convention == result.convention
+
+
 def test_unknown_cameras_stay_unknown(tmp_path):
     result = small()
     rows = dataclasses.replace(result.per_query, camera=np.zeros(0, np.int64))
@@ -136,11 +152,11 @@ def test_the_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 # ---------------------------------------------------------------- damaged files
 
-def small():
+def small(convention=CONVENTIONS["matlab"].replace(ties="reversed")):
     """Two queries: good images at ranks 2 and 3, and at rank 1."""
     return reid_ref.evaluate_distances(
         [[.2, .1, .3], [.1, .1, .2]], Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3]),
-        convention=CONVENTIONS["matlab"].replace(ties="reversed"))
+        convention=convention)
 
 
 def spoil(tmp_path, change):
@@ -174,6 +190,9 @@ SPOILT = {
     "signature: expected ties reversed, as the convention has, got gallery-order":
         lambda one: one.update(signature=one["signature"].replace("ties:reversed",
                                                                   "ties:gallery-order")),
+    "signature: expected convention matlab\\[ties=reversed\\], .*, got mars":
+        lambda one: one.update(signature=one["signature"].replace("matlab[ties=reversed]",
+                                                                  "mars")),
     "signature: expected all of convention": put("signature", "convention:x|ap:step"),
     "signature: expected top_k None, as the convention has, got 3":
         lambda one: one.update(signature=one["signature"].replace("|ties", "|top_k:3|ties")),
@@ -190,6 +209,9 @@ SPOILT = {
     "counts: status: ok: expected .*, got true": put("counts", "status", "ok", True),
     "counts: status: contradicts": put("counts", "status", "ok", 1),
     "counts: good: contradicts": put("counts", "good", 7),
+    "counts: tied: contradicts what the ranks give": put("counts", "tied", 0),
+    "counts: gallery_kept: expected at most 3, the gallery, got 4":
+        put("counts", "gallery_kept", 4),
     "mAP: contradicts what the queries give": put("mAP", .7),
     "mAP: expected numbers from 0 to 1, got NaN": put("mAP", float("nan")),
     "mAP: expected float or int or null, got \"none\"": lambda one: one.pop("mAP"),

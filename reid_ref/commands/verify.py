@@ -40,8 +40,9 @@ def verify(stored: Stored) -> Verified:
     """Compute every summary again, and check the signature."""
     found = tuple(checks(stored))
     problems = (*off_its_name(stored.fields), *_queries(stored))
-    has_curve = any(one.name == "cmc" for one in found)
-    return Verified(found, problems, () if has_curve else (*ranks_written(stored), "cmc"))
+    names = {one.name for one in found}
+    return Verified(found, problems, tuple(
+        name for name in (*ranks_written(stored), "cmc") if name not in names))
 
 
 def _queries(stored: Stored) -> Iterator[str]:

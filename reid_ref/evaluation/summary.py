@@ -108,8 +108,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(ranks, convention, there),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, call(_tied_queries, loaded), dict(n_status), query, gallery,
-                       n_absent, convention),
+        counts=_counts(per_query, call(metrics.tied_queries, loaded), dict(n_status), query,
+                       gallery, n_absent, convention),
         counted=len(ap), signature=_signature(convention, provenance, own, others),
         ranks=spread_queries(replace(loaded, n_junk=n_junk), there), convention=convention,
         fingerprints=Fingerprints(*(call(Labels.fingerprint, side) for side in (query, gallery))))
@@ -131,12 +131,6 @@ def _loaded(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> _Lo
     there, in_gallery = (loaded_images(labels.identity, loads) for labels in (query, gallery))
     return _Loaded(there, query if there.all() else query[there],
                    gallery if in_gallery.all() else gallery[in_gallery], of_queries(ranks, there))
-
-
-def _tied_queries(ranks: GoodRanks) -> int:
-    """Count the queries with a good and a wrong image at one distance."""
-    groups, _, hits = metrics.tie_groups(ranks)
-    return len(np.unique(groups.query[groups.tied > hits]))
 
 
 def _statuses(ranks: GoodRanks, query: Labels, gallery: Labels, loads: str,

@@ -109,13 +109,14 @@ def _stored(table: QueryTable) -> Stored:
                                                  "convention:its own|", 1))
     except InputError as error:
         raise InputError(f"{table.path}: {error}") from None
-    expected = {**fields_of(convention), "convention": "its own"}
+    if said["convention"] == "its own":
+        said["convention"] = convention.name
+    expected = fields_of(convention)
     for key in ("convention", *CHOICES, "top_k"):
         if said.get(key) != expected.get(key):
             raise InputError(f"{table.path}: signature: expected {key} {expected.get(key)}, as "
                              f"the convention has, got {said.get(key)}")
-    return Stored(**vars(table), fields={**said, "convention": convention.name},
-                  convention=convention)
+    return Stored(**vars(table), fields=said, convention=convention)
 
 
 def _check_sound(stored: Stored) -> None:
@@ -208,6 +209,10 @@ def _counts(counts: Mapping[str, Any], path: str) -> Counts:
         return int(value_of(values, key, _is_count, f"{path}: {where}", EXPECTED))
     found: dict[str, Any] = {one.name: count(counts, one.name, "counts")
                              for one in fields(Counts) if one.name != "status"}
+    for name, number in found.items():
+        if name.startswith("gallery_") and number > found["gallery"]:
+            raise InputError(f"{path}: counts: {name}: expected at most {found['gallery']}, the "
+                             f"gallery, got {number}")
     return Counts(**found, status={
         name: count(counts.get("status"), name, "counts: status") for name in STATUSES})
 

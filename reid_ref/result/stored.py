@@ -209,6 +209,7 @@ def checks(stored: Stored) -> Iterator[Check]:
         yield from _curve(stored)
     if stored.result is not None:
         yield from _of_ranks(stored.result)
+        yield from _of_curve(stored, stored.result)
 
 
 def ranks_written(stored: Stored) -> list[str]:
@@ -276,12 +277,22 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     inp[np.isnan(per_query.inp[there]) & (loaded.found < loaded.n_good)] = np.nan  # a cut list
     for name, values in (("ap", convention.average_precision(ranks)), ("inp", inp)):
         yield Check(name, numbers(getattr(per_query, name)[there]), numbers(values), "ranks")
+    yield Check("counts: tied", result.counts.tied, metrics.tied_queries(loaded), "ranks")
     yield Check("first_match", per_query.first_match[there].tolist(), ranks.first_match.tolist(),
                 "ranks")
     curve = convention.curve
     if curve.of_rows is None and not curve.counts:
         yield Check("cmc", numbers(result.cmc),
                     numbers(convention.curve_of_ranks(ranks, len(result.cmc))), "ranks")
+
+
+def _of_curve(stored: Stored, result: Result) -> Iterator[Check]:
+    """Yield each Rank-k of a curve that no values a query give."""
+    if not result.convention.curve.counts:
+        for name in ranks_written(stored):
+            k = int(name.removeprefix("Rank-"))
+            found = number(float(result.cmc[k - 1])) if k <= len(result.cmc) else None
+            yield Check(name, stored.numbers[name], found, "entries of cmc")
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -226,8 +226,11 @@ SPOILT = {
     "counts: status: contradicts": put("counts", "status", "ok", 1),
     "counts: good: contradicts": put("counts", "good", 7),
     "counts: tied: contradicts what the ranks give": put("counts", "tied", 0),
-    "counts: gallery_kept: expected at most 3, the gallery, got 4":
-        put("counts", "gallery_kept", 4),
+    "counts: gallery_junk: expected at most 3, the gallery, got 4":
+        put("counts", "gallery_junk", 4),
+    "gallery of the signature: contradicts": put("counts", "gallery_not_loaded", 1),
+    "counts: gallery_kept: contradicts": put("counts", "gallery_junk", 1),
+    "counts: junk_same_camera: contradicts": put("counts", "junk_same_camera", 1),
     "mAP: contradicts what the queries give": put("mAP", .7),
     "mAP: expected numbers from 0 to 1, got NaN": put("mAP", float("nan")),
     "mAP: expected float or int or null, got \"none\"": lambda one: one.pop("mAP"),

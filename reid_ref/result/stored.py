@@ -20,6 +20,7 @@ from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.conventions import ARITHMETIC, Convention
 from reid_ref.disk import PathLike, read_lines
+from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import SAVED, STATUSES, Fingerprints, PerQuery, Result
 from reid_ref.text import number, numbers
@@ -208,6 +209,7 @@ def checks(stored: Stored) -> Iterator[Check]:
     if stored.convention.curve.counts:
         yield from _curve(stored)
     if stored.result is not None:
+        yield from _of_gallery(stored.result)
         yield from _of_ranks(stored.result)
         yield from _of_curve(stored, stored.result)
 
@@ -265,6 +267,18 @@ def _first_matches(stored: Stored, length: int) -> Doubles:
     n_query = stored.convention.n_in_cmc(stored.per_query.n_good[there])
     curve = metrics.cumulative_matching(stored.per_query.first_match[there], length, n_query)
     return ARITHMETIC[stored.convention.arithmetic].curve(curve, n_query)
+
+
+def _of_gallery(result: Result) -> Iterator[Check]:
+    """Yield how many gallery images are left, by the convention's rules for label -1."""
+    counts, per_query, convention = result.counts, result.per_query, result.convention
+    absent = 0 if convention.loaded(np.array([JUNK])).all() else counts.gallery_junk
+    ignored = counts.gallery_junk - absent if "label -1" in convention.ignored else 0
+    other = (per_query.n_junk - ignored)[per_query.status != "not loaded"]
+    for name, found in (("gallery_not_loaded", absent),
+                        ("gallery_kept", counts.gallery - ignored - absent),
+                        ("junk_same_camera", int(other.sum()))):
+        yield Check(f"counts: {name}", getattr(counts, name), found, "other counts")
 
 
 def _of_ranks(result: Result) -> Iterator[Check]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reid_ref.protocols import oxford
     from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
     from reid_ref.result import Counts, PerQuery, Result
+    from reid_ref.result.saved import load
     from reid_ref.statistics import Interval
 
 __all__ = [
@@ -45,8 +46,8 @@ __all__ = [
     "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
     "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
     "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
-    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "pool_queries", "read",
-    "rerank", "rerank_blocks", "runs", "splits", "validate", "visualize_ranked_results",
+    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "load", "pool_queries",
+    "read", "rerank", "rerank_blocks", "runs", "splits", "validate", "visualize_ranked_results",
 ]
 
 #: The module of each public name.
@@ -55,6 +56,7 @@ _MODULES = {
     "Convention": "conventions", "Counts": "result", "Evaluator": "evaluation.batches",
     "IndexLists": "labels", "InputError": "arrays", "Labels": "labels", "PerQuery": "result",
     "Result": "result", "ResultFile": "evaluation.result_file", "__version__": "_version",
+    "load": "result.saved",
     "Finding": "commands.doctor.compute.labels", "doctor": "commands.doctor.compute",
     "Groups": "evaluation.groups", "by_group": "evaluation.groups",
     "camera_pairs": "evaluation.camera_pairs",

@@ -16,6 +16,8 @@ from reid_ref.labels import Labels
 
 #: In every signature, in this order; others stand between.
 FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
+#: The choices that are in a signature only where matlab has others.
+OTHERS = ("loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
 
 
 class Signature(Mapping[str, str]):
@@ -108,6 +110,22 @@ def parse_signature(text: str) -> dict[str, str]:
         if not re.fullmatch("[1-9][0-9]{0,17}", fields[key]):
             raise InputError(f"signature: expected a number of images, got {key}:{fields[key]}")
     return fields
+
+
+def fields_of(convention: Convention) -> dict[str, str]:
+    """Return what a signature says of a convention: its name, and choices that matlab lacks.
+
+    Examples
+    --------
+    >>> fields_of(CONVENTIONS["matlab"].replace(top_k=5))["top_k"]
+    '5'
+    """
+    default = CONVENTIONS["matlab"]
+    others = {name: getattr(convention, name) for name in OTHERS
+              if getattr(convention, name) != getattr(default, name)}
+    return {"convention": convention.name,
+            **{name: getattr(convention, name) for name in FIRST[1:]},
+            **{name: as_text(value) for name, value in others.items()}}
 
 
 def convention_of(fields: Mapping[str, str]) -> Convention:

@@ -81,9 +81,10 @@ def test_a_frame_has_a_row_a_query(result):
     pandas = pytest.importorskip("pandas")
     frame = result.to_frame()
     assert isinstance(frame, pandas.DataFrame)
-    assert list(frame) == ["ap", "inp", "first_match", "n_good", "n_junk", "status", "identity"]
+    assert list(frame) == ["ap", "inp", "first_match", "n_good", "n_junk", "status", "identity",
+                           "camera"]
     assert frame.index.name == "query"
-    assert frame.loc[0].tolist() == [AP, 2 / 3, 2, 2, 1, "ok", 7]
+    assert frame.loc[0].tolist() == [AP, 2 / 3, 2, 2, 1, "ok", 7, 1]
     assert np.isnan(frame.loc[1, "ap"]) and frame.loc[1, "status"] == "identity absent"
     frame.loc[0, "ap"] = 0.0  # its own copy
     assert result.per_query.ap[0] == AP

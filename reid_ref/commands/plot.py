@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.camera_pairs import pairs_of
-from reid_ref.console import options as common
+from reid_ref.console import options as common, systems
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
 
@@ -85,20 +85,24 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], asked: list[Conv
         return whole.of_distances(_of_each(
             args, groups, lambda data: _sample(args, data)), width)
     lists = common.read_lists(args, asked)
-    results = _of_each(args, groups, lambda data: evaluate_file(args, data, asked, lists))
+    results = _of_each(args, groups, lambda data: evaluate_file(args, data, asked, lists),
+                       takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         return whole.of_conventions(results, width)
     return whole.of_results(args.figure, by_row(results), width)
 
 
 def _of_each(args: argparse.Namespace, groups: list[list[Path]],
-             work: Callable[[ResultFile], Any]) -> dict[str, Any]:
+             work: Callable[[ResultFile], Any], takes_saved: bool = False) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
-    found = {}
+    if takes_saved and systems.is_saved(args, args.files):
+        systems.check_not_evaluated(args)
+    found: dict[str, Any] = {}
     for name, paths in zip(names_of_results(args.names, groups), groups):
         files = list(map(str, paths))
         with said_of(name, files):
-            found[name] = work(common.read_files(args, files))
+            saved = systems.saved_results(args, files) if takes_saved else None
+            found[name] = work(common.read_files(args, files)) if saved is None else saved
     return found
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,12 @@ from reid_ref.console.files import evaluate_file, names_of_results, said_of
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
+    from reid_ref.result import Result
     from reid_ref.result.systems import System
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
-         "lists, with --labels; or .json and .csv files that reid-ref evaluate --per-query "
-         "wrote, which need no features.")
+         "lists, with --labels; or .json and .csv files that reid-ref evaluate --save or "
+         "--per-query wrote, which need no features.")
 METRICS = "mAP,Rank-1"
 
 
@@ -45,20 +47,43 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
 
 def read(args: argparse.Namespace) -> dict[str, System]:
     """Read every file; evaluate those that hold no values a query."""
-    from reid_ref.arrays import InputError
     from reid_ref.result.stored import SUFFIXES
 
     names = _names(args)
     tables = [not args.labels and Path(file).suffix.lower() in SUFFIXES for file in args.files]
-    if all(tables) and (args.convention or args.choices or args.index_lists):
-        raise InputError("--convention, --set, --index-lists: these files hold values of each "
-                         "query already; evaluate the result files anew")
+    if all(tables):
+        check_not_evaluated(args)
     convention = _convention(args)
     systems = {}
     for name, file, is_table in zip(names, args.files, tables):
         with said_of(name, [file]):
             systems[name] = _table(file) if is_table else _evaluated(args, file, convention)
     return systems
+
+
+def check_not_evaluated(args: argparse.Namespace) -> None:
+    """Refuse options of an evaluation, where every file holds what an evaluation gave."""
+    from reid_ref.arrays import InputError
+
+    if args.convention or args.choices or args.index_lists:
+        raise InputError("--convention, --set, --index-lists: these files hold values of each "
+                         "query already; evaluate the result files anew")
+
+
+def saved_results(args: argparse.Namespace, files: Sequence[str]) -> dict[str, Result] | None:
+    """Return the result of a saved one, by its convention; None for any other file."""
+    from reid_ref.result.saved import load
+
+    if not is_saved(args, files):
+        return None
+    result = load(files[0])
+    return {result.convention.name: result}
+
+
+def is_saved(args: argparse.Namespace, files: Sequence[str]) -> bool:
+    """Tell whether all files are saved results, by their names; ranked lists are not."""
+    return not getattr(args, "labels", None) and all(
+        Path(file).suffix.lower() == ".json" for file in files)
 
 
 def _names(args: argparse.Namespace) -> list[str]:
@@ -83,11 +108,11 @@ def _convention(args: argparse.Namespace) -> Convention:
 
 
 def _table(file: str) -> System:
-    from reid_ref.result.stored import read_per_query
+    from reid_ref.result.saved import read_table
     from reid_ref.result.systems import system_of_table
 
-    table = read_per_query(file, "what reid-ref evaluate --per-query writes (or name a result "
-                                 "file, or ranked lists with --labels)")
+    table = read_table(file, "what reid-ref evaluate --per-query writes (or name a result "
+                             "file, or ranked lists with --labels)")
     return system_of_table(table, Path(file).name)
 
 
@@ -97,4 +122,4 @@ def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> S
     data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
     lists = common.read_lists(args, [convention])
     result, = evaluate_file(args, data, [convention], lists).values()
-    return system_of_result(result, data.query, data.gallery)
+    return system_of_result(result)

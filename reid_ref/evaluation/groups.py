@@ -41,7 +41,7 @@ class Groups(Value):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
-def by_group(result: Result, query: Labels, by: str = "identity") -> Groups:
+def by_group(result: Result, query: Labels | None = None, by: str = "identity") -> Groups:
     """Return mAP, Rank-1 and mINP of each identity, or of each query camera.
 
     The numbers of a group are those of an evaluation of its queries alone: a query without a
@@ -50,8 +50,8 @@ def by_group(result: Result, query: Labels, by: str = "identity") -> Groups:
     Parameters
     ----------
     result : Result
-    query : Labels
-        The queries that were evaluated, in their order.
+    query : Labels, optional
+        The queries that were evaluated, in their order. Default: as the result has them.
     by : {"identity", "camera"}
         What the queries of a group have in common.
 
@@ -71,12 +71,13 @@ def by_group(result: Result, query: Labels, by: str = "identity") -> Groups:
     >>> import reid_ref
     >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2])
     >>> result = reid_ref.evaluate_distances([[.1, .2], [.1, .2]], query, gallery)
-    >>> groups = reid_ref.by_group(result, query)
+    >>> groups = reid_ref.by_group(result)
     >>> groups.value, groups.mAP, groups.rank1
     (array([7, 8]), array([1.  , 0.25]), array([1., 0.]))
     """
     check_choice(by, "by", ("identity", "camera"))
     n = len(result.per_query.status)
+    query = result.per_query.labels() if query is None else query
     if len(query) != n:
         raise InputError(f"query: expected the labels of the {n} queries evaluated, got "
                          f"{len(query)}")

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.conventions import ARITHMETIC, CMC, CONVENTIONS, Convention, as_text, loaded_images
+from reid_ref.conventions import ARITHMETIC, CMC, Convention, loaded_images
 from reid_ref.labels import JUNK, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import STATUSES, Counts, PerQuery, Result, spread
-from reid_ref.signature import signature
+from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
+from reid_ref.signature import fields_of, signature
 
 
 class Curves:
@@ -96,6 +96,7 @@ class Shared:
 
     def __init__(self, query: Labels, gallery: Labels) -> None:
         self.query, self.gallery = query, gallery
+        self.fingerprints = Fingerprints(query.fingerprint(), gallery.fingerprint())
         self._loaded: dict[tuple[GoodRanks, str], Loaded] = {}
 
     def loaded(self, ranks: GoodRanks, loads: str) -> Loaded:
@@ -121,22 +122,18 @@ def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
     per_query = PerQuery(
         ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
         first_match=spread(cut.first_match, there, 0), n_good=spread(n_good, there, 0),
-        n_junk=spread(n_junk, there, 0), status=status, identity=query.identity)
+        n_junk=spread(n_junk, there, 0), status=status, identity=query.identity,
+        camera=query.camera)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(cut, convention, there),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, loaded.once(_tied_queries, in_order), dict(n_status), query,
-                       gallery, n_absent, convention),
+        counts=_counts(per_query, loaded.once(metrics.tied_queries, in_order), dict(n_status),
+                       query, gallery, n_absent, convention),
         counted=len(ap),
         signature=_signature(convention, provenance, loaded.query, loaded.gallery),
-        ranks=spread_queries(replace(in_order, n_junk=n_junk), there), convention=convention)
-
-
-def _tied_queries(ranks: GoodRanks) -> int:
-    """Count the queries with a good and a wrong image at one distance."""
-    groups, _, hits = metrics.tie_groups(ranks)
-    return len(np.unique(groups.query[groups.tied > hits]))
+        ranks=spread_queries(replace(in_order, n_junk=n_junk), there), convention=convention,
+        fingerprints=shared.fingerprints)
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
@@ -172,12 +169,4 @@ def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Label
 
 def _signature(convention: Convention, provenance: dict[str, str], query: Labels,
                gallery: Labels) -> str:
-    default = CONVENTIONS["matlab"]
-    others = {name: getattr(convention, name) for name in (
-        "loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
-        if getattr(convention, name) != getattr(default, name)}
-    fields = {"convention": convention.name, "ap": convention.ap,
-              "unmatched": convention.unmatched, "ties": convention.ties,
-              **{name: as_text(value) for name, value in others.items()},
-              **provenance}
-    return str(signature(fields, query, gallery))
+    return str(signature({**fields_of(convention), **provenance}, query, gallery))

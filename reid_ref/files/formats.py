@@ -375,6 +375,10 @@ def read_contents(path: Path) -> Contents:
     except OSError as error:
         raise InputError(
             f"{path}: {error.strerror}; {_WAYS_OUT.get(type(error), 'copy it again')}") from None
+    if path.suffix.lower() == ".json":
+        raise InputError(f"{path}: expected a file of arrays, got a .json file, such as a saved "
+                         "result, which has no features, distances or gallery labels; name the "
+                         "file that was evaluated")
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"{path}: expected one of {', '.join(FORMATS)}, got {path.suffix or 'no suffix'}; "

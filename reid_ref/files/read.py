@@ -119,7 +119,7 @@ def results_of_files(*paths: str | os.PathLike[str]) -> list[list[Path]]:
 
 
 def _is_complete(path: Path) -> bool:
-    if path.is_dir():
+    if path.is_dir() or path.suffix.lower() == ".json":  # a saved result
         return True
     if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
         return False  # one array

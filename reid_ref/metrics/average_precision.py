@@ -75,6 +75,12 @@ def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
     return groups, nth[index] - 1, hits
 
 
+def tied_queries(ranks: GoodRanks) -> int:
+    """Count the queries with a good and a wrong image at one distance."""
+    groups, _, hits = tie_groups(ranks)
+    return len(np.unique(groups.query[groups.tied > hits]))
+
+
 def sum_by_query(ranks: GoodRanks, terms: Doubles) -> Doubles:
     # bincount adds to 0 in order of rank, as compute_AP.m does.
     total = np.bincount(ranks.query, weights=terms, minlength=len(ranks.found))

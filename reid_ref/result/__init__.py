@@ -1,10 +1,12 @@
 """What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
 from __future__ import annotations
 
+import json
 import numbers
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +16,16 @@ from reid_ref import metrics, statistics, text as words
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
+from reid_ref.disk import PathLike, whole_files
+from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
+#: The version of the files that `Result.save` writes.
+SAVED = 2
 
 #: What became of a query, in the order in which reports list them, with its meaning.
 STATUSES = {
@@ -68,6 +74,8 @@ class PerQuery(Value):
         A key of `STATUSES`.
     identity : int64
         Who the query shows: queries of one identity are no independent samples.
+    camera : int64
+        Which camera took the query; empty where that is not known.
 
     Examples
     --------
@@ -86,10 +94,21 @@ class PerQuery(Value):
     n_junk: Integers
     status: npt.NDArray[np.str_]
     identity: Integers
+    camera: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
             object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    def labels(self) -> Labels:
+        """Return the labels of the queries.
+
+        Raises
+        ------
+        InputError
+            Their cameras are not known.
+        """
+        return Labels(self.identity, self.camera)
 
 
 @dataclass(frozen=True)
@@ -139,6 +158,13 @@ class Counts:
     junk_same_camera: int
     tied: int
     status: dict[str, int]
+
+
+class Fingerprints(NamedTuple):
+    """`Labels.fingerprint` of both sides; empty where they are not known."""
+
+    query: str = ""
+    gallery: str = ""
 
 
 def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
@@ -199,6 +225,9 @@ class Result(Value):
         query after query, ``ranks.found`` how many of them each query has.
     convention : Convention
         What was evaluated.
+    fingerprints : Fingerprints
+        Of the labels of `query` and `gallery`, eight hexadecimal digits each: where they are the
+        same, two results are of the same images in the same order.
 
     Examples
     --------
@@ -228,6 +257,7 @@ class Result(Value):
     signature: str
     ranks: GoodRanks = field(repr=False)
     convention: Convention = field(repr=False)
+    fingerprints: Fingerprints = field(default=Fingerprints(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
@@ -480,6 +510,38 @@ class Result(Value):
             "signature": self.signature,
         }
 
+    def save(self, path: PathLike) -> None:
+        """Write all of the result to one JSON file, which `reid_ref.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            A file of that name is replaced, whole or not at all. Commands know a saved result by
+            a name that ends in .json.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "ours.json")
+        ...     result.save(path)
+        ...     reid_ref.load(path).at(2) == result.at(2)
+        True
+        """
+        lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
+                 for key, value in _saved(self).items())
+        text = ",\n".join(lines)
+        with whole_files(path) as (file,):
+            file.write(f"{{\n{text}\n}}\n")
+
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row a query, in the order of the queries.
 
@@ -508,9 +570,40 @@ class Result(Value):
                 f"to_frame: needs pandas ({error}); pip install pandas, or take the arrays of "
                 "result.per_query") from None
         columns = {name: getattr(self.per_query, name).copy()
-                   for name in PerQuery.__dataclass_fields__}
+                   for name in PerQuery.__dataclass_fields__
+                   if name != "camera" or self.per_query.camera.size}
         return pandas.DataFrame(
             columns, index=pandas.RangeIndex(self.counts.query, name="query"))
+
+
+def _saved(result: Result) -> dict[str, Any]:
+    """Return what a file has: `to_dict`, then all that it was made of, a list a column."""
+    queries = {name: getattr(result.per_query, name)
+               for name in ("identity", "camera", "status", "n_good", "n_junk")}
+    queries["counted"] = in_mean(result)
+    rows = {name: getattr(result.ranks, name) for name in RANK_COLUMNS}
+    return {
+        "schema": SAVED, **result.to_dict(None), "labels": result.fingerprints._asdict(),
+        "convention": asdict(result.convention),
+        "queries": {
+            **{name: values.tolist() for name, values in queries.items()},
+            "first_match": [rank or None for rank in result.per_query.first_match.tolist()],
+            "ap": words.numbers(result.per_query.ap), "inp": words.numbers(result.per_query.inp)},
+        "ranks": {name: values.tolist() for name, values in rows.items()}}
+
+
+#: The fields of `GoodRanks` in a saved file; the others are those of the queries.
+RANK_COLUMNS = ("rank", "nearer", "tied", "image", "found", "n_kept", "first_match")
+
+
+def in_mean(result: Result) -> npt.NDArray[np.bool_]:
+    """Return which queries are in the mean of mAP: bool, shape (n,)."""
+    counted = np.zeros(len(result.per_query.status), dtype=np.bool_)
+    loaded = np.flatnonzero(result.per_query.status != "not loaded")
+    # What the mean would take of these numbers is the queries that it takes.
+    counted[result.convention.counted(
+        loaded.astype(np.float64), result.per_query.n_good[loaded]).astype(np.int64)] = True
+    return counted
 
 
 class QueryValues(NamedTuple):
@@ -543,7 +636,7 @@ class SumsOfUnits(NamedTuple):
 def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOfUnits:
     """Return what the interval of a metric is made of; refuses what has none."""
     mean, values, counted = query_values(result, metric)
-    name, groups = unit_of_queries(result, unit)
+    name, groups = unit_of_queries(result.per_query.identity, unit)
     return SumsOfUnits(mean, name, statistics.unit_sums(values, groups, counted),
                        statistics.unit_sums(values, np.arange(len(values)), counted))
 
@@ -618,10 +711,10 @@ def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
     return at_k.recall, at_k.per_query["recall"]
 
 
-def unit_of_queries(result: Result, unit: Any) -> tuple[str, npt.NDArray[Any]]:
-    """Return the name of a unit, and the unit of each query."""
+def unit_of_queries(identity: Integers, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+    """Return the name of a unit, and the unit of each query, given who it shows."""
     if not isinstance(unit, str):
         return "group", np.asarray(unit)
-    units = {"identity": result.per_query.identity, "query": np.arange(result.counts.query)}
+    units = {"identity": identity, "query": np.arange(len(identity))}
     check_choice(unit, "unit", units)
     return unit, units[unit]

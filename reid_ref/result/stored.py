@@ -1,10 +1,14 @@
-"""A result as `evaluate --per-query` wrote it: the values of each query, and its convention."""
+"""What a file of values a query holds, and whether its summaries follow from them.
+
+Contents: `QueryTable`, `read_object`, `table_of_rows`, `value_of`; `Stored`, a table with its
+convention; `Check`, `checks`, `ranks_written`.
+"""
 from __future__ import annotations
 
 import csv
 import json
-import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers
-from reid_ref.conventions import Convention
-from reid_ref.disk import read_lines
-from reid_ref.result import STATUSES, PerQuery
-from reid_ref.signature import convention_of, parse_signature
+from reid_ref import metrics
+from reid_ref.arrays import Doubles, InputError
+from reid_ref.conventions import ARITHMETIC, Convention
+from reid_ref.disk import PathLike, read_lines
+from reid_ref.labels import JUNK
+from reid_ref.ranking.good_ranks import of_queries
+from reid_ref.result import SAVED, STATUSES, Fingerprints, PerQuery, Result
+from reid_ref.text import number, numbers
 
 SUFFIXES = (".json", ".csv")
 
@@ -31,54 +38,48 @@ class QueryTable:
     numbers : dict
         The whole object; without a signature where the file is CSV.
     per_query : PerQuery
-    camera : int64, shape (n_query,)
     counted : bool, shape (n_query,)
         As written: which queries are in the mean of mAP.
+    result : Result or None
+        Of a saved result, all of it.
     """
 
     path: str
     numbers: Mapping[str, Any]
     per_query: PerQuery
-    camera: Integers
     counted: npt.NDArray[np.bool_]
+    result: Result | None
 
     @property
-    def labels(self) -> Mapping[str, str]:
-        """Fingerprints of the labels, by query and gallery; empty where the file has none."""
-        labels = self.numbers.get("labels")
-        return labels if isinstance(labels, dict) else {}
+    def fingerprints(self) -> Fingerprints:
+        """Fingerprints of the labels; empty where the file has none."""
+        labels = _dict(self.numbers.get("labels"))
+        return Fingerprints(labels.get("query", ""), labels.get("gallery", ""))
 
 
-def read_per_query(path: str | os.PathLike[str], expected: str) -> QueryTable:
-    """Read a file that `reid-ref evaluate --per-query` wrote; JSON but for a name in .csv.
-
-    `expected` is for messages: what the file should be.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is not such a file: the query and the key are named.
-    """
-    value = _load(path, expected)
-    rows = _one(value, "queries", lambda rows: isinstance(rows, list) and len(rows) > 0,
-                str(path), expected)
-    columns = {key: [_one(row, key, fits, f"{path}: query {k}", expected)
+def table_of_rows(value: dict[str, Any], path: PathLike, expected: str) -> QueryTable:
+    """Return the table of a file with an object, or a line, for each query."""
+    rows = value_of(value, "queries", lambda rows: isinstance(rows, list) and len(rows) > 0,
+                    str(path), expected)
+    columns = {key: [value_of(row, key, fits, f"{path}: query {k}", expected)
                      for k, row in enumerate(rows)] for key, fits in _COLUMNS.items()}
-    for k, number in enumerate(columns["query"]):
-        if number != k:
+    for k, named in enumerate(columns["query"]):
+        if named != k:
             raise InputError(f"{path}: query {k}: query: expected {k}, for queries are numbered "
-                             f"from 0, in order, got {number}; write the file again")
+                             f"from 0, in order, got {named}; write the file again")
     whole = {key: np.array([value or 0 for value in columns[key]], dtype=np.int64)
              for key in ("identity", "camera", "first_match", "n_good", "n_junk")}
-    camera = whole.pop("camera")
     per_query = PerQuery(
         ap=_doubles(columns["ap"]), inp=_doubles(columns["inp"]),
         status=np.array(columns["status"]), **whole)
-    return QueryTable(str(path), value, per_query, camera, np.array(columns["counted"]))
+    return QueryTable(str(path), value, per_query, np.array(columns["counted"]), None)
 
 
-def _load(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
-    """Return the object, its queries not yet checked."""
+def read_object(path: PathLike, expected: str) -> dict[str, Any]:
+    """Return the object of a JSON file, or the rows of a CSV file, not yet checked.
+
+    `expected` is for messages: what the file should be.
+    """
     is_csv = Path(path).suffix.lower() == ".csv"
     text = "\n".join(read_lines(Path(path), expected))
     try:
@@ -88,20 +89,28 @@ def _load(path: str | os.PathLike[str], expected: str) -> dict[str, Any]:
                          f"expected {expected}") from None
     if not isinstance(value, dict):
         raise InputError(f"{path}: expected one JSON object, {expected}")
+    if value.get("schema", 1) not in range(1, SAVED + 1):
+        raise InputError(f"{path}: schema: expected a version up to {SAVED}, got "
+                         f"{shown(value['schema'])}; take a newer reid-ref")
     if "signature" in value and "queries" not in value:
         raise InputError(f"{path}: expected the values of each query, got summaries alone; write "
                          "them with reid-ref evaluate FILE --per-query OUT.json")
     if not is_csv:
-        _one(value, "signature", lambda text: isinstance(text, str), str(path), expected)
+        value_of(value, "signature", lambda text: isinstance(text, str), str(path), expected)
     return value
 
 
-def _one(value: Any, key: str, fits: Callable[[Any], bool], where: str, expected: str) -> Any:
+def value_of(value: Any, key: str, fits: Callable[[Any], bool], where: str, expected: str) -> Any:
     """Return what stands under a key."""
     if not isinstance(value, dict) or key not in value or not fits(value[key]):
-        got = json.dumps(value[key])[:40] if isinstance(value, dict) and key in value else "none"
+        got = shown(value[key]) if isinstance(value, dict) and key in value else "none"
         raise InputError(f"{where}: {key}: expected {expected}, got {got}")
     return value[key]
+
+
+def shown(value: Any) -> str:
+    """Return the beginning of a JSON value, for messages."""
+    return json.dumps(value)[:40]
 
 
 def _csv_rows(text: str) -> list[dict[str, Any]]:
@@ -114,15 +123,16 @@ def _csv_value(text: str) -> Any:
     words = {"": None, "True": True, "False": False}
     if text in words:
         return words[text]
-    for number in (int, float):
+    for kind in (int, float):
         try:
-            return number(text)
+            return kind(text)
         except ValueError:
             pass
     return text
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Tell whether a JSON value is an integer of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
@@ -134,13 +144,13 @@ def _is_share(value: Any) -> bool:
 
 #: Each key of a query, and what may stand there.
 _COLUMNS: dict[str, Callable[[Any], bool]] = {
-    "query": _is_whole, "identity": _is_whole, "camera": _is_whole,
+    "query": is_whole, "identity": is_whole, "camera": is_whole,
     "status": lambda value: isinstance(value, str) and value in STATUSES,
     "counted": lambda value: isinstance(value, bool),
     "ap": _is_share, "inp": _is_share,
-    "first_match": lambda value: value is None or _is_whole(value) and value > 0,
-    "n_good": lambda value: _is_whole(value) and value >= 0,
-    "n_junk": lambda value: _is_whole(value) and value >= 0}
+    "first_match": lambda value: value is None or is_whole(value) and value > 0,
+    "n_good": lambda value: is_whole(value) and value >= 0,
+    "n_junk": lambda value: is_whole(value) and value >= 0}
 
 
 def _doubles(values: list[float | None]) -> Doubles:
@@ -149,14 +159,14 @@ def _doubles(values: list[float | None]) -> Doubles:
 
 @dataclass(frozen=True)
 class Stored(QueryTable):
-    """One file.
+    """One file with a signature.
 
     Parameters
     ----------
     fields : dict of str to str
         Of the signature.
     convention : Convention
-        What the signature says was evaluated.
+        What was evaluated: as the signature says, or as it was saved.
     """
 
     fields: Mapping[str, str]
@@ -168,20 +178,136 @@ class Stored(QueryTable):
         return self.convention.counted(values[there], self.per_query.n_good[there])
 
 
-def read_stored(path: str) -> Stored:
-    """Read a file of --per-query.
+@dataclass(frozen=True)
+class Check:
+    """One number of the file, and the same computed again.
 
-    Raises
-    ------
-    InputError
-        It cannot be read, is not such a file, or is CSV, which has no signature.
+    Parameters
+    ----------
+    name : str
+    written, found : Any
+        Plain JSON values; None is NaN.
+    source : str
+        What it was computed from.
     """
-    table = read_per_query(path, "what reid-ref evaluate FILE --per-query OUT.json writes")
-    if "signature" not in table.numbers:
-        raise InputError(f"{path}: expected JSON, which has the signature, got CSV; write it with "
-                         "reid-ref evaluate FILE --per-query OUT.json")
-    try:
-        fields = parse_signature(table.numbers["signature"])
-        return Stored(**vars(table), fields=fields, convention=convention_of(fields))
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+
+    name: str
+    written: Any
+    found: Any
+    source: str = "queries"
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both are the same, to the last bit."""
+        return bool(self.written == self.found)
+
+
+def checks(stored: Stored) -> Iterator[Check]:
+    """Compute every summary again from the values of each query, and these from saved ranks."""
+    yield from _images(stored)
+    yield from _means(stored)
+    if stored.convention.curve.counts:
+        yield from _curve(stored)
+    if stored.result is not None:
+        yield from _of_gallery(stored.result)
+        yield from _of_ranks(stored.result)
+        yield from _of_curve(stored, stored.result)
+
+
+def ranks_written(stored: Stored) -> list[str]:
+    """Return the names of each Rank-k in the file."""
+    return [name for name in stored.numbers if re.fullmatch("Rank-[1-9][0-9]{0,6}", name)]
+
+
+def _images(stored: Stored) -> Iterator[Check]:
+    """Yield the counts of queries, of images and of good pairs."""
+    per_query, counts = stored.per_query, _dict(stored.numbers.get("counts"))
+    loaded = np.count_nonzero(per_query.status != "not loaded")
+    yield Check("queries of the signature", int(stored.fields["queries"]), int(loaded))
+    gallery, absent = counts.get("gallery"), counts.get("gallery_not_loaded")
+    if isinstance(gallery, int) and isinstance(absent, int):
+        yield Check("gallery of the signature", int(stored.fields["gallery"]), gallery - absent)
+    yield Check("counts: query", counts.get("query"), len(per_query.status))
+    yield Check("counts: good", counts.get("good"), int(per_query.n_good.sum()))
+    yield Check("counts: status", counts.get("status"), {
+        name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
+    if len(per_query.camera):
+        yield Check("labels: query", _dict(stored.numbers.get("labels")).get("query"),
+                    per_query.labels().fingerprint())
+
+
+def _means(stored: Stored) -> Iterator[Check]:
+    """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
+    per_query = stored.per_query
+    # The last good image of a list that is cut may stand anywhere.
+    is_open = "ranked" in stored.fields and bool(
+        (np.isnan(per_query.inp) & (per_query.n_good > 0)).any())
+    for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
+        mean = stored.convention.mean(stored.in_mean(values))
+        yield Check(name, stored.numbers.get(name),
+                    None if name == "mINP" and is_open else number(mean))
+    kept = stored.in_mean(np.arange(len(stored.counted), dtype=np.float64)).astype(np.int64)
+    yield Check("counted", stored.numbers.get("counted"), len(kept))
+    yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), kept.tolist())
+
+
+def _curve(stored: Stored) -> Iterator[Check]:
+    """Yield Rank-k and the curve."""
+    written, ranks = stored.numbers.get("cmc"), ranks_written(stored)
+    length = len(written) if isinstance(written, list) else 0
+    every = [int(name.removeprefix("Rank-")) for name in ranks]
+    curve = _first_matches(stored, max([length, *every]))
+    for k in every:
+        yield Check(f"Rank-{k}", stored.numbers[f"Rank-{k}"], number(float(curve[k - 1])))
+    yield Check("cmc", written, numbers(curve[:length]))
+
+
+def _first_matches(stored: Stored, length: int) -> Doubles:
+    there = stored.per_query.status != "not loaded"
+    n_query = stored.convention.n_in_cmc(stored.per_query.n_good[there])
+    curve = metrics.cumulative_matching(stored.per_query.first_match[there], length, n_query)
+    return ARITHMETIC[stored.convention.arithmetic].curve(curve, n_query)
+
+
+def _of_gallery(result: Result) -> Iterator[Check]:
+    """Yield how many gallery images are left, by the convention's rules for label -1."""
+    counts, per_query, convention = result.counts, result.per_query, result.convention
+    absent = 0 if convention.loaded(np.array([JUNK])).all() else counts.gallery_junk
+    ignored = counts.gallery_junk - absent if "label -1" in convention.ignored else 0
+    other = (per_query.n_junk - ignored)[per_query.status != "not loaded"]
+    for name, found in (("gallery_not_loaded", absent),
+                        ("gallery_kept", counts.gallery - ignored - absent),
+                        ("junk_same_camera", int(other.sum()))):
+        yield Check(f"counts: {name}", getattr(counts, name), found, "other counts")
+
+
+def _of_ranks(result: Result) -> Iterator[Check]:
+    """Yield what each query got, and a curve of all good images."""
+    convention, per_query = result.convention, result.per_query
+    there = per_query.status != "not loaded"
+    loaded = of_queries(result.ranks, there)
+    ranks = convention.cut_off(loaded)
+    inp = metrics.inverse_negative_penalty(ranks)
+    inp[np.isnan(per_query.inp[there]) & (loaded.found < loaded.n_good)] = np.nan  # a cut list
+    for name, values in (("ap", convention.average_precision(ranks)), ("inp", inp)):
+        yield Check(name, numbers(getattr(per_query, name)[there]), numbers(values), "ranks")
+    yield Check("counts: tied", result.counts.tied, metrics.tied_queries(loaded), "ranks")
+    yield Check("first_match", per_query.first_match[there].tolist(), ranks.first_match.tolist(),
+                "ranks")
+    curve = convention.curve
+    if curve.of_rows is None and not curve.counts:
+        yield Check("cmc", numbers(result.cmc),
+                    numbers(convention.curve_of_ranks(ranks, len(result.cmc))), "ranks")
+
+
+def _of_curve(stored: Stored, result: Result) -> Iterator[Check]:
+    """Yield each Rank-k of a curve that no values a query give."""
+    if not result.convention.curve.counts:
+        for name in ranks_written(stored):
+            k = int(name.removeprefix("Rank-"))
+            found = number(float(result.cmc[k - 1])) if k <= len(result.cmc) else None
+            yield Check(name, stored.numbers[name], found, "entries of cmc")
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

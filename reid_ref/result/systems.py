@@ -12,8 +12,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, InputError, Integers, warn
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.conventions.choices import ARITHMETIC, UNMATCHED
-from reid_ref.labels import Labels
-from reid_ref.result import QueryValues, Result, kind_of_metric, query_values
+from reid_ref.result import Fingerprints, QueryValues, Result, kind_of_metric, query_values
 from reid_ref.result.stored import QueryTable
 
 #: What is compared where nothing else is asked for.
@@ -62,24 +61,7 @@ def check_same_convention(results: Mapping[str, Result]) -> None:
 def check_same_queries(results: Mapping[str, Result]) -> None:
     """Refuse results of other queries or of another gallery, naming the first difference."""
     check_same_convention(results)
-    (first, one), *others = results.items()
-    for name, other in others:
-        if other.counts.query != one.counts.query:
-            raise InputError(f"{name}: expected {one.counts.query} queries, as in {first}, got "
-                             f"{other.counts.query}; both must be of the same labels")
-        for field, words in (("identity", "identity {} in {}"),
-                             ("n_good", "{} good images in {}")):
-            ours, theirs = getattr(one.per_query, field), getattr(other.per_query, field)
-            bad = np.flatnonzero(ours != theirs)
-            if bad.size:
-                raise InputError(
-                    f"{name}: query {bad[0]} has {words.format(ours[bad[0]], first)} and "
-                    f"{words.format(theirs[bad[0]], name)}, and {bad.size} of {len(ours)} queries "
-                    "differ so; both must be of the same labels, in the same order")
-        if other.counts.gallery != one.counts.gallery:
-            raise InputError(f"{name}: expected {one.counts.gallery} gallery images, as in "
-                             f"{first}, got {other.counts.gallery}; both must be of the same "
-                             "labels")
+    _check_queries({name: system_of_result(one) for name, one in results.items()})
 
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.
@@ -95,35 +77,38 @@ class System:
     ----------
     signature : str
         Empty where the file has none.
-    labels : tuple of two str
-        Fingerprints of query and gallery labels; empty where the file has none.
+    fingerprints : Fingerprints
+        Of query and gallery labels; empty where the file has none.
     identity, camera, n_good : int64, shape (n,)
+        No camera where none is known.
     values : callable
         Metric to `QueryValues`.
     """
 
     signature: str
-    labels: tuple[str, str]
+    fingerprints: Fingerprints
     identity: Integers
     camera: Integers
     n_good: Integers
     values: Callable[[str], QueryValues]
 
 
-def system_of_result(result: Result, query: Labels, gallery: Labels) -> System:
+def system_of_result(result: Result) -> System:
     """Return a system of an evaluation."""
-    return System(result.signature, (query.fingerprint(), gallery.fingerprint()), query.identity,
-                  query.camera, result.per_query.n_good, lambda name: query_values(result, name))
+    rows = result.per_query
+    return System(result.signature, result.fingerprints, rows.identity, rows.camera, rows.n_good,
+                  lambda name: query_values(result, name))
 
 
 def system_of_table(table: QueryTable, name: str) -> System:
-    """Return a system of a file of values a query; `name`: of the file, for messages."""
+    """Return a system of a stored file; `name`: of the file, for messages."""
+    if table.result is not None:
+        return system_of_result(table.result)
     rows, signature = table.per_query, table.numbers.get("signature", "")
     if not signature and not np.isin(rows.status, ("ok", "not loaded")).all():
         warn("a .csv file does not name its convention; a query without a match that "
              "counts is taken as 0; --per-query FILE.json says it")
-    labels = (table.labels.get("query", ""), table.labels.get("gallery", ""))
-    return System(signature, labels, rows.identity, table.camera, rows.n_good,
+    return System(signature, table.fingerprints, rows.identity, rows.camera, rows.n_good,
                   lambda metric: _table_values(table, metric, fields(signature), name))
 
 
@@ -192,6 +177,10 @@ def check_systems_convention(systems: Mapping[str, System]) -> None:
 def check_systems_queries(systems: Mapping[str, System]) -> None:
     """Refuse systems of other queries or of another gallery, naming the first difference."""
     check_systems_convention(systems)
+    _check_queries(systems)
+
+
+def _check_queries(systems: Mapping[str, System]) -> None:
     (first, one), *others = systems.items()
     for name, other in others:
         if len(other.identity) != len(one.identity):
@@ -199,11 +188,14 @@ def check_systems_queries(systems: Mapping[str, System]) -> None:
                              f"{len(other.identity)}; both must be of the same labels")
         for field, words in (("identity", "identity {} in {}"), ("camera", "camera {} in {}"),
                              ("n_good", "{} good images in {}")):
-            _check_each(first, getattr(one, field), name, getattr(other, field), words)
-        if one.labels[1] and other.labels[1] and one.labels[1] != other.labels[1]:
-            raise InputError(f"{name}: expected the gallery labels of {first} ({one.labels[1]}), "
-                             f"got others ({other.labels[1]}); both must rank the same images, "
-                             "in the same order")
+            ours, theirs = getattr(one, field), getattr(other, field)
+            if len(ours) == len(theirs):
+                _check_each(first, ours, name, theirs, words)
+        ours, theirs = one.fingerprints.gallery, other.fingerprints.gallery
+        if ours and theirs and ours != theirs:
+            raise InputError(f"{name}: expected the gallery labels of {first} ({ours}), got "
+                             f"others ({theirs}); both must rank the same images, in the same "
+                             "order")
 
 
 def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: str) -> None:
@@ -214,13 +206,6 @@ def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: 
             f"{name}: query {k} has {words.format(ours[k], first)} and "
             f"{words.format(theirs[k], name)}, and {bad.size} of {len(ours)} queries differ so; "
             "both must be of the same labels, in the same order")
-
-
-def unit_of(system: System, unit: Any) -> tuple[str, npt.NDArray[Any]]:
-    """Return the name of a unit, and the unit of each query, as `unit_of_queries` does."""
-    if not isinstance(unit, str):
-        return "group", np.asarray(unit)
-    return unit, (system.identity if unit == "identity" else np.arange(len(system.identity)))
 
 
 def all_identities(systems: Mapping[str, System]) -> Integers:

@@ -1,4 +1,5 @@
 """Every JSON that a command prints, held to docs/schema.json, which is as strict as it says."""
+import dataclasses
 import functools
 import json
 import re
@@ -9,7 +10,7 @@ import pytest
 import scipy.io
 
 from reid_ref import cli
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.files import read_result
 from tests.documents import ROOT
 from tests.commands.test_baseline import FILES
@@ -38,7 +39,9 @@ COMMANDS = [
     ("evaluate", "evaluate {}/cuhk03.npz", 0),  # a benchmark, with something off
     ("evaluate", f"evaluate {MARKET} --at 1,5 --worst 3 --by camera --by identity", 0),
     ("evaluate", f"evaluate {LISTS}/top4.txt --labels {LISTS}/query.csv {LISTS}/gallery.csv", 0),
+    ("evaluate", "evaluate {}/saved.json --at 1,5 --worst 3 --by camera", 0),
     ("evaluate_files", f"evaluate {MARKET} {TIES}", 0),
+    ("evaluate_files", f"evaluate {MARKET} {{}}/saved.json", 0),
     ("evaluate_files", f"evaluate {MARKET} --name ours --convention matlab,mars", 0),
     ("evaluate", f"evaluate {MARKET} --confidence --resamples 99", 0),
     ("evaluate", f"evaluate {MARKET} --confidence --confidence-method analytic --level 90", 0),
@@ -95,6 +98,7 @@ def folder(tmp_path_factory):
         "mquery_f": data.query_features, "mquery_label": data.query.identity,
         "mquery_cam": data.query.camera})
     _almost_cuhk03(folder / "cuhk03.npz")
+    cli.main(["evaluate", MARKET, "--save", str(folder / "saved.json"), "--quiet"])
     (folder / "mars").mkdir()
     FILES["mars"](folder / "mars")
     return folder
@@ -151,7 +155,7 @@ def test_every_command_and_shape_is_here():
                    for path in folder.rglob("*.py") if "print_json(" in path.read_text()}
     assert {words.split()[0] for _, words, _ in COMMANDS} == prints_json
     shapes = {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["anyOf"]}
-    assert {shape for shape, _, _ in COMMANDS} | {"per_query"} == shapes
+    assert {shape for shape, _, _ in COMMANDS} | {"per_query", "saved"} == shapes
 
 
 def test_the_schema_is_one():
@@ -162,7 +166,7 @@ def test_the_schema_is_one():
 PARTS = {"head", "input", "numbers", "figure", "record", "query", "group", "details"}
 #: Keys that are only there where they are asked for.
 OPTIONAL = {"confidence", "at", "by", "worst", "camera", "identity", "fast", "octave", "port",
-            "multiple, max", "multiple, mean", "re-ranked"}
+            "multiple, max", "multiple, mean", "re-ranked", "parts", "trials"}
 
 
 def test_the_schema_is_strict():
@@ -208,3 +212,14 @@ def test_the_file_of_each_query(tmp_path, capsys):
         assert value["signature"].startswith(f"convention:{convention}|")
     del value["labels"]
     assert not validator("per_query").is_valid(value)
+
+
+@pytest.mark.parametrize("convention", ["matlab", "mars", "torchreid", "sysu-mm01", "cityflow"])
+def test_the_file_of_a_saved_result(convention, tmp_path):
+    path = tmp_path / "out.json"
+    cli.main(["evaluate", MARKET, "--save", str(path), "--convention", convention])
+    value = json.loads(path.read_text())
+    validator("saved").validate(value)
+    assert list(value["convention"]) == [one.name for one in dataclasses.fields(Convention)]
+    for key in ("parts", "trials"):
+        assert not validator("saved").is_valid({**value, key: None})

@@ -168,3 +168,10 @@ def test_a_signature_says_its_convention():
 def test_a_signature_has_each_key_once():
     with pytest.raises(InputError, match="each key once, got 'ap:step'"):
         parse_signature("convention:matlab|ap:step|ap:step")
+
+
+def test_a_sum_above_1_by_its_last_bits_is_no_fault(tmp_path, capsys):
+    value = by_hand()
+    value["queries"][0].update(ap=1 + 2**-52)
+    value["mAP"] = (1 + 2**-52 + .25 + .125 + 1) / 5
+    assert verified(value, tmp_path, capsys)[0] == 0

@@ -18,7 +18,7 @@ from tests import cases
 from tests.proof import brute, hand_cases
 from tests.proof.mutants import PACKAGE, afresh, all_checks, each, is_caught, world
 
-ROOMS = ("ranking", "metrics", "conventions", "evaluation")
+ROOMS = ("ranking", "metrics", "conventions", "signature", "result", "evaluation")
 NAN = float("nan")
 
 IGNORED = [("label -1", "same identity, same camera"), ("same identity, same camera",),
@@ -1118,7 +1118,9 @@ MUTANTS = {
         ("places.get(word, places.get(plain(word)))", "places.get(plain(word))"),
         ("places.get(word, places.get(plain(word)))", "places.get(word)"),
     ]),
-    "metrics.average_precision": (METRICS, [
+    "metrics.average_precision": ([*METRICS, *RESULT], [
+        ("groups.query[groups.tied > hits]", "groups.query[groups.tied >= hits]"),
+        ("len(np.unique(groups.query[", "len((groups.query["),
         (", old_recall = nth / n_good, (nth - 1) / ", ", old_recall = nth / n_good, (nth - 2) / "),
         ("(recall - old_recall) * ((", "(1 / n_good) * (("),
         (" - old_recall) * ((old_precision + precision) / 2)", " - old_recall) * precision"),
@@ -1198,6 +1200,9 @@ MUTANTS = {
         ("    order = order[kept[order]]\n", ""),
         ("order = in_order(row, ties)", 'order = in_order(row, "gallery-order")'),
     ]),
+    "signature": (RESULT, [
+        ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
+    ]),
     "evaluation.summary": (RESULT, [
         ("in_order.n_junk - n_absent\n", "in_order.n_junk\n"),
         ("in_order = convention.in_order(loaded.ranks)", "in_order = loaded.ranks"),
@@ -1205,8 +1210,6 @@ MUTANTS = {
         ("for values in (ap, inp))", "for values in (ap, ap))"),
         ("mINP=convention.mean(inp)", "mINP=convention.mean(ap)"),
         ("counted=len(ap)", "counted=len(query)"),
-        ("groups.query[groups.tied > hits]", "groups.query[groups.tied >= hits]"),
-        ("len(np.unique(groups.query[", "len((groups.query["),
         ("status[absent & ~np.isin(identity, gallery.identity)]",
          "status[~np.isin(identity, gallery.identity) & ~absent]"),
         ("(ranks.n_good > 0) & (ranks.found == 0)", "ranks.n_good < 0"),
@@ -1214,7 +1217,6 @@ MUTANTS = {
         ("n_junk - n_absent if", "n_junk if"),
         ("=len(gallery) - ignored_junk - n_absent", "=len(gallery) - ignored_junk"),
         ("per_query.n_junk - ignored_junk", "per_query.n_junk"),
-        ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
         ("(convention, provenance, loaded.query, loaded.gallery)",
          "(convention, provenance, query, gallery)"),
         (" = distances if there.all() else distances[:, there]", " = distances[:, :there.sum()]"),
@@ -1261,7 +1263,7 @@ def test_mutants_of_every_file():
     files = {f"{room}.{path.stem}" for room in ("ranking", "metrics")
              for path in (PACKAGE / room).glob("[!_]*.py") if not path.stem.startswith("device_")}
     assert set(MUTANTS) == files - {"ranking.tiles"} | {
-        "evaluation.summary", "conventions.convention", "conventions.choices"}
+        "evaluation.summary", "conventions.convention", "conventions.choices", "signature"}
 
 
 @pytest.mark.parametrize("check", all_checks(MUTANTS))

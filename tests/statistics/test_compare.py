@@ -128,8 +128,12 @@ def test_other_labels_are_refused():
         "queries differ so": (Labels(identity, [1] * 60), GALLERY),
         "other 1: query 24 has 1 good images in baseline and 2 good images in other 1, and 2 of": (
             QUERY, Labels([*range(30), 12], [2] * 31)),
-        "other 1: expected 30 gallery images, as in baseline, got 31": (
+        "other 1: expected the gallery labels of baseline .*, got others": (
             QUERY, Labels([*range(30), 99], [2] * 31)),
+        "other 1: expected the gallery labels of baseline .*, in the same order": (
+            QUERY, Labels(range(30), [3] * 30)),
+        "other 1: query 59 has camera 1 in baseline and camera 3 in other 1, and 1 of 60": (
+            Labels(IDENTITY, [1] * 59 + [3]), GALLERY),
         "other 1: expected 60 queries, as in baseline, got 59": (QUERY[:59], GALLERY)}
     for message, (query, gallery) in others.items():
         distances = np.zeros((len(query), len(gallery)))

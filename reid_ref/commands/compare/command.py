@@ -20,13 +20,14 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.commands.compare import show as report
     from reid_ref.commands.compare.compute import compare_scores
-    from reid_ref.result.systems import check_systems_queries, checked_metrics, unit_of
+    from reid_ref.result import unit_of_queries
+    from reid_ref.result.systems import check_systems_queries, checked_metrics
 
     metrics, options = systems.check(args)
     found = systems.read(args)
     check_systems_queries(found)
     first = next(iter(found.values()))
-    unit = unit_of(first, options.pop("unit"))
+    unit = unit_of_queries(first.identity, options.pop("unit"))
     scores = {name: {metric: one.values(metric) for metric in checked_metrics(metrics)}
               for name, one in found.items()}
     answer = compare_scores(scores, first.identity, *unit, **options)

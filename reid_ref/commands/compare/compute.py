@@ -179,9 +179,9 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
     check_same_queries(results)
     scores = {name: {metric: query_values(result, metric) for metric in checked_metrics(metrics)}
               for name, result in results.items()}
-    first = next(iter(results.values()))
-    return compare_scores(scores, first.per_query.identity, *unit_of_queries(first, unit),
-                          level=level, resamples=resamples, seed=seed)
+    identity = next(iter(results.values())).per_query.identity
+    return compare_scores(scores, identity, *unit_of_queries(identity, unit), level=level,
+                          resamples=resamples, seed=seed)
 
 
 def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: Integers,

@@ -70,7 +70,8 @@ def add(command: Any) -> None:
                          help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
     command.add_argument("--baseline", metavar="FILE",
                          help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
-                              "test, 5 percent) than in FILE, which --per-query FILE.json wrote")
+                              "test, 5 percent) than in FILE, which --save FILE.json or "
+                              "--per-query FILE.json wrote")
     command.add_argument("--strict", action="store_true",
                          help="exit code 1 where the doctor has a warning or an error; see "
                               "reid-ref doctor")
@@ -109,7 +110,7 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> Gates:
 
 
 def _baseline(path: str) -> Stored:
-    from reid_ref.result.stored import read_stored
+    from reid_ref.result.saved import read_stored
 
     return read_stored(path)
 
@@ -135,27 +136,20 @@ def examine(args: argparse.Namespace, data: ResultFile,
     return found
 
 
-def status(args: argparse.Namespace, gates: Gates, found: Findings, data: ResultFile,
-           result: Result) -> int:
+def status(args: argparse.Namespace, gates: Gates, found: Findings, result: Result) -> int:
     """Tell each gate that the result does not pass, and return the exit code."""
-    from reid_ref.commands.gate.compute import too_low, unexpected
+    from reid_ref.commands.gate.compute import too_low, unexpected, worse_than
 
     failed = {}
     if missed := list(unexpected(result, gates.expected, gates.tolerance)):
         failed[UNEXPECTED] = unexpected_line(missed)
     if missed := list(too_low(result, gates.least)):
         failed[TOO_LOW] = too_low_line(missed)
-    if gates.stored is not None and (worse := _worse(gates.stored, data, result)):
+    if gates.stored is not None and (worse := worse_than(gates.stored, result)):
         failed[WORSE] = worse_line(args.baseline, worse)
     for line in failed.values():
         tell(f"failed: {line}")
     return next(iter(failed), of_findings(args, found))
-
-
-def _worse(stored: Stored, data: ResultFile, result: Result) -> list[Comparison]:
-    from reid_ref.commands.gate.compute import worse_than
-
-    return worse_than(stored, result, data.query, data.gallery)
 
 
 def of_findings(args: argparse.Namespace, found: Findings) -> int:

@@ -12,7 +12,6 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Comparison, compare_scores
 from reid_ref.conventions import as_text
 from reid_ref.datasets.printed import parse_percent, unit_of
-from reid_ref.labels import Labels
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.stored import Stored
 from reid_ref.signature import differing_choices, parse_signature
@@ -100,8 +99,7 @@ def percent_of(result: Result, name: str, option: str) -> Decimal | None:
 ALPHA = 0.05
 
 
-def worse_than(stored: Stored, result: Result, query: Labels,
-               gallery: Labels) -> list[Comparison]:
+def worse_than(stored: Stored, result: Result) -> list[Comparison]:
     """Return the metrics in which the result is significantly worse: mAP, Rank-1, or both.
 
     Raises
@@ -109,18 +107,19 @@ def worse_than(stored: Stored, result: Result, query: Labels,
     InputError
         Another convention, other labels, or a metric that is NaN.
     """
-    _check_same(stored, result, query, gallery)
+    _check_same(stored, result)
     metrics = ["mAP", *(["Rank-1"] if result.convention.curve.counts else [])]
     ours = {name: query_values(result, name) for name in metrics}
     theirs = {name: _values(stored, name, values) for name, values in ours.items()}
-    found = compare_scores({"baseline": theirs, "result": ours}, result.per_query.identity,
-                           *unit_of_queries(result, "identity")).comparisons
+    identity = result.per_query.identity
+    found = compare_scores({"baseline": theirs, "result": ours}, identity,
+                           *unit_of_queries(identity, "identity")).comparisons
     adjusted = holm([one.p for one in found])
     return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted)
             if one.difference < 0 and p < ALPHA]
 
 
-def _check_same(stored: Stored, result: Result, query: Labels, gallery: Labels) -> None:
+def _check_same(stored: Stored, result: Result) -> None:
     for key in differing_choices(stored.convention, result.convention):
         ours, theirs = (as_text(getattr(one, key)) for one in (
             result.convention, stored.convention))
@@ -128,8 +127,8 @@ def _check_same(stored: Stored, result: Result, query: Labels, gallery: Labels) 
                          f"{ours} here; evaluate both under one convention")
     if stored.fields.get("lists") != _lists(result):
         raise InputError(f"{stored.path}: expected the same --index-lists")
-    for side, one in (("query", query), ("gallery", gallery)):
-        if stored.labels.get(side) != one.fingerprint():
+    for side in result.fingerprints._fields:
+        if getattr(stored.fingerprints, side) != getattr(result.fingerprints, side):
             raise InputError(f"{stored.path}: expected the same {side} labels, in the same order; "
                              "a paired test is over the same images")
 

@@ -21,12 +21,13 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from reid_ref.commands.runs import show as report
     from reid_ref.commands.runs.compute import runs_of_scores
-    from reid_ref.result.systems import check_systems_queries, checked_metrics, unit_of
+    from reid_ref.result import unit_of_queries
+    from reid_ref.result.systems import check_systems_queries, checked_metrics
 
     metrics, options = systems.check(args)
     found = systems.read(args)
     check_systems_queries(found)
-    unit = unit_of(next(iter(found.values())), options.pop("unit"))
+    unit = unit_of_queries(next(iter(found.values())).identity, options.pop("unit"))
     scores = {metric: {name: one.values(metric) for name, one in found.items()}
               for metric in checked_metrics(metrics)}
     answer = runs_of_scores(scores, *unit, **options)

@@ -89,8 +89,9 @@ def runs(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[
     check_same_queries(named)
     scores = {metric: {key: query_values(result, metric) for key, result in named.items()}
               for metric in checked_metrics(metrics)}
-    return runs_of_scores(scores, *unit_of_queries(next(iter(named.values())), unit), level=level,
-                          method=method, resamples=resamples, seed=seed)
+    identity = next(iter(named.values())).per_query.identity
+    return runs_of_scores(scores, *unit_of_queries(identity, unit), level=level, method=method,
+                          resamples=resamples, seed=seed)
 
 
 def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from reid_ref.commands.evaluate.command import batch as several, details, rerank as beside
 from reid_ref.commands.gate import command as gates
-from reid_ref.console import confidence, files as ranked_lists, options as common
+from reid_ref.console import confidence, files as ranked_lists, options as common, systems
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
+    from reid_ref.datasets import Recognised
     from reid_ref.evaluation.result_file import ResultFile
     from reid_ref.labels import IndexLists
     from reid_ref.result import Result
@@ -28,7 +29,8 @@ def add(command: argparse.ArgumentParser) -> None:
         "Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
         "driver's separate feature and label .mat files; or a distance matrix with "
         "labels in .mat, .npz or text, in any order. Files that each hold everything "
-        "are evaluated one after the other, a row each. " + gates.CODES)
+        "are evaluated one after the other, a row each. A result that --save wrote is shown "
+        "as it is. " + gates.CODES)
     command.set_defaults(run=run)
     common.add_files(command)
     _add_choices(command.add_argument_group("what is counted, and how"))
@@ -54,6 +56,9 @@ def _add_output(group: Any) -> None:
                        help="ranks of the CMC curve in JSON: a number, or all; default 50")
     group.add_argument("--per-query", metavar="FILE",
                        help="write one line a query to FILE, named .csv or .json")
+    group.add_argument("--save", metavar="FILE",
+                       help="write the whole result to FILE, named .json: this and other commands "
+                            "take it in the place of the result file")
     details.add(group)
 
 
@@ -67,7 +72,12 @@ def _add_implementations(group: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from reid_ref.commands.evaluate import show as tables
+
     common.cmc_length(args)  # a wrong one is known before the work, and so are wrong ranks
+    is_saved = systems.is_saved(args, args.files)
+    if is_saved:
+        _check_saved(args)
     asked, left_out = _asked(args)
     common.ranks(args)
     stands_beside = beside.check(args, asked)
@@ -76,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
     asked_gates = gates.check(args, asked)
     if args.per_query is not None:
         _check_per_query(args)
+    if args.save is not None:
+        _check_save(args, asked)
     is_ranked = ranked_lists.check(args, {
         "--metric, --no-normalize": args.metric is not None or not args.normalize,
         "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
@@ -84,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
     if len(groups) > 1 or args.names is not None:
         return several.run(args, groups, asked, left_out, common.read_lists(args, asked),
                            options)
+    if is_saved:
+        return _show_saved(args, asked_gates, options)
     data = ranked_lists.read(args, args.files[0]) if is_ranked else common.read_files(args)
     if stands_beside:
         return beside.run(args, data, asked[0], options)
@@ -94,11 +108,27 @@ def run(args: argparse.Namespace) -> int:
         return _tie_bounds(args, data, asked[0], lists)
     results = evaluate_file(args, data, asked, lists)
     found = gates.examine(args, data, asked)
-    status = gates.status(args, asked_gates, found, data, next(iter(results.values())))
-    if args.per_query is not None:
-        _write_per_query(args, data, results)
-    _print(args, data, *confidence.find(args, results, options), left_out,
-           details.find(args, data, results, lists))
+    status = gates.status(args, asked_gates, found, next(iter(results.values())))
+    _write(args, results)
+    more = details.find(args, data, results, lists)
+    results, intervals = confidence.find(args, results, options)
+    _print(args, data.layout, tables.sizes(data), common.recognised(data), results, intervals,
+           left_out, more)
+    return status
+
+
+def _show_saved(args: argparse.Namespace, asked_gates: gates.Gates,
+                options: dict[str, Any] | None) -> int:
+    """Print and write what is asked of a saved result."""
+    from reid_ref.commands.evaluate import show as tables
+
+    results = systems.saved_results(args, args.files) or {}
+    result, = results.values()
+    status = gates.status(args, asked_gates, [], result)
+    _write(args, results)
+    found = details.find_in_saved(args, result)
+    _print(args, tables.SAVED, tables.sizes_of_saved(result), None,
+           *confidence.find(args, results, options), {}, found)
     return status
 
 
@@ -132,18 +162,17 @@ def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     return common.with_choices(args, asked, **ties), {}
 
 
-def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
-           intervals: dict[str, dict[str, Interval]] | None, left_out: dict[str, str],
-           found: dict[str, Any]) -> None:
+def _print(args: argparse.Namespace, layout: str, sizes: str, known: Recognised | None,
+           results: dict[str, Result], intervals: dict[str, dict[str, Interval]] | None,
+           left_out: dict[str, str], found: dict[str, Any]) -> None:
     from reid_ref.commands.evaluate import show as tables
     from reid_ref.commands.evaluate.show import rows
     from reid_ref.text import source
 
-    known = common.recognised(data)
     first = next(iter(results.values()))
-    here = source(args.files, data.layout)
+    here = source(args.files, layout)
     if args.format == "json":
-        common.print_json({"files": args.files, "layout": data.layout,
+        common.print_json({"files": args.files, "layout": layout,
                            **tables.results_as_json(results, left_out, known,
                                                     common.cmc_length(args), intervals),
                            **found})
@@ -153,40 +182,76 @@ def _print(args: argparse.Namespace, data: ResultFile, results: dict[str, Result
                   results if len(results) > 1 else first, ranks=common.ranks(args),
                   intervals=intervals))
     elif len(results) > 1:
-        show(tables.conventions_table(results, left_out, here, tables.sizes(data),
+        show(tables.conventions_table(results, left_out, here, sizes,
                                       common.ranks(args, (1, 5, 10)), intervals))
     else:
-        show(tables.as_table(first, here, tables.sizes(data), known.sentence if known else None,
+        show(tables.as_table(first, here, sizes, known.sentence if known else None,
                              common.ranks(args), intervals))
         details.show_tables(found)
 
 
+def _check_saved(args: argparse.Namespace) -> None:
+    """Refuse what is asked of features or distances, where the file is a saved result."""
+    from reid_ref.arrays import InputError
+
+    systems.check_not_evaluated(args)
+    given = {"--ties": args.ties is not None, "--metric": args.metric is not None,
+             "--no-normalize": not args.normalize, "--strict": args.strict,
+             "--implementation": args.implementation != "fast",
+             "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None}
+    for option in (option for option, is_given in given.items() if is_given):
+        raise InputError(f"{option}: expected features or distances, got a saved result; evaluate "
+                         "the result file anew")
+
+
+def _check_save(args: argparse.Namespace, asked: list[Convention]) -> None:
+    """Refuse, before any work, what is no single result, or cannot be written as it says."""
+    from reid_ref.arrays import InputError
+    from reid_ref.disk import check_different
+
+    if (len(asked) > 1 or args.ties == "bounds" or args.implementation != "fast"
+            or args.rerank is not None or args.multi_query is not None):
+        raise InputError("--save: expected one result of one convention; leave out --ties bounds, "
+                         "--implementation, --rerank, --multi-query, and save each in a call of "
+                         "its own")
+    _check_written(args, "--save", args.save, (".json",))
+    if args.per_query is not None:
+        check_different([Path(args.save), Path(args.per_query)])
+
+
 def _check_per_query(args: argparse.Namespace) -> None:
     """Refuse, before any work, a file for --per-query that could not be written as it says."""
+    _check_written(args, "--per-query", args.per_query, (".csv", ".json"))
+
+
+def _check_written(args: argparse.Namespace, option: str, name: str,
+                   suffixes: tuple[str, ...]) -> None:
     from reid_ref.arrays import InputError
     from reid_ref.disk import check_target, is_direct
 
-    name = args.per_query
     if name == "-":
-        raise InputError("--per-query: expected a file, got '-', and standard output has the "
+        raise InputError(f"{option}: expected a file, got '-', and standard output has the "
                          "report; name a file")
     check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
                         *([args.baseline] if args.baseline is not None else ())])
     suffix = Path(name).suffix
-    if suffix.lower() not in (".csv", ".json") and not (suffix == "" and is_direct(name)):
-        raise InputError(f"--per-query: expected a name that ends in .csv or .json, got {name}")
+    if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
+        raise InputError(f"{option}: expected a name that ends in {' or '.join(suffixes)}, got "
+                         f"{name}")
 
 
-def _write_per_query(args: argparse.Namespace, data: ResultFile,
-                     results: dict[str, Result]) -> None:
+def _write(args: argparse.Namespace, results: dict[str, Result]) -> None:
+    """Write the files of --save and --per-query, where they are asked for."""
     from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
     from reid_ref.disk import whole_files
 
+    if args.save is not None:
+        next(iter(results.values())).save(args.save)
+    if args.per_query is None:
+        return
     result, = results.values()
-    text = (json.dumps({"schema": common.SCHEMA,
-                        **per_query_json(result, data.query, data.gallery)}, indent=1) + "\n"
-            if Path(args.per_query).suffix.lower() == ".json"
-            else per_query_csv(result, data.query))
+    text = (json.dumps({"schema": common.SCHEMA, **per_query_json(result)}, indent=1) + "\n"
+            if Path(args.per_query).suffix.lower() == ".json" else per_query_csv(result))
     with whole_files(args.per_query) as (file,):
         file.write(text)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.systems import saved_results
 from reid_ref.console.terminal import show
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace, groups: list[list[Path]], asked: list[Conventi
 def _refuse_what_is_for_one(args: argparse.Namespace, n: int) -> None:
     from reid_ref.arrays import InputError
 
-    given = {"--per-query": args.per_query is not None, "--ties bounds": args.ties == "bounds",
+    given = {"--per-query": args.per_query is not None, "--save": args.save is not None,
+             "--ties bounds": args.ties == "bounds",
              "--implementation": args.implementation != "fast",
              "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
              "--at": args.at is not None, "--worst": args.worst is not None,
@@ -68,10 +70,13 @@ def _refuse_what_is_for_one(args: argparse.Namespace, n: int) -> None:
 def _one(args: argparse.Namespace, name: str, files: list[str], asked: list[Convention],
          lists: IndexLists | None, options: dict[str, Any] | None,
          ) -> tuple[Method, gates.Findings]:
-    from reid_ref.commands.evaluate.show import sizes
+    from reid_ref.commands.evaluate.show import SAVED, sizes, sizes_of_saved
     from reid_ref.commands.evaluate.show.batch import Method
 
     with said_of(name, files):
+        if (saved := saved_results(args, files)) is not None:
+            return Method(name, files, SAVED, sizes_of_saved(*saved.values()), None,
+                          *confidence.find(args, saved, options)), []
         data = (ranked_lists.read(args, files[0]) if args.labels
                 else common.read_files(args, files))
         results = evaluate_file(args, data, asked, lists)

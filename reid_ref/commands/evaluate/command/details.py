@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.console import options as common
@@ -57,21 +58,33 @@ def _ranks(text: str) -> list[int]:
 def find(args: argparse.Namespace, data: ResultFile, results: dict[str, Result],
          lists: IndexLists | None) -> dict[str, Any]:
     """Return what was asked for as plain JSON values; empty if nothing was."""
-    from reid_ref.commands.evaluate.show import details as report
-    from reid_ref.evaluation.groups import by_group
+    from reid_ref.commands.evaluate.show.details import wrong_rows
     from reid_ref.evaluation.query_list import nearest_wrong
-    from reid_ref.evaluation.rank_lists import worst_queries
 
     result = next(iter(results.values()))
+    return _find(args, result, lambda queries: wrong_rows(nearest_wrong(
+        data, queries, common.how(args, [result.convention], lists)), data.gallery))
+
+
+def find_in_saved(args: argparse.Namespace, result: Result) -> dict[str, Any]:
+    """Return what `find` does, without wrong images, which a saved result does not have."""
+    return _find(args, result, lambda queries: [None] * len(queries))
+
+
+def _find(args: argparse.Namespace, result: Result, nearest: Callable[[Any], Any],
+          ) -> dict[str, Any]:
+    from reid_ref.commands.evaluate.show import details as report
+    from reid_ref.evaluation.groups import by_group
+    from reid_ref.evaluation.rank_lists import worst_queries
+
     found: dict[str, Any] = {}
     if args.at is not None:
         found["at"] = report.at_rows([result.at(k) for k in _ranks(args.at)])
     if args.worst is not None:
         queries = worst_queries(result, args.worst)
-        wrong = nearest_wrong(data, queries, common.how(args, [result.convention], lists))
-        found["worst"] = report.worst_rows(result, data, queries, wrong)
+        found["worst"] = report.worst_rows(result, queries, nearest(queries))
     if args.by is not None:
-        found["by"] = {by: report.group_rows(by_group(result, data.query, by), by)
+        found["by"] = {by: report.group_rows(by_group(result, by=by), by)
                        for by in dict.fromkeys(args.by)}
     return found
 

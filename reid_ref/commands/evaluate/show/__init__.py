@@ -1,6 +1,7 @@
 """`Result` to text: tables for people, JSON for programs."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -79,6 +80,16 @@ def _numbers(numbers: list[tuple[str, float]], intervals: confidence.Intervals) 
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
     return data.input.words(len(data.gallery))
+
+
+#: The layout of a saved result, in words.
+SAVED = "a saved result"
+
+
+def sizes_of_saved(result: Result) -> str:
+    """Return what a saved result was evaluated from, as far as its signature says it."""
+    found = re.search(r"\|(features|distances):(\w+)", result.signature)
+    return " ".join(found.groups()) if found else "ranked lists"
 
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:

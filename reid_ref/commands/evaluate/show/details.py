@@ -11,8 +11,8 @@ from reid_ref.commands.evaluate.compute import ScriptAnswer
 from reid_ref.commands.evaluate.show import tied_queries
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.evaluation.groups import Groups
-from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.evaluation.tie_bounds import TieBounds
+from reid_ref.labels import Labels
 from reid_ref.result import RANKS, AtK, Result, named_ranks, ranks_as_json
 from reid_ref.text import number, numbers, percent, row, signature_rows, wrap
 
@@ -36,14 +36,18 @@ def at_table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def worst_rows(result: Result, data: ResultFile, queries: Iterable[int],
-               wrong: Iterable[int | None]) -> list[Row]:
+def worst_rows(result: Result, queries: Iterable[int],
+               wrong: Iterable[Row | None]) -> list[Row]:
     """Return one row a query: what `per_query_json` has, and its nearest wrong image."""
-    gallery = data.gallery
-    every = per_query_json(result, data.query, gallery)["queries"]
-    return [{**every[query], "nearest_wrong": None if image is None else {
+    every = per_query_json(result)["queries"]
+    return [{**every[query], "nearest_wrong": image} for query, image in zip(queries, wrong)]
+
+
+def wrong_rows(images: Iterable[int | None], gallery: Labels) -> list[Row | None]:
+    """Return number, identity and camera of each image; None for none."""
+    return [None if image is None else {
         "image": image, "identity": int(gallery.identity[image]),
-        "camera": int(gallery.camera[image])}} for query, image in zip(queries, wrong)]
+        "camera": int(gallery.camera[image])} for image in images]
 
 
 def worst_table(rows: list[Row]) -> str:

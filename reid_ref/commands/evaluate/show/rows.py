@@ -18,12 +18,10 @@ import numbers
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from reid_ref.arrays import InputError
 from reid_ref.console.confidence import Intervals
 from reid_ref.labels import Labels
-from reid_ref.result import RANKS, Result
+from reid_ref.result import RANKS, Result, in_mean
 from reid_ref.statistics import Interval
 from reid_ref.text import csv_text, latex, markdown, number, one_line, percent
 
@@ -182,14 +180,15 @@ def _alike(one: Result, other: Result) -> bool:
             and one.counts.gallery == other.counts.gallery)
 
 
-def per_query_json(result: Result, query: Labels, gallery: Labels) -> dict[str, Any]:
+def per_query_json(result: Result, query: Labels | None = None,
+                   gallery: Labels | None = None) -> dict[str, Any]:
     """Return what each query got, of plain JSON values; what does not exist is None.
 
     Parameters
     ----------
     result : Result
-    query, gallery : Labels
-        What was evaluated, in that order.
+    query, gallery : Labels, optional
+        What was evaluated, in that order. Default: as the result has them.
 
     Returns
     -------
@@ -213,37 +212,30 @@ def per_query_json(result: Result, query: Labels, gallery: Labels) -> dict[str, 
     >>> row["query"], row["identity"], row["status"], row["first_match"], row["n_good"]
     (0, 7, 'ok', 1, 2)
     """
-    if len(gallery) != result.counts.gallery:
+    if gallery is not None and len(gallery) != result.counts.gallery:
         raise InputError(f"gallery: expected the labels of the {result.counts.gallery} gallery "
                          f"images evaluated, got {len(gallery)}")
-    return {**result.to_dict(),
-            "labels": {"query": query.fingerprint(), "gallery": gallery.fingerprint()},
-            "queries": _query_rows(result, query)}
+    prints = {side: getattr(result.fingerprints, side) if one is None else one.fingerprint()
+              for side, one in (("query", query), ("gallery", gallery))}
+    return {**result.to_dict(), "labels": prints, "queries": _query_rows(result, query)}
 
 
-def _query_rows(result: Result, query: Labels) -> list[dict[str, Any]]:
-    per_query, counted = result.per_query, _in_mean(result)
+def _query_rows(result: Result, query: Labels | None) -> list[dict[str, Any]]:
+    per_query, counted = result.per_query, in_mean(result).tolist()
+    query = per_query.labels() if query is None else query
     if len(query) != len(per_query.ap):
         raise InputError(f"query: expected the labels of the {len(per_query.ap)} queries "
                          f"evaluated, got {len(query)}")
     return [{
         "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-        "status": str(per_query.status[k]), "counted": k in counted,
+        "status": str(per_query.status[k]), "counted": counted[k],
         "ap": number(float(per_query.ap[k])), "inp": number(float(per_query.inp[k])),
         "first_match": int(per_query.first_match[k]) or None,
         "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),
     } for k in range(len(query))]
 
 
-def _in_mean(result: Result) -> set[int]:
-    """Return the queries in the mean of mAP."""
-    loaded = np.flatnonzero(result.per_query.status != "not loaded")
-    # What the mean would take of these numbers is the queries that it takes.
-    return set(result.convention.counted(
-        loaded.astype(np.float64), result.per_query.n_good[loaded]).astype(int).tolist())
-
-
-def per_query_csv(result: Result, query: Labels) -> str:
+def per_query_csv(result: Result, query: Labels | None = None) -> str:
     """Return one CSV line a query: doubles in full precision, an empty field for None.
 
     Columns: the keys of `queries` of `per_query_json`, with the same errors.

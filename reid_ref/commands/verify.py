@@ -1,0 +1,118 @@
+"""`reid-ref verify`: do the summaries of a stored result follow from its values a query?"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from reid_ref.console.terminal import show
+from reid_ref.result.stored import Check, Stored, checks, ranks_written
+from reid_ref.signature import off_its_name
+from reid_ref.text import row
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was checked.
+
+    Parameters
+    ----------
+    checks : tuple of Check
+    problems : tuple of str
+        What is wrong otherwise.
+    left_out : tuple of str
+        Numbers that do not follow from what the file holds.
+    """
+
+    checks: tuple[Check, ...]
+    problems: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems and all(one.agrees for one in self.checks)
+
+
+def verify(stored: Stored) -> Verified:
+    """Compute every summary again, and check the signature."""
+    found = tuple(checks(stored))
+    problems = (*off_its_name(stored.fields), *_queries(stored))
+    names = {one.name for one in found}
+    return Verified(found, problems, tuple(
+        name for name in (*ranks_written(stored), "cmc") if name not in names))
+
+
+def _queries(stored: Stored) -> Iterator[str]:
+    """Yield what no evaluation gives a query; of each kind the first."""
+    per_query = stored.per_query
+    loaded = per_query.status != "not loaded"
+    faults = {  # layumi's sum of 1/n can be above 1 by its last bits
+        "ap: expected a number from 0 to 1": (per_query.ap < 0) | (per_query.ap > 1 + 1e-9),
+        "inp: expected a number above 0, to 1": (per_query.inp <= 0) | (per_query.inp > 1),
+        "ap: expected a number, for it has good images":
+            np.isnan(per_query.ap) & loaded & (per_query.n_good > 0),
+        "first_match: expected none, for it has no good image":
+            (per_query.first_match > 0) & (per_query.n_good == 0),
+        "status: expected another than ok, for it has no good image":
+            (per_query.status == "ok") & (per_query.n_good == 0)}
+    for text, bad in faults.items():
+        if bad.any():
+            yield f"query {int(np.flatnonzero(bad)[0])}: {text}"
+
+
+def as_text(stored: Stored, verified: Verified) -> str:
+    """Return what differs, and what was checked."""
+    lines = row("input", stored.path)
+    for check in verified.checks:
+        if not check.agrees:
+            lines += row("differs", _difference(check))
+    for problem in verified.problems:
+        lines += row("wrong", problem)
+    agree = sum(check.agrees for check in verified.checks)
+    n_query = len(stored.per_query.status)
+    ranks = "" if stored.result is None else "ranks and "
+    lines += row("verified", f"{agree} of {len(verified.checks)} numbers agree with the {ranks}"
+                 f"values of {n_query:,} queries, to the last bit")
+    if verified.left_out:
+        lines += row("left out", f"{', '.join(verified.left_out)}: of CMC "
+                     f"{stored.convention.cmc}, which needs whole ranked lists")
+    return "\n".join(lines)
+
+
+def _difference(check: Check) -> str:
+    written, found = check.written, check.found
+    if isinstance(written, list) and isinstance(found, list):
+        place = next((k for k, pair in enumerate(zip(written, found)) if pair[0] != pair[1]),
+                     min(len(written), len(found)))
+        return (f"{check.name}: entry {place + 1} is {_entry(written, place)}, the "
+                f"{check.source} give {_entry(found, place)}")
+    return f"{check.name} is {written}, the {check.source} give {found}"
+
+
+def _entry(values: list[object], place: int) -> object:
+    return values[place] if place < len(values) else "absent"
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Compute mAP, mINP, Rank-k and the counts of a stored result again from the "
+        "values of each query, these from their ranks where it has them, and check its "
+        "signature.")
+    command.epilog = (
+        "Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 "
+        "for wrong input.")
+    command.set_defaults(run=run)
+    command.add_argument("file", metavar="FILE", help="what reid-ref evaluate --save OUT.json or "
+                                                      "--per-query OUT.json wrote")
+
+
+def run(args: argparse.Namespace) -> int:
+    from reid_ref.result.saved import read_stored
+
+    stored = read_stored(args.file, must_hold=False)
+    verified = verify(stored)
+    show(as_text(stored, verified))
+    return 0 if verified.holds else 1

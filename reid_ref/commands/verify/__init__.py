@@ -1,1 +1,0 @@
-"""`reid-ref verify`: do the numbers of a stored result follow from its queries?"""

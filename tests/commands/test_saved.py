@@ -1,0 +1,140 @@
+"""Every command with a saved result in the place of a file: the same numbers, or one sentence."""
+import json
+
+import pytest
+
+from reid_ref import cli
+from reid_ref.cli.parser import COMMANDS
+from tests.commands.common import MARKET
+
+#: What a command says that needs more than a saved result has.
+NO_ARRAYS = "expected a file of arrays, got a .json file, such as a saved result, which has no "
+WORDS = {
+    "evaluate": {"evaluate FILE": "", "evaluate FILE --json --cmc all --confidence": "",
+                 "evaluate FILE --format csv --ranks 1,3": "", "evaluate FILE --format latex": "",
+                 "evaluate FILE --format markdown --confidence": "",
+                 "evaluate FILE --at 1,5 --by identity --by camera": "",
+                 "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40": "",
+                 "evaluate FILE --worst 3": "", "evaluate FILE FILE2 --json": "",
+                 "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
+                 "evaluate FILE --ties bounds": "--ties: expected features",
+                 "evaluate FILE --metric dot": "--metric: expected features",
+                 "evaluate FILE --no-normalize": "--no-normalize: expected features",
+                 "evaluate FILE --implementation port": "--implementation: expected features",
+                 "evaluate FILE --rerank": "--rerank: expected features",
+                 "evaluate FILE --multi-query x.mat": "--multi-query: expected features",
+                 "evaluate FILE --convention mars": "--convention, --set, --index-lists: these",
+                 "evaluate FILE FILE2 --set ap=step": "--convention, --set, --index-lists: these"},
+    "compare": {"compare FILE FILE2 --metric mAP,Rank-7,P@5 --json": "",
+                "compare FILE FILE2 --convention mars": "--convention, --set, --index-lists: th"},
+    "runs": {"runs FILE FILE2 --metric R@5,mINP": ""},
+    "splits": {"splits FILE FILE2 --format csv": ""},
+    "plot": {"plot cmc FILE -o OUT.svg": "", "plot pr FILE FILE2 -o OUT.svg": "",
+             "plot ap FILE -o OUT.svg": "", "plot conventions FILE -o OUT.svg": NO_ARRAYS,
+             "plot cameras FILE -o OUT.svg": NO_ARRAYS,
+             "plot distances FILE -o OUT.svg": NO_ARRAYS,
+             "plot cmc FILE --set ap=step -o OUT.svg": "--convention, --set, --index-lists: th"},
+    "verify": {"verify FILE": ""},
+    "camera-pairs": {"camera-pairs FILE": NO_ARRAYS}, "explain": {"explain FILE": NO_ARRAYS},
+    "validate": {"validate FILE --published 45/40": NO_ARRAYS},
+    "crosscheck": {"crosscheck FILE --evaluator scikit-learn": NO_ARRAYS},
+    "export": {"export FILE --to trec --output OUT": NO_ARRAYS},
+    "dataset": {"dataset FILE": NO_ARRAYS},
+    "baseline": {"baseline FILE --driver market1501": NO_ARRAYS},
+    "doctor": {"doctor FILE": NO_ARRAYS}, "report": {"report FILE -o OUT.html": NO_ARRAYS},
+    "rank-list": {"rank-list FILE --query 1 -o OUT.png": NO_ARRAYS}}
+#: Commands that take no result file; `check-table` reads rows of Markdown in any text.
+OF_OTHER_FILES = {"conventions", "published", "oxford", "check-table", "completion"}
+
+
+def run(words, capsys):
+    status = cli.main(words)
+    out, err = capsys.readouterr()
+    return status, out, [line for line in err.splitlines() if "warning: " not in line]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The folder of two saved results, one named as its file is."""
+    folder = tmp_path_factory.mktemp("saved")
+    for name, extra in (("market_like.json", []), ("raw.json", ["--no-normalize"])):
+        cli.main(["evaluate", MARKET, "--save", str(folder / name), "--quiet", *extra])
+    return folder
+
+
+def test_every_command_is_here():
+    assert {*WORDS, *OF_OTHER_FILES} == set(COMMANDS) and not OF_OTHER_FILES & set(WORDS)
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    pair for every in WORDS.values() for pair in every.items()], ids=lambda one: one[:40])
+def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path, capsys):
+    names = {"FILE": str(saved / "market_like.json"), "FILE2": str(saved / "raw.json")}
+    given = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words.split()]
+    status, out, told = run(given, capsys)
+    if sentence:
+        assert status == 2 and out == "" and len(told) == 1 and sentence in told[0], told
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert (status, told) == (0, []) and out
+
+
+@pytest.mark.parametrize("words", [
+    "evaluate FILE --format csv", "evaluate FILE --format latex --ranks 1,3",
+    "evaluate FILE --at 1,5 --by identity --by camera --confidence --json --cmc all",
+    "compare FILE FILE --metric P@5,R@10,mINP --json", "runs FILE FILE --format markdown",
+    "plot cmc FILE -o OUT.svg", "plot pr FILE -o OUT.svg", "plot ap FILE -o OUT.svg"])
+def test_it_gives_what_the_file_gives(words, saved, tmp_path, capsys):
+    """To the last digit, but for the names of files and layouts."""
+    answers = []
+    for file in (MARKET, saved / "market_like.json"):
+        given = [{"FILE": str(file), "OUT.svg": str(tmp_path / "out.svg")}.get(word, word)
+                 for word in words.split()]
+        status, out, _ = run(given, capsys)
+        if "--json" in given:
+            out = {key: value for key, value in json.loads(out).items()
+                   if key not in ("files", "layout", "dataset", "warnings")}
+        answers.append((status, out, [path.read_bytes() for path in tmp_path.iterdir()]))
+    assert answers[0] == answers[1] and answers[0][0] == 0
+
+
+def test_the_worst_queries_have_no_wrong_image(saved, capsys):
+    fresh, kept = (json.loads(run(["evaluate", str(file), "--worst", "9", "--json"], capsys)[1])
+                   for file in (MARKET, saved / "market_like.json"))
+    assert [{**one, "nearest_wrong": None} for one in fresh["worst"]] == kept["worst"]
+
+
+def test_a_saved_result_beside_a_file_and_a_table(saved, tmp_path, capsys):
+    table = str(tmp_path / "table.json")
+    assert run(["evaluate", MARKET, "--per-query", table, "--quiet"], capsys)[0] == 0
+    ours = str(saved / "market_like.json")
+    assert run(["evaluate", table], capsys)[2][0].startswith(
+        f"reid-ref: error: {table}: schema: expected 2, ")
+    status, out, told = run(["compare", ours, table, str(MARKET)], capsys)
+    assert (status, told) == (0, []) and out.count("identical per-query values") == 4
+    assert run(["evaluate", str(MARKET), "--baseline", ours], capsys)[0] == 0
+    assert run(["evaluate", ours, str(MARKET), "--set", "ap=step", "--json"], capsys)[0] == 0
+    csv = str(tmp_path / "again.csv")
+    again = ["--save", str(tmp_path / "again.json"), "--per-query", csv]
+    assert run(["evaluate", ours, *again], capsys)[0] == 0
+    assert (tmp_path / "again.json").read_text() == (saved / "market_like.json").read_text()
+    run(["evaluate", str(MARKET), "--per-query", str(tmp_path / "fresh.csv")], capsys)
+    assert (tmp_path / "fresh.csv").read_text() == (tmp_path / "again.csv").read_text()
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    ("FILE --save OUT.txt", "--save: expected a name that ends in .json, got "),
+    ("FILE --save -", "--save: expected a file, got '-'"),
+    ("FILE --save OUT.json --convention all", "--save: expected one result of one convention"),
+    ("FILE --save OUT.json --ties bounds", "--save: expected one result of one convention"),
+    ("FILE --save OUT.json --rerank", "--save: expected one result of one convention"),
+    ("FILE --save OUT.json --name a", "--save: expected one result and no --name"),
+    ("FILE --save missing/x.json", "missing/x.json: expected a file name in a folder"),
+    ("FILE --save OUT.json --per-query OUT.json", "expected different files, got this one twice"),
+    ("FILE --save FILE", "expected a file to write, got ")])
+def test_what_cannot_be_saved(words, message, tmp_path, saved, capsys):
+    names = {"FILE": str(saved / "market_like.json" if "save FILE" in words else MARKET)}
+    given = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words.split()]
+    status, out, told = run(["evaluate", *given], capsys)
+    assert status == 2 and out == "" and len(told) == 1 and message in told[0], told
+    assert list(tmp_path.iterdir()) == []

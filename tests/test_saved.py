@@ -1,0 +1,291 @@
+"""`Result.save` and `reid_ref.load`: nothing tells a loaded result from the fresh one."""
+import dataclasses
+import json
+import time
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels
+from reid_ref.cli import main
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
+from tests.documents import ROOT
+from tests.nightly import cases
+
+#: What evaluations warn of is of no matter here.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module", params=cases(["market_like", "ties"],
+                                             ["market_like", "special_values", "ties"]))
+def data(request):
+    return reid_ref.read(ROOT / f"fixtures/{request.param}.mat")
+
+
+def evaluated(data, convention):
+    lists = reid_ref.IndexLists([[1, 2]] * len(data.query), [[0]] * len(data.query))
+    if data.distances is not None:
+        return reid_ref.evaluate_distances(data.distances, data.query, data.gallery,
+                                           convention=convention, lists=lists)
+    return reid_ref.evaluate(data.query_features, data.gallery_features, data.query, data.gallery,
+                             convention=convention, lists=lists)
+
+
+def again(result, folder):
+    result.save(folder / "result.json")
+    return reid_ref.load(folder / "result.json")
+
+
+def assert_same(one, other, where="result"):
+    """Every value has the same type and the same bits."""
+    assert type(one) is type(other), where
+    if dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            name = field.name
+            assert_same(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype and one.shape == other.shape, where
+        assert one.tobytes() == other.tobytes() or np.array_equal(one, other, True), where
+        assert not other.flags.writeable, where
+    else:
+        assert one == other or one != one, where
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_convention(name, data, tmp_path, capsys):
+    result = evaluated(data, name)
+    loaded = again(result, tmp_path)
+    assert_same(result, loaded)
+    assert main(["verify", str(tmp_path / "result.json")]) == 0, capsys.readouterr().out
+
+
+def test_what_is_asked_of_it_is_the_same(data, tmp_path):
+    other, result = evaluated(data, "matlab"), evaluated(data, CONVENTIONS["torchreid"].replace(
+        name="my|own: name", top_k=7, ignored=("label -1", "same camera")))
+    loaded = again(result, tmp_path)
+    assert_same(result, loaded)
+    for k in (1, 5, 10**6):
+        assert_same(result.at(k).per_query["ap"], loaded.at(k).per_query["ap"])
+        assert result.at(k).precision == loaded.at(k).precision
+    for fresh, kept in zip(result.precision_recall(0), loaded.precision_recall(0)):
+        assert np.array_equal(fresh, kept)
+    assert result.interval("R@5", resamples=99) == loaded.interval("R@5", resamples=99)
+    for by in ("identity", "camera"):
+        assert_same(reid_ref.by_group(result, data.query, by), reid_ref.by_group(loaded, by=by))
+    fresh, kept = (reid_ref.compare(other, one, metrics=["mAP", "P@5"], resamples=99)
+                   for one in (other, again(other, tmp_path)))
+    assert fresh == kept
+
+
+@pytest.mark.parametrize("drawn", ["cmc", "precision_recall", "average_precision", "ap_by_good"])
+def test_figures_are_the_same(drawn, tmp_path):
+    data = reid_ref.read(ROOT / "fixtures/ties.mat")
+    result = evaluated(data, "matlab")
+    fresh, kept = (getattr(reid_ref.figures, drawn)({"ours": one})
+                   for one in (result, again(result, tmp_path)))
+    assert [line.get_xydata().tobytes() for line in fresh.lines] == [
+        line.get_xydata().tobytes() for line in kept.lines]
+    assert fresh.get_title() == kept.get_title()
+
+
+@pytest.mark.parametrize("convention", ["matlab", "trec-eval", "cityflow", "layumi", "mars"])
+def test_cut_lists(convention, tmp_path, capsys):
+    query, gallery = Labels([7, 8, 9], [1, 1, 1]), Labels([7, 8, 8, 7, 7], [2, 2, 2, 1, 3])
+    result = evaluate_ranked_lists([[0, 1], [0, 3], [4, 2]], query, gallery,
+                                   convention=convention, n_good=[4, 2, 0])
+    assert_same(result, again(result, tmp_path))
+    assert main(["verify", str(tmp_path / "result.json")]) == 0, capsys.readouterr().out
+
+
+def test_other_ways_to_a_result(tmp_path):
+    data = reid_ref.read(ROOT / "fixtures/market_like.mat")
+    evaluator = reid_ref.Evaluator()
+    for side, features, labels in (("query", data.query_features, data.query),
+                                   ("gallery", data.gallery_features, data.gallery)):
+        evaluator.update(features, labels.identity, labels.camera, is_query=side == "query")
+    results = [evaluator.compute(), reid_ref.evaluate_reranked(
+        data.query_features, data.gallery_features, data.query, data.gallery)]
+    results.append(dataclasses.replace(results[0], signature=results[0].signature.replace(
+        "|queries:", "|multi-query:mean|queries:")))
+    for result in results:
+        assert_same(result, again(result, tmp_path))
+
+
+def test_ranks_of_a_curve_of_identities_are_those_of_the_curve(tmp_path, capsys):
+    result = reid_ref.evaluate_distances(
+        [[.2, .1]], Labels([7], [1]), Labels([7, 8], [2, 2]), convention="sysu-mm01")
+    path = tmp_path / "result.json"
+    result.save(path)
+    path.write_text(path.read_text().replace('"Rank-1": 0.0', '"Rank-1": 0.5'))
+    with pytest.raises(InputError, match="Rank-1: contradicts what the entries of cmc give"):
+        reid_ref.load(path)
+    assert main(["verify", str(path)]) == 1 and "left out  cmc: of" in capsys.readouterr().out
+
+
+def test_a_number_of_numpy_is_one_of_json(tmp_path):
+    result = small(CONVENTIONS["matlab"].replace(top_k=np.int64(7)))
+    assert again(result, tmp_path).convention == result.convention
+
+
+@pytest.mark.nightly
+def test_size_and_time_at_the_size_of_market(tmp_path):
+    """At random, ranks are longest: 3,368 queries, 19,732 images, about 15 good ones each."""
+    rng, path = np.random.default_rng(0), tmp_path / "result.json"
+    query, gallery = (Labels(rng.integers(1, 1000, n), rng.integers(1, 7, n))
+                      for n in (3368, 19732))
+    result = reid_ref.evaluate(rng.random((3368, 8)), rng.random((19732, 8)), query, gallery)
+    start = time.process_time()
+    result.save(path)
+    saved = time.process_time()
+    assert_same(reid_ref.load(path), result)
+    assert saved - start < .3 and time.process_time() - saved < .2
+    assert path.stat().st_size < 4e6
+
+
+def test_unknown_cameras_stay_unknown(tmp_path):
+    result = small()
+    rows = dataclasses.replace(result.per_query, camera=np.zeros(0, np.int64))
+    loaded = again(dataclasses.replace(result, per_query=rows), tmp_path)
+    assert loaded.per_query.camera.shape == (0,) and "camera" not in loaded.to_frame()
+    with pytest.raises(InputError, match="expected one of each for every image, got 2 and 0"):
+        reid_ref.by_group(loaded)
+
+
+def test_the_file_is_replaced_whole_or_not_at_all(tmp_path):
+    result, path = small(), tmp_path / "result.json"
+    path.write_text("before")
+    with pytest.raises(InputError, match="missing.*cannot be written"):
+        result.save(tmp_path / "missing/result.json")
+    broken = dataclasses.replace(result, signature=b"no text")
+    with pytest.raises(TypeError):
+        broken.save(path)
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+    result.save(path)
+    assert_same(reid_ref.load(path), result)
+
+
+# ---------------------------------------------------------------- damaged files
+
+def small(convention=CONVENTIONS["matlab"].replace(ties="reversed")):
+    """Two queries: good images at ranks 2 and 3, and at rank 1."""
+    return reid_ref.evaluate_distances(
+        [[.2, .1, .3], [.1, .1, .2]], Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3]),
+        convention=convention)
+
+
+def spoil(tmp_path, change):
+    path = tmp_path / "spoilt.json"
+    small().save(path)
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def put(*keys):
+    """A change of the value below these keys, the last of which is the new value."""
+    def change(value):
+        *inside, last, new = keys
+        for key in inside:
+            value = value[key]
+        value[last] = new
+    return change
+
+
+SPOILT = {
+    "schema: expected a version up to 2, got 3": put("schema", 3),
+    "schema: expected a version up to 2, got \"2\"": put("schema", "2"),
+    "schema: expected 2, what reid-ref evaluate FILE --save": lambda one: one.update(
+        schema=1, queries=[{"query": 0, "identity": 7, "camera": 1, "status": "ok", "n_good": 2,
+                            "counted": True, "ap": 1, "inp": 1, "first_match": 1, "n_junk": 0}]),
+    "parts: expected no such key": put("parts", []),
+    "trials: expected no such key": put("trials", []),
+    "signature: expected .*, got none": lambda one: one.pop("signature"),
+    "signature: expected ties reversed, as the convention has, got gallery-order":
+        lambda one: one.update(signature=one["signature"].replace("ties:reversed",
+                                                                  "ties:gallery-order")),
+    "signature: expected convention matlab\\[ties=reversed\\], .*, got mars":
+        lambda one: one.update(signature=one["signature"].replace("matlab[ties=reversed]",
+                                                                  "mars")),
+    "signature: expected all of convention": put("signature", "convention:x|ap:step"),
+    "signature: expected top_k None, as the convention has, got 3":
+        lambda one: one.update(signature=one["signature"].replace("|ties", "|top_k:3|ties")),
+    "queries of the signature: contradicts": lambda one: one.update(
+        signature=one["signature"].replace("queries:2", "queries:3")),
+    "convention: expected .*, got none": lambda one: one.pop("convention"),
+    "convention: ap: unknown 'steep'": put("convention", "ap", "steep"),
+    "convention: ap: expected .*, got 3": put("convention", "ap", 3),
+    "convention: top_k: expected .*, got 2.5": put("convention", "top_k", 2.5),
+    "convention: ignored: expected str, got 1 in entry 0": put("convention", "ignored", [1]),
+    "labels: gallery: expected .*, got null": put("labels", "gallery", None),
+    "labels: query: contradicts what the queries give": put("queries", "camera", [1, 2]),
+    "counts: gallery: expected .*, got -3": put("counts", "gallery", -3),
+    "counts: status: ok: expected .*, got true": put("counts", "status", "ok", True),
+    "counts: status: contradicts": put("counts", "status", "ok", 1),
+    "counts: good: contradicts": put("counts", "good", 7),
+    "counts: tied: contradicts what the ranks give": put("counts", "tied", 0),
+    "counts: gallery_junk: expected at most 3, the gallery, got 4":
+        put("counts", "gallery_junk", 4),
+    "gallery of the signature: contradicts": put("counts", "gallery_not_loaded", 1),
+    "counts: gallery_kept: contradicts": put("counts", "gallery_junk", 1),
+    "counts: junk_same_camera: contradicts": put("counts", "junk_same_camera", 1),
+    "mAP: contradicts what the queries give": put("mAP", .7),
+    "mAP: expected numbers from 0 to 1, got NaN": put("mAP", float("nan")),
+    "mAP: expected float or int or null, got \"none\"": lambda one: one.pop("mAP"),
+    "mINP: contradicts": put("mINP", None),
+    "Rank-1: contradicts": put("Rank-1", .75),
+    "cmc: contradicts": put("cmc", [.5, .5, 1]),
+    "cmc: expected numbers from 0 to 1, got -1 in entry 0": put("cmc", [-1, .5, 1]),
+    "counted: contradicts": put("counted", 1),
+    "queries that are counted: contradicts": put("queries", "counted", [True, False]),
+    "queries: status: expected one of ok, .* got \"fine\" in entry 1":
+        put("queries", "status", ["ok", "fine"]),
+    "queries: ap: expected 2 values, got 1": put("queries", "ap", [.5]),
+    "queries: ap: expected .*, got \"1\" in entry 1": put("queries", "ap", [.5, "1"]),
+    "mAP: contradicts what the queries": put("queries", "ap", [.5, .25]),
+    "queries: identity: expected .* below 2\\*\\*63, got 9223372036854775808":
+        put("queries", "identity", [7, 2**63]),
+    "first_match: contradicts what the ranks give": put("ranks", "first_match", [1, 2]),
+    "ranks: rank: expected 3 values, got 2": put("ranks", "rank", [2, 3]),
+    "ranks: rank: expected ascending ranks": put("ranks", "rank", [3, 2, 1]),
+    "ranks: rank: expected at most the query's n_kept": put("ranks", "rank", [2, 9, 1]),
+    "ranks: nearer: expected less than rank": put("ranks", "nearer", [1, 0, 0]),
+    "ranks: tied: expected whole numbers from 1, .* got 0": put("ranks", "tied", [1, 1, 0]),
+    "ranks: image: expected a number below": put("ranks", "image", [0, 2, 3]),
+    "ranks: found: expected no more than the query's n_good": put("ranks", "found", [1, 2]),
+    "ranks: n_kept: expected int, got 3.0 in entry 0": put("ranks", "n_kept", [3.0, 3]),
+    "ap: contradicts what the ranks give": lambda one: (
+        put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
+        put("ranks", "first_match", [1, 1])(one))}
+
+
+@pytest.mark.parametrize("message", SPOILT)
+def test_a_spoilt_file_is_named_with_its_field(message, tmp_path):
+    path = spoil(tmp_path, SPOILT[message])
+    with pytest.raises(InputError, match=message) as caught:
+        reid_ref.load(path)
+    assert str(caught.value).startswith(f"{path}: ") and "\n" not in str(caught.value)
+
+
+def test_a_cut_file_is_one_error(tmp_path):
+    small().save(tmp_path / "whole.json")
+    text, path = (tmp_path / "whole.json").read_text(), tmp_path / "cut.json"
+    for end in [*range(0, len(text) - 2, 97), len(text) - 3]:
+        path.write_text(text[:end])
+        with pytest.raises(InputError, match="cut.json: cannot be read as JSON"):
+            reid_ref.load(path)
+    for other in (b"[]", b"\xff\xfe", b"[" * 10**5):
+        path.write_bytes(other)
+        with pytest.raises(InputError, match="cut.json: "):
+            reid_ref.load(path)
+
+
+def test_the_last_bit_is_for_verify(tmp_path, capsys):
+    """The sums of another machine may differ in it, so `load` takes it."""
+    ap = np.nextafter(small().per_query.ap[0], 1)
+    path = spoil(tmp_path, lambda one: one["queries"]["ap"].__setitem__(0, ap))
+    assert reid_ref.load(path).per_query.ap[0] == ap
+    assert main(["verify", str(path)]) == 1
+    assert f"ap: entry 1 is {ap}, the ranks give" in capsys.readouterr().out

@@ -161,14 +161,3 @@ def test_same_camera_pairs_of_queries_labelled_minus_1_are_counted():
     assert (counts.good, counts.junk_same_camera) == (1, 1)
     # Where the label itself is ignored, nothing is ignored for the query alone.
     assert reid_ref.evaluate_distances(*problem).counts.junk_same_camera == 0
-
-
-@pytest.mark.parametrize("name, status", [
-    ("matlab", "only same camera"), ("veri", "none listed"), ("sysu-mm01", "only same location")])
-def test_why_a_query_has_no_match(name, status):
-    lists = IndexLists([[]], [[0]]) if name == "veri" else None
-    camera = 2 if name == "sysu-mm01" else 3  # cameras 2 and 3 are one location
-    result = reid_ref.evaluate_distances(
-        np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), convention=name,
-        lists=lists)
-    assert result.per_query.status.tolist() == [status]

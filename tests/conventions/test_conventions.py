@@ -201,12 +201,6 @@ def test_replace_makes_a_record_of_its_own():
     assert CONVENTIONS["torchreid"].replace(name="mine", top_k=5).name == "mine"
 
 
-def test_unknown_name_lists_the_known_ones():
-    labels = Labels([1, 1], [1, 2])
-    with pytest.raises(InputError, match="convention.*torchried.*torchreid"):
-        evaluate_distances(np.eye(2), labels, labels, convention=["matlab", "torchried"])
-
-
 @pytest.mark.parametrize("changes, expected", [
     ({"recall": "existing", "top_k": 5}, (1 + 2 / 4) / 3),
     ({"recall": "found", "top_k": 5}, (1 + 2 / 4) / 2),

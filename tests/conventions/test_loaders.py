@@ -78,19 +78,6 @@ def test_with_every_other_choice(changes, seed):
                 reid_ref.evaluate_distances(*loaded, convention=alone), rows)
 
 
-def test_by_hand():
-    """Junk nearest: the function counts it as a wrong answer, the toolbox never sees it."""
-    problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 7, 8, 7], [2, 2, 2, 3])
-    function, toolbox, matlab = reid_ref.evaluate_distances(
-        *problem, convention=["torchreid-function", "torchreid", "matlab"]).values()
-    assert function.mean_ap == (1 / 2 + 2 / 4) / 2
-    assert function.cmc.tolist() == [0, 1, 1, 1]
-    assert toolbox.mean_ap == (1 + 2 / 3) / 2
-    assert toolbox.cmc.tolist() == [1, 1, 1]
-    assert matlab.cmc.tolist() == [1, 1, 1, 1]
-    assert toolbox.per_query.n_junk.tolist() == [0] and matlab.per_query.n_junk.tolist() == [1]
-
-
 @pytest.mark.parametrize("origin, target", [
     ("matlab", "torchreid"), ("torchreid", "matlab"), ("torchreid", "torchreid-function"),
     ("matlab", "torchreid-function"), ("light-reid", "open-reid")])

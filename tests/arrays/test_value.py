@@ -157,6 +157,12 @@ def test_public_dataclasses_are_values(name, examples, sent_back):
         assert (other != value) == field.compare, field.name
 
 
+@pytest.mark.parametrize("name", ["Labels", "IndexLists", "Result", "CameraPairs"])
+def test_no_array_of_labels_and_results_can_be_written_to(name, examples):
+    arrays = [one for one in inside(examples[name]) if isinstance(one, np.ndarray)]
+    assert arrays and not any(one.flags.writeable for one in arrays)
+
+
 @pytest.mark.parametrize("kind", ["npz", "npy", "h5", "lists"])
 def test_what_is_in_a_file_is_copied_by_value(kind, tmp_path):
     arrays = {"query_f": RNG.random((12, 4)), "query_label": QUERY.identity,

@@ -266,19 +266,6 @@ def test_cases_have_ties_only_where_their_name_says_so(case):
     assert all(tied) if case.startswith("ties") else not any(tied)
 
 
-def test_draws_do_not_depend_on_what_else_is_asked_for():
-    draws = CONVENTIONS["cuhk03-single-shot-draws-function"]
-    other = OTHER_CMC["cmc_cuhk03"]
-    distances, q_pids, g_pids, q_camids, g_camids = read("market32")
-    for block_size in (None, 7):
-        results = evaluate_distances(
-            distances, Labels(q_pids, q_camids), Labels(g_pids, g_camids),
-            convention=[draws, other, "matlab"],
-            max_memory=block_size and block_size * distances[0].nbytes)
-        for one in (draws, other):
-            np.testing.assert_array_equal(results[one.name].cmc, ours("market32", one).cmc)
-
-
 # Live.
 
 LIVE = sorted(path.stem for path in PEERS.glob("*.npz")) + ["tied pairs"]

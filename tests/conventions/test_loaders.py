@@ -78,19 +78,6 @@ def test_with_every_other_choice(changes, seed):
                 reid_ref.evaluate_distances(*loaded, convention=alone), rows)
 
 
-def test_by_hand():
-    """Junk nearest: the function counts it as a wrong answer, the toolbox never sees it."""
-    problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 7, 8, 7], [2, 2, 2, 3])
-    function, toolbox, matlab = reid_ref.evaluate_distances(
-        *problem, convention=["torchreid-function", "torchreid", "matlab"]).values()
-    assert function.mean_ap == (1 / 2 + 2 / 4) / 2
-    assert function.cmc.tolist() == [0, 1, 1, 1]
-    assert toolbox.mean_ap == (1 + 2 / 3) / 2
-    assert toolbox.cmc.tolist() == [1, 1, 1]
-    assert matlab.cmc.tolist() == [1, 1, 1, 1]
-    assert toolbox.per_query.n_junk.tolist() == [0] and matlab.per_query.n_junk.tolist() == [1]
-
-
 @pytest.mark.parametrize("origin, target", [
     ("matlab", "torchreid"), ("torchreid", "matlab"), ("torchreid", "torchreid-function"),
     ("matlab", "torchreid-function"), ("light-reid", "open-reid")])
@@ -161,14 +148,3 @@ def test_same_camera_pairs_of_queries_labelled_minus_1_are_counted():
     assert (counts.good, counts.junk_same_camera) == (1, 1)
     # Where the label itself is ignored, nothing is ignored for the query alone.
     assert reid_ref.evaluate_distances(*problem).counts.junk_same_camera == 0
-
-
-@pytest.mark.parametrize("name, status", [
-    ("matlab", "only same camera"), ("veri", "none listed"), ("sysu-mm01", "only same location")])
-def test_why_a_query_has_no_match(name, status):
-    lists = IndexLists([[]], [[0]]) if name == "veri" else None
-    camera = 2 if name == "sysu-mm01" else 3  # cameras 2 and 3 are one location
-    result = reid_ref.evaluate_distances(
-        np.array([[.1, .2]]), Labels([7], [3]), Labels([7, 8], [camera, 1]), convention=name,
-        lists=lists)
-    assert result.per_query.status.tolist() == [status]

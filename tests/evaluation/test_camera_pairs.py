@@ -181,16 +181,6 @@ def test_means_over_queries_leave_out_what_has_no_score():
 
 # ---------------------------------------------------------------- blocks, bad input
 
-@pytest.mark.parametrize("rule", ["plain", "script"])
-@pytest.mark.parametrize("size", [1, 7])
-def test_blocks(rule, size):
-    distances, query, gallery = special(3, n_query=20, cameras=6)
-    whole = camera_pairs(distances, query, gallery, rule=rule)
-    blocks = (distances[k:k + size] for k in range(0, 20, size))
-    parts = camera_pairs_blocks(blocks, query, gallery, rule=rule)
-    equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
-
-
 def test_memory_and_progress_change_no_number():
     distances, query, gallery = market_like(3, n_query=12, n_gallery=40)
     whole, told = camera_pairs(distances, query, gallery), []

@@ -80,19 +80,6 @@ def test_reasons_of_ignored_images():
             (4, "same location")} <= set(reasons(sysu))
 
 
-def test_features_show_the_distances_of_explain():
-    rng = np.random.default_rng(0)
-    query, gallery = Labels([1, 2], [1, 1]), Labels([1, 2, 1, 2], [2, 2, 2, 2])
-    features = rng.standard_normal((2, 8)), rng.standard_normal((4, 8))
-    data = ResultFile("arrays", query, gallery, *features)
-    unit = [one / np.linalg.norm(one, axis=1, keepdims=True) for one in features]
-    for found in rank_lists(data, [1, 0], How()):
-        cosine = unit[0][found.query] @ unit[1].T
-        assert [one.image for one in found.entries] == np.argsort(-cosine).tolist()
-        np.testing.assert_allclose([one.distance for one in found.entries],
-                                   2 - 2 * np.sort(cosine)[::-1], rtol=1e-12)
-
-
 def test_near_copies_show_the_distances_of_explain():
     """A matrix product prints 0 where the exact distance of float32 copies is 1e-8."""
     rng = np.random.default_rng(0)

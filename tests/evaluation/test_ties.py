@@ -7,7 +7,6 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.evaluation.tie_bounds import tie_bounds
-from reid_ref.ranking.good_ranks import reverse_ties
 from reid_ref.ranking.rank import good_ranks
 from tests.cases import market_like
 from tests.nightly import cases
@@ -65,21 +64,6 @@ def test_every_order_lies_within_the_bounds(seed, name):
         assert (bounds.worst[1] <= result.cmc).all() and (result.cmc <= bounds.best[1]).all()
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_reversed_ties_are_the_reversed_gallery(seed):
-    distances, query, gallery = tied_problem(seed, 4)
-    backwards = Labels(gallery.identity[::-1], gallery.camera[::-1])
-    expected = reid_ref.evaluate_distances(distances[:, ::-1], query, backwards)
-    result = reid_ref.evaluate_distances(
-        distances, query, gallery, convention=CONVENTIONS["matlab"].replace(ties="reversed"))
-    np.testing.assert_array_equal(result.per_query.ap, expected.per_query.ap)
-    np.testing.assert_array_equal(result.cmc, expected.cmc)
-    twice = reverse_ties(reverse_ties(good_ranks(distances, query, gallery)))
-    np.testing.assert_array_equal(twice.rank, good_ranks(distances, query, gallery).rank)
-    np.testing.assert_array_equal(
-        result.per_query.first_match, expected.per_query.first_match)
-
-
 @pytest.mark.parametrize("name", ["open-reid", "torchreid-cython", "sysu-mm01"])
 def test_conventions_whose_expectation_is_not_known(name):
     ranks = good_ranks(*market_like(1))
@@ -88,7 +72,7 @@ def test_conventions_whose_expectation_is_not_known(name):
 
 
 @pytest.mark.parametrize("cmc", ["identities", "single-gallery-shot"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_curves_over_identities_follow_the_order_of_ties(cmc, seed):
     distances, query, gallery = tied_problem(seed, 4)
     backwards = Labels(gallery.identity[::-1], gallery.camera[::-1])

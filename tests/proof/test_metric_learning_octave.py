@@ -60,6 +60,8 @@ def test_pairs(octave, size, label_type, camera_type):
 @pytest.mark.parametrize("regularization", [0.001, 0.05])
 def test_xqda(octave, size, regularization):
     gallery, query, a, b = sides(1, *size)
+    if regularization == 0.05:
+        a[a == a[0]] += 100  # persons of one side alone
     theirs = call(octave, "XQDA", (gallery, query, col(a), col(b), {"lambda": regularization}), 2)
     ours = xqda(gallery, query, a, b, regularization)
     assert ours[0].shape == theirs[0].shape

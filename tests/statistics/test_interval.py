@@ -92,15 +92,6 @@ def test_bootstrap_t_is_near_scipys_bca(name, metric):
     assert found.high - found.low == pytest.approx(high - low, rel=.1)
 
 
-def test_submitted_list_in_points():
-    """What was printed for this list before this package could."""
-    identity = cityflow.identities("query")
-    ends = [(100 * one.low, 100 * one.high) for one in (
-        interval(cityflow.values("match28000_Mslm")[metric], identity)
-        for metric in ("mAP", "Rank-1"))]
-    np.testing.assert_allclose(ends, [(24.64, 30.92), (45.50, 54.96)], rtol=0, atol=.01)
-
-
 @pytest.mark.parametrize("level", [90, 95, 99])
 def test_analytic_by_scipy(level):
     values, unit = some(2)
@@ -121,12 +112,10 @@ def test_values_that_are_all_alike():
 
 @pytest.mark.parametrize("options, message", [
     ({"level": .95}, "level: expected percent from 50 to below 100, such as 95, got 0.95"),
-    ({"level": 100}, "level: .* got 100"),
     ({"level": "95"}, "level: .* got '95'"),
     ({"level": float("nan")}, "level: .* got nan"),
     ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
     ({"seed": 1.5}, "seed: expected a whole number from 0, got 1.5"),
-    ({"resamples": 0}, "resamples: expected a whole number from 1, got 0"),
     ({"resamples": True}, "resamples: expected a whole number from 1, got True"),
     ({"resamples": 38}, "resamples: expected at least 39 for this level, got 38"),
     ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
@@ -191,8 +180,6 @@ def test_against_nothing_the_difference_is_the_mean():
 
 
 @pytest.mark.parametrize("change, message", [
-    ({"seed": -3}, "seed: expected a whole number from 0, got -3"),
-    ({"level": 5}, "level: expected percent from 50 to below 100"),
     ({"unit": [1, 2]}, "unit: expected 3 entries, one for each query, got 2"),
     ({"unit": [1, 1, 1]}, "unit: expected at least 2 units"),
     ({"other": [.5, .5]}, "other: expected 3 values, one for each of baseline, got 2"),

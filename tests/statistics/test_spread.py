@@ -13,13 +13,8 @@ from tests.statistics import cityflow
 #: this package, from the same lists.
 LISTS = [
     ("match28000_Mslm", "mAP", 0.27583642683733, 0.008718109797, 0.015739740862, 3.259496),
-    ("match28000_Mslm", "Rank-1", 0.50190114068441, 0.015422880974, 0.023895888137, 2.400575),
-    ("match30500_baseline", "mAP", 0.19098856278661, 0.007442724398, 0.013175814585, 3.133943),
     ("match30500_baseline", "Rank-1", 0.39828897338403, 0.015100515333, 0.023450002661, 2.411583),
-    ("match6500", "mAP", 0.25290568884018, 0.008721904503, 0.015947907461, 3.343372),
     ("match6500", "Rank-1", 0.46197718631179, 0.015378332702, 0.024070498114, 2.449919),
-    ("mat", "mAP", 0.26358227238296, 0.008584249788, 0.015327222267, 3.188029),
-    ("mat", "Rank-1", 0.47718631178707, 0.015406929861, 0.023753460023, 2.376958),
     ("track2", "mAP", 0.26358227238296, 0.008584249788, 0.015327222267, 3.188029),
 ]
 
@@ -41,26 +36,6 @@ def test_one_query_a_unit_is_the_textbook_formula():
     sums = unit_sums(values, np.arange(40))
     assert standard_error(sums) == pytest.approx(values.std(ddof=1) / 40**.5, abs=1e-15)
     assert design_effect(sums, sums) == 1 and np.isnan(intraclass_correlation(sums, sums))
-
-
-def anova(values, unit):
-    """The textbook's table, from deviations of queries and of means."""
-    labels, size = np.unique(unit, return_counts=True)
-    means = np.array([values[unit == one].mean() for one in labels])
-    between = (size * (means - values.mean())**2).sum() / (len(labels) - 1)
-    within = sum(((values[unit == one] - mean)**2).sum() for one, mean in zip(labels, means))
-    within /= len(values) - len(labels)
-    n0 = (len(values) - (size**2).sum() / len(values)) / (len(labels) - 1)
-    return (between - within) / (between + (n0 - 1) * within)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_intraclass_correlation_is_that_of_the_table(seed):
-    rng = np.random.default_rng(seed)
-    unit = rng.integers(0, 30, 150)
-    values = rng.random(30)[unit] + seed * rng.random(150)
-    found = intraclass_correlation(unit_sums(values, unit), unit_sums(values, np.arange(150)))
-    assert found == pytest.approx(anova(values, unit), abs=1e-12)
 
 
 def test_labels_of_units_are_only_names():

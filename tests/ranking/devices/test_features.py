@@ -2,15 +2,13 @@
 
 Random problems, tiles of every size, products that are far off: the checks of `test_mutants.py`.
 """
-import itertools
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate, read
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate
 from reid_ref.ranking import (
     device_counting as counting, device_parts as parts, device_sources as sources)
 from tests.ranking.devices import common
@@ -20,7 +18,6 @@ from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-ROOT = Path(__file__).resolve().parents[3]
 METRICS = ("euclidean", "cosine", "dot")
 
 assert_both = partial(common.assert_both, evaluate)
@@ -96,13 +93,6 @@ def test_few_long_features(torch, there, monkeypatch):
     assert sizes <= {1, 2, 3} and 3 in sizes
 
 
-def test_the_layout_of_a_benchmark(torch, there):
-    data = read(ROOT / "fixtures/market_like.mat")
-    for metric, normalize in itertools.product(METRICS, (False, True)):
-        assert_both(torch, there, data.query_features, data.gallery_features, data.query,
-                    data.gallery, metric=metric, normalize=normalize, convention=BY_LABELS)
-
-
 def test_features_that_are_refused(torch, there):
     sides = Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2])
     good = [torch.ones(2, 3), torch.ones(3, 3)]
@@ -116,14 +106,8 @@ def test_features_that_are_refused(torch, there):
             evaluate(good[0].numpy(), gallery.numpy(), *sides)
         assert str(of_tensors.value) == str(of_arrays.value)
         assert f"row {row}" in str(of_tensors.value)
-    for query, gallery, message in (
-            (good[0][:1], good[1], "query_features: expected 2 rows"),
-            (good[0], good[1][:, :2], "expected the same dimension, got 3 and 2"),
-            (good[0][0], good[1], "query_features: expected features .*, got 1-D shape"),
-            (good[0][:, :0], good[1][:, :0], "expected at least one dimension"),
-            (good[0] + 1j, good[1], "query_features: expected real features, got dtype complex")):
-        with pytest.raises(InputError, match=message):
-            evaluate(query, gallery, *sides)
+    with pytest.raises(InputError, match="query_features: expected real features, got dtype comp"):
+        evaluate(good[0] + 1j, good[1], *sides)
 
 
 @pytest.mark.parametrize("size", [1e-25, 1, 1e25])

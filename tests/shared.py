@@ -15,7 +15,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 SOURCES = {
     "goldens/market1501_full.mat": "evaluation.m of zhunzhong07/person-re-ranking (278f2c7) in "
                                    "Octave, on the labels of Market-1501 and made features",
-    "published/published.csv": "the figures collected for reid_ref/analysis/published.csv",
+    "published/published.csv": "the figures collected for reid_ref/datasets/published.csv",
     "real/cityflow": "Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework (1941f9b) and "
                      "yp000925/aic19-track2-reid (6d48fd5)",
     "real/cuhk03_np_100q": "huanghoujing/person-re-identification-check-eval-code (c14e4a5)",

@@ -1,14 +1,13 @@
 """Read, explain, validate, export: from Python in one call, with the answers of the commands."""
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile, cli
+from tests.commands.common import MARKET
 
-MARKET = Path(__file__).resolve().parents[2] / "fixtures" / "market_like.mat"
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 # Kept, in order: wrong, good, good: step AP (1/2 + 2/3) / 2, trapezoid (1/4 + 7/12) / 2.
 HAND = ResultFile("arrays", Labels([7], [1]), Labels([7, 8, 7, -1], [2, 2, 3, 2]),
@@ -20,21 +19,13 @@ def answer(capsys, *words):
     return status, json.loads(capsys.readouterr().out)
 
 
-def test_read_returns_what_the_commands_read():
-    data = reid_ref.read(MARKET)
-    assert isinstance(data, ResultFile)
-    assert len(data.query) == len(data.query_features) and data.distances is None
-    with pytest.raises(InputError, match="^paths: expected at least one result file"):
-        reid_ref.read()
-
-
 @pytest.mark.parametrize("call", [
     reid_ref.doctor, reid_ref.explain, lambda data: reid_ref.validate(data, "81.1/67.6"),
     lambda data: reid_ref.export(data, "prefix"),
     lambda data: reid_ref.crosscheck(data, "scikit-learn")])
 def test_the_name_of_a_file_is_no_result_file(call):
     with pytest.raises(InputError, match=r"^data: .*, got str; pass reid_ref.read\(FILE\)"):
-        call(str(MARKET))
+        call(MARKET)
 
 
 @pytest.mark.parametrize("options", [{}, {"metric": "dot", "normalize": False}])
@@ -48,44 +39,14 @@ def test_explain_is_the_command(options, capsys):
     assert (why.end.mAP, why.end.signature) == (printed["to"]["mAP"], printed["to"]["signature"])
 
 
-def test_explain_arrays():
-    why = reid_ref.explain(HAND, "matlab", "torchreid")
-    assert why.start.mAP == .5 * (1 / 4) + .5 * ((1 / 2 + 2 / 3) / 2)
-    assert why.end.mAP == (1 / 2 + 2 / 3) / 2
-    with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
-        reid_ref.explain(HAND, metric="manhattan")
-    with pytest.raises(InputError, match="^data: expected distances, or features"):
-        reid_ref.explain(ResultFile("arrays", HAND.query, HAND.gallery))
-
-
 def test_validate_is_the_command(capsys):
     status, printed = answer(capsys, "validate", MARKET, "--published", "80/60", "--json")
     found = reid_ref.validate(reid_ref.read(MARKET), "80/60")
     assert found.reproduced == printed["reproduced"] == (status == 0)
     assert [None if np.isnan(one.mean_ap) else one.mean_ap for one in found.candidates] == [
         one["mAP"] for one in printed["candidates"]]
-
-
-def test_validate_arrays_under_one_convention_and_several():
     # Rank-1 is 0; mAP 58.3 is the step rule's.
-    found = reid_ref.validate(HAND, "0.0/58.3", convention="torchreid")
-    assert found.reproduced
-    told = []
-    found = reid_ref.validate(HAND, "0.0/58.3", convention=("matlab", "mars"),
-                              progress=told.append)
-    assert not found.reproduced and told == [1]
-
-
-def test_export_arrays(tmp_path):
-    told = []
-    assert reid_ref.export(HAND, tmp_path / "hand", max_memory="1M", progress=told.append) == 3
-    assert sum(told) == 1
-    assert (tmp_path / "hand.qrels").read_text() == "q0 0 g1 0\nq0 0 g0 1\nq0 0 g2 1\n"
-    with pytest.raises(InputError, match="^prefix: expected the beginning of two file names"):
-        reid_ref.export(HAND, f"{tmp_path}/")
-    with pytest.raises(InputError, match="^distances: expected shape"):
-        reid_ref.export(ResultFile("arrays", HAND.query, HAND.query, distances=HAND.distances),
-                        tmp_path / "no")
+    assert reid_ref.validate(HAND, "0.0/58.3", convention="torchreid").reproduced
 
 
 def test_crosscheck_is_the_command(capsys):

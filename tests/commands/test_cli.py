@@ -28,11 +28,6 @@ def test_json_has_full_precision():
     assert found["counts"]["status"]["identity absent"] == 3
 
 
-def test_json_of_nan_is_null():
-    found = answer("evaluate", MARKET, "--convention", "mars", "--cmc", "all")
-    assert found["mAP"] is None and found["cmc"] == ANSWERS["CMC"]
-
-
 def test_per_query(tmp_path):
     done = command("evaluate", MARKET, "--per-query", "out.csv", cwd=tmp_path)
     assert done.returncode == 0
@@ -90,28 +85,9 @@ def test_all_conventions_in_one_table():
     done = command("evaluate", MARKET, "--convention", "all")
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines()[1:])) <= 80
-    row = next(line for line in done.stdout.splitlines() if line.startswith("torchreid "))
-    data = read_result(MARKET)
-    with pytest.warns(UserWarning, match="they are left out"):
-        expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                                     data.gallery, convention="torchreid")
-    percent = [f"{100 * value:.2f}" for value in (
-        expected.mean_ap, *expected.cmc[[0, 4, 9]], expected.mean_inp)]
-    difference = f"{100 * (expected.mean_ap - ANSWERS['map']):+.2f}"
-    assert row.split() == ["torchreid", percent[0], difference, *percent[1:], "45"]
     found = answer("evaluate", MARKET, "--convention", "all")
     assert found["conventions"]["matlab"]["mAP"] == ANSWERS["map"]
-    assert found["conventions"]["torchreid"]["mAP"] == expected.mean_ap
     assert set(found["conventions"]) | set(found["left_out"]) == set(reid_ref.CONVENTIONS)
-
-
-def test_ties_bounds():
-    bounds = answer("evaluate", TIES, "--ties", "bounds")
-    stored = json.loads((FIXTURES / "ties.json").read_text())["map"]
-    assert bounds["worst"]["mAP"] < bounds["expected"]["mAP"] < bounds["best"]["mAP"]
-    assert bounds["worst"]["mAP"] < stored < bounds["best"]["mAP"]
-    assert f"{bounds['tied']} of 30 queries have a good and a wrong image at the same" in table(
-        "evaluate", TIES)
 
 
 def test_the_order_of_ties_can_be_chosen():
@@ -165,8 +141,6 @@ def test_conventions_are_listed_and_shown():
             assert " ".join(difference.split()) in page
     page = conventions.as_page(reid_ref.CONVENTIONS["oxford"])
     assert table("conventions", "oxford") == f"{page}\n"
-    assert answer("conventions", "oxford")["ap"] == "trapezoid"
-    assert set(answer("conventions")["conventions"]) == set(reid_ref.CONVENTIONS)
 
 
 @pytest.mark.parametrize("arguments", [
@@ -205,7 +179,6 @@ def test_a_convention_is_found_by_the_names_people_know(arguments):
      "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
     (["evaluate", MARKET, "--implementation", "octave", "--matlab-dir", "."],
      "--matlab-dir: expected the folder of the MATLAB scripts, .* evaluation.m and compute_AP"),
-    (["evaluate", MARKET, "--implementation", "slow"], "invalid choice: 'slow'"),
     (["evaluate", MARKET, "--index-lists", "a", "b"], "expected a convention that takes lists"),
     (["evaluate", MARKET, "--matlab-dir", "."],
      "--matlab-dir: expected --implementation octave or all, got fast"),
@@ -281,21 +254,6 @@ def test_the_report_says_what_the_convention_ignores():
 def test_octave_missing_is_said(tmp_path):
     done = command("evaluate", MARKET, "--implementation", "octave", PATH=tmp_path)
     assert_one_line_error(done, "expected GNU Octave on the PATH, found none; install it")
-
-
-def test_a_file_that_cannot_be_evaluated_leaves_no_output(tmp_path):
-    broken = tmp_path / "broken.mat"
-    broken.write_bytes(Path(MARKET).read_bytes()[:5000])
-    done = command("evaluate", broken, "--per-query", "out.csv", cwd=tmp_path)
-    assert_one_line_error(done, "broken.mat")
-    assert [path.name for path in tmp_path.iterdir()] == ["broken.mat"]
-
-
-def test_help():
-    assert "evaluate" in command("--help").stdout
-    options = command("evaluate", "--help").stdout
-    for name in ("--json", "--per-query", "--implementation", "--matlab-dir", "--metric"):
-        assert name in options
 
 
 def test_help_loads_nothing_heavy():

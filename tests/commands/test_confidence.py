@@ -101,12 +101,6 @@ def test_formats():
         assert "|ci:identity-bootstrap-t|level:95|" in table(*words, form)
 
 
-def test_without_the_option_nothing_changes():
-    found = answer("evaluate", MARKET)
-    assert "confidence" not in found and "ci:" not in found["signature"]
-    assert "interval" not in table("evaluate", MARKET)
-
-
 def test_a_file_of_each_query_says_nothing_of_intervals(tmp_path):
     table("evaluate", MARKET, "--confidence", "--per-query", tmp_path / "out.json")
     assert "ci:" not in json.loads((tmp_path / "out.json").read_text())["signature"]

@@ -17,7 +17,7 @@ from reid_ref.commands.crosscheck.show import as_json, as_text
 from tests.cases import save
 from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
-from tests.commands.test_crosscheck import crosscheck, data
+from tests.commands.test_crosscheck import crosscheck, data, raising
 from tests.installed import version_of
 
 resource = pytest.importorskip("resource")
@@ -41,12 +41,6 @@ def at_query_2(act):
         if len(arguments[1]) == 1 and arguments[1][0] == 4:
             act()
         return faulty.sound(*arguments)
-    return evaluator
-
-
-def raises(error):
-    def evaluator(*_):
-        raise error
     return evaluator
 
 
@@ -74,13 +68,12 @@ def no_memory(*_):
 
 #: Evaluator, verdict, and what the report must say.
 FAULTY = {
-    "sound": (faulty.sound, "equal", EQUAL),
     "leaves": ("tests.commands.faulty:leaves", "failed",
                "ended with exit code 7 before it answered"),
     "crashes": (lambda *_: ctypes.string_at(0), "failed", "was ended by SIGSEGV, a crash in "
                 "compiled code it printed Fatal Python error: Segmentation fault"),
-    "escapes": (raises(Escapes("red \x1b[31m\r\nand\x07 loud")), "failed",
-                r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (test_crosscheck_child.py, line "),
+    "escapes": (raising(Escapes("red \x1b[31m\r\nand\x07 loud")), "failed",
+                r"Es\x1b[31mcapes: red \x1b[31m and\x07 loud (test_crosscheck.py, line "),
     "kills itself": (lambda *_: os.kill(os.getpid(), signal.SIGKILL), "failed",
                      "was ended by SIGKILL, perhaps because memory ran out"),
     "no memory": (no_memory, "failed", "MemoryError: Unable to allocate 32.0 GiB"),
@@ -97,7 +90,7 @@ FAULTY = {
                              "it wrote something else into the pipe through which its answer"),
     "crashes on one": (at_query_2(lambda: os._exit(3)), "different",
                        "it gave no AP: its process ended with exit code 3"),
-    "long message": (raises(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
+    "long message": (raising(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
     "reads": (after(input), "failed", "EOFError: EOF when reading a line")}
 
 
@@ -142,6 +135,17 @@ def ap(*arguments):
         print(os.getpid(), file=file)
     return step(*arguments)
 
+def half(*arguments):
+    cmc, mean_ap = step(*arguments)
+    return cmc, mean_ap / 2
+
+def short(*arguments):
+    cmc, mean_ap = step(*arguments)
+    return cmc[:20], mean_ap
+
+def leave(distmat, q_pids, g_pids, q_camids, g_camids):
+    raise SystemExit("enough")
+
 def sleeps(*arguments):
     with open("calls.txt", "a") as file:
         print(os.getpid(), file=file)
@@ -177,6 +181,16 @@ def test_a_function_of_a_file(folder):
         assert "it printed  loading" in done.stdout
     found = crosscheck(f"{folder}/code/mine.py:Holder.inside", *data())
     assert found.follows == "torchreid-function"
+
+
+@pytest.mark.parametrize(("function", "code", "words"), [
+    ("short", 0, "EQUAL to convention torchreid-function, but"), ("half", 1, "DIFFERENT"),
+    ("leave", 1, "FAILED: SystemExit: enough")])
+def test_verdicts(folder, function, code, words):
+    done = asked(folder, f"code/mine.py:{function}")
+    assert (done.returncode, done.stderr) == (code, "")
+    assert words in " ".join(done.stdout.split())
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(("spec", "message"), [

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import Labels, ResultFile
+from reid_ref import Labels
 from reid_ref.commands.doctor.compute import doctor_beside
 from reid_ref.commands.gate.compute import parse_wanted
 from reid_ref.conventions import CONVENTIONS
-from tests.commands.test_doctor import of_distances, of_features, sound
+from tests.cases import save, save_features
+from tests.commands.test_doctor import of_distances, of_features, on_one_camera, sound
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command, table
 
 
@@ -115,8 +116,7 @@ def results(tmp_path):
     bad = good.copy()
     bad[:10, 20] = .1
     for name, distances in (("good", good), ("bad", bad)):
-        np.savez(tmp_path / f"{name}.npz", distmat=distances, q_pids=query.identity,
-                 g_pids=gallery.identity, q_camids=query.camera, g_camids=gallery.camera)
+        save(tmp_path / f"{name}.npz", distances, query, gallery)
         table("evaluate", tmp_path / f"{name}.npz", "--per-query", tmp_path / f"{name}.json")
     return tmp_path
 
@@ -198,9 +198,7 @@ def test_the_baseline_is_not_overwritten(results):
 @pytest.fixture
 def reversed_file(tmp_path):
     data = of_distances(sound(), lambda d: 20 - d)
-    np.savez(tmp_path / "reversed.npz", distmat=data.distances, q_pids=data.query.identity,
-             q_camids=data.query.camera, g_pids=data.gallery.identity,
-             g_camids=data.gallery.camera)
+    save(tmp_path / "reversed.npz", data.distances, data.query, data.gallery)
     return str(tmp_path / "reversed.npz")
 
 
@@ -235,10 +233,9 @@ def test_strict(reversed_file):
 
 
 def test_nothing_is_told_twice(tmp_path):
-    data = sound()
-    np.savez(tmp_path / "one.npz", query_f=data.query_features, query_cam=np.zeros(120),
-             query_label=data.query.identity, gallery_f=data.gallery_features,
-             gallery_cam=np.zeros(600), gallery_label=data.gallery.identity)
+    one = on_one_camera()
+    save_features(tmp_path / "one.npz", (one.query_features, one.gallery_features), one.query,
+                  one.gallery)
     warning, failed = command("evaluate", tmp_path / "one.npz", "--strict").stderr.splitlines()
     assert "all images are on one camera" in warning
     assert failed == "reid-ref: failed: --strict: doctor:single-camera"
@@ -246,10 +243,7 @@ def test_nothing_is_told_twice(tmp_path):
 
 def test_what_no_rule_ignores_is_no_finding(tmp_path):
     """Where no image is ignored for its camera, one camera is no mistake."""
-    data = sound()
-    one = ResultFile("made", *(Labels(side.identity, side.camera * 0)
-                               for side in (data.query, data.gallery)),
-                     query_features=data.query_features, gallery_features=data.gallery_features)
+    one = on_one_camera()
     matlab = CONVENTIONS["matlab"]
     assert [found.key for found in doctor_beside(one, [matlab])] == ["doctor:single-camera"]
     assert doctor_beside(one, [matlab.replace(ignored=("label -1",))]) == []

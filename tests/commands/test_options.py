@@ -101,13 +101,6 @@ def test_a_choice_is_changed_for_explain_and_validate(small):
     assert [way["convention"] for way in found["candidates"][0]["ways"]] == ["torchreid[top_k=2]"]
 
 
-def test_a_value_with_a_comma_of_its_own():
-    assert choices_of_text(["ignored=label -1+same identity, same camera,cmc_length=50"], "x") == {
-        "ignored": ("label -1", "same identity, same camera"), "cmc_length": 50}
-    assert choices_of_text(["ignored=nothing", "top_k=None"], "x") == {
-        "ignored": (), "top_k": None}
-
-
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_convention_can_be_written_as_choices(name):
     from reid_ref.conventions import CHOICES, as_text, changed

@@ -190,16 +190,11 @@ def test_the_list_fits_80_columns_and_stars_what_cannot_be():
 
 def test_the_list_names_evaluator_and_source_once_a_block():
     status, out, _ = run("--dataset", "mars", "--method", "resnet")
-    assert status == 0
-    assert out == (
-        "jiyanggao/Video-Person-ReID README.md: eval_metrics.py: rectangular AP\n"
-        "                                                           Rank-1       mAP\n"
-        "  mars/image-based-resnet50                                  81.3      74.1\n"
-        "  mars/pooling-resnet50                                      83.1      75.8\n"
-        "  mars/attention-resnet50                                    83.3      76.7\n"
-        "  mars/rnn-resnet50                                          81.6      73.9\n"
-        "  mars/3d-conv-resnet50                                      78.5      70.5\n"
-        "\n5 published figures, percent, as printed\n")
+    first, head, *rows, _, last = out.splitlines()
+    assert first == "jiyanggao/Video-Person-ReID README.md: eval_metrics.py: rectangular AP"
+    assert (status, head.split(), last) == (
+        0, ["Rank-1", "mAP"], "5 published figures, percent, as printed")
+    assert [row.split()[0] for row in rows] == [row.key for row in find("mars", "resnet")]
 
 
 def test_figures_with_many_decimals_are_shortened_in_the_list_only():
@@ -217,7 +212,6 @@ def test_json():
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["mars/rnn"], "unknown 'mars/rnn'; nearest: mars/rnn-resnet50"),
     (["mars/rnn-resnet50", "--dataset", "mars"], "KEY: 'mars/rnn-resnet50' names one figure alre"),
     (["--dataset", "x"], "dataset: unknown 'x'; known: "),
 ])
@@ -245,10 +239,7 @@ def test_check_names_exactly_the_rows_that_no_count_gives():
     assert status == 1 and answer["rows"] == len(load()) > answer["checked"] > 400
 
 
-def test_check_of_one_row_and_of_a_dataset():
-    status, out, err = run("market1501/densenet121-news", "--check")
-    assert (status, err) == (1, "")
-    assert "Impossible: 1\n  market1501/densenet121-news\n      Rank-1 89.91 of 3,368" in out
+def test_check_of_a_dataset_and_of_all():
     status, out, _ = run("--check", "--dataset", "mars")
     assert (status, out) == (0, "5 of 5 published figures checked: those whose number of queries "
                                 "is known\n")

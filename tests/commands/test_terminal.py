@@ -26,11 +26,6 @@ COMMANDS = make_parser()._subparsers._group_actions[0].choices
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 
 
-def process(*arguments, **options):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=120, **options)
-
-
 def shell(line, cwd):
     """Run a line of sh, in which $R is the command."""
     return subprocess.run(["sh", "-c", line.replace("$R", " ".join(COMMAND))], cwd=cwd,
@@ -39,8 +34,8 @@ def shell(line, cwd):
 
 # ---------------------------------------------------------------- the module
 
-def test_the_module_is_the_command():
-    assert process("--version").stdout == f"reid-ref {reid_ref.__version__}\n"
+def test_the_module_is_the_command(tmp_path):
+    assert shell("$R --version", tmp_path).stdout == f"reid-ref {reid_ref.__version__}\n"
 
 
 @pytest.mark.parametrize("name", ["matlab", "datasets", "metric_learning", "distributed", "files"])

@@ -74,6 +74,7 @@ def test_by_hand(tmp_path, capsys):
      "differs labels: query is 5f162251, the queries give "),
     (lambda one: one["queries"][1].update(ap=None),
      "wrong query 1: ap: expected a number, for it has good images"),
+    (lambda one: one["queries"][1].update(ap=.5), "differs mAP is 0.475, the queries give 0.525"),
     (lambda one: one["queries"][1].update(ap=1.5),
      "wrong query 1: ap: expected a number from 0 to 1"),
     (lambda one: one["queries"][1].update(inp=0),
@@ -90,13 +91,6 @@ def test_what_was_changed_is_named(change, line, tmp_path, capsys):
     status, lines = verified(value, tmp_path, capsys)
     assert status == 1
     assert any(one.startswith(line) for one in lines), lines
-
-
-def test_a_changed_query_moves_the_summaries(tmp_path, capsys):
-    value = by_hand()
-    value["queries"][1].update(ap=.5)
-    assert verified(value, tmp_path, capsys)[1][0] == (
-        "differs mAP is 0.475, the queries give 0.525")
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

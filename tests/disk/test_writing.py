@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref import InputError, cli
+from reid_ref import InputError, Labels, cli
 from reid_ref.disk import check_target, whole_files
+from tests.cases import save
 from tests.commands.common import assert_one_line_error, command
 
 MARKET = Path(__file__).parents[2] / "fixtures" / "market_like.mat"
@@ -164,9 +165,8 @@ def test_per_query_to_standard_output_that_is_a_file(market):
 def many(tmp_path):
     """Enough queries for files beyond what a full disk takes."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(1, 9, (4, 2000))
-    np.savez(tmp_path / "many.npz", distmat=rng.random((2000, 60)), q_pids=labels[0],
-             q_camids=labels[1], g_pids=labels[2, :60], g_camids=labels[3, :60])
+    query, gallery = (Labels(*rng.integers(1, 9, (2, n))) for n in (2000, 60))
+    save(tmp_path / "many.npz", rng.random((2000, 60)), query, gallery)
     return tmp_path / "many.npz"
 
 

@@ -1,7 +1,6 @@
 """Figures: what is drawn are the numbers, read back from the Axes; files are whole and equal."""
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,12 +12,10 @@ from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.densities import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.figure_values import ap_by_good, rank_band
 from tests.cases import market_like, save
-from tests.commands.common import assert_one_line_error, command
-from tests.shared import shared
+from tests.commands.common import MARKET, assert_one_line_error, command
 
 pytest.importorskip("matplotlib")
 
-MARKET = Path(__file__).parents[2] / "fixtures/market_like.mat"
 TINY = [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
 pytestmark = pytest.mark.filterwarnings("ignore:.*no good image", "ignore:unit. only")
 
@@ -343,14 +340,6 @@ def test_command_of_features_is_the_function(tmp_path):
                                data.gallery, convention="torchreid")
     ax = figures.cmc({"ours": result})
     assert (tmp_path / "x.svg").read_bytes() == saving.as_bytes(ax.figure, ".svg")
-
-
-def test_areas_of_a_real_file():
-    data = reid_ref.read(shared("real/sketch_reid") / "pytorch_result.mat")
-    result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                               data.gallery, normalize=False)
-    assert texts(figures.precision_recall({"ours": result})) == [
-        "ours, step (mAP 21.71)", "ours, trapezoid (mAP 17.80)"]  # as others printed
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -48,6 +48,12 @@ def write_npz(path, arrays):
     np.savez(path, **arrays)
 
 
+def write_npys(path, arrays):
+    path.mkdir(exist_ok=True)
+    for key, value in arrays.items():
+        np.save(path / f"{key}.npy", value)
+
+
 write_mat = savemat
 write_compressed = functools.partial(savemat, do_compression=True)
 
@@ -120,7 +126,7 @@ FURTHER = {"query_clothes": np.array([4, 4, 7]), "gallery_view": np.arange(N_GAL
 
 @pytest.mark.parametrize("writer", [*WRITERS, "npy"])
 def test_further_columns_of_labels(tmp_path, writer):
-    write, name = WRITERS.get(writer, (write_folder, "r"))
+    write, name = WRITERS.get(writer, (write_npys, "r"))
     names = {"npz": {"query_name": ["a", "bc", "d"]}, "npy": {"query_name": ["a", "bc", "d"]},
              "hdf5": {"query_name": np.array(["a", "bc", "d"], dtype=object)}}.get(writer, {})
     write(tmp_path / name, {**stored("layumi"), **FURTHER, **names})
@@ -134,12 +140,6 @@ def test_further_columns_of_labels(tmp_path, writer):
         assert read_result(*(tmp_path / name).iterdir()) == result
     write(tmp_path / f"2{name}", {**stored("layumi"), **FURTHER, "query_clothes": np.ones(2)})
     refuse(tmp_path / f"2{name}", match="query_clothes.*: expected 3 entries, one for each .*2$")
-
-
-def write_folder(path, arrays):
-    path.mkdir(exist_ok=True)
-    for key, value in arrays.items():
-        np.save(path / f"{key}.npy", value)
 
 
 def test_columns_that_cannot_be_read(tmp_path):
@@ -493,26 +493,28 @@ def damaged(content, seed, count):
         yield bytes(changed)
 
 
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("writer", [*WRITERS, "npy"])
 def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
-    write, name = WRITERS[writer]
-    path = tmp_path / name
+    write, name = WRITERS.get(writer, (write_npys, "r"))
+    path = result = tmp_path / name
     cells = np.array([["a.jpg", "bb.jpg"]], dtype=object)
     more = {"names": cells, "options": {"a": 1.0, "b": "text"}} if write is write_mat else {}
     write(path, {**stored("layumi"), **more})
+    if writer == "npy":
+        path = path / "gallery_f.npy"
     refused = 0
     count = cases(24, 300)
     for content in damaged(path.read_bytes(), seed=1, count=count):
         path.unlink()     # HDF5 would take a file that is still open for the same one
         path.write_bytes(content)
         try:
-            result = read_result(path)
-            for side, features in (("query", result.query_features),
-                                   ("gallery", result.gallery_features)):
+            found = read_result(result)
+            for side, features in (("query", found.query_features),
+                                   ("gallery", found.gallery_features)):
                 assert read_rows(features).shape == features.shape
-                assert len(features) == len(getattr(result, side))
+                assert len(features) == len(getattr(found, side))
         except InputError as error:
-            assert str(error).startswith(str(path))
+            assert str(error).startswith(str(result))
             refused += 1
     assert refused > count / 6
 

@@ -1,23 +1,17 @@
 """The exported files, judged by trec_eval itself (pytrec_eval)."""
-import contextlib
 import importlib
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.console import options as common
 from reid_ref.files import read_result, trec
-from tests.cases import market_like, save, special
-from tests.commands.common import assert_one_line_error, command
+from tests.cases import market_like, special
+from tests.commands.common import FIXTURES, MARKET, assert_one_line_error, command
 from tests.installed import version_of
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-MARKET = FIXTURES / "market_like.mat"
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -114,19 +108,9 @@ def test_lines_by_hand():
         f"q1 Q0 g6 1 1 {tag}", f"q2 Q0 g2 1 1 {tag}"]
 
 
-TWO = Labels([1, 2], [1, 1])
-
-
-@pytest.mark.parametrize(("blocks", "message"), [
-    (np.zeros((2, 3)), r"blocks: expected 2-D arrays \(n_block, n_gallery\), got one of shape "
-                       r"\(3,\); put a single matrix in a list: \[distances\]"),
-    ([np.zeros((1, 3))], "blocks: expected distances of 2 queries, got those of 1"),
-    ([np.zeros((2, 3))] * 2, "blocks: expected distances of 2 queries, got those of 4 or more"),
-    ([np.zeros((2, 3), complex)], "distances: expected real numbers, got dtype complex128"),
-])
-def test_distances_that_do_not_fit(blocks, message):
-    with pytest.raises(InputError, match=message):
-        trec.write_trec(blocks, TWO, Labels([1, 2, 3], [2, 2, 2]), io.StringIO(), io.StringIO())
+def test_complex_distances_are_refused():
+    with pytest.raises(InputError, match="distances: expected real numbers, got dtype complex128"):
+        written(np.zeros((2, 3), complex), Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2]))
 
 
 def test_a_list_too_long_for_single_precision(monkeypatch):
@@ -159,18 +143,10 @@ def test_the_command(tmp_path, pytrec_eval):
     assert [answer["map"] for answer in answers] == np.nan_to_num(result.per_query.ap).tolist()
 
 
-def test_a_distance_matrix_and_progress(tmp_path, monkeypatch):
+def test_a_distance_matrix_and_progress(tmp_path):
     distances, query, gallery = market_like(2)
-    seen = []
-
-    class Bar(contextlib.nullcontext):
-        update = staticmethod(seen.append)
-
-        def __enter__(self):
-            return self
-    monkeypatch.setattr(common, "progress_bar", lambda total: Bar())
-    save(tmp_path / "d.npz", distances, query, gallery)
-    command("export", tmp_path / "d.npz", "--to", "trec", "--output", tmp_path / "d")
+    data, seen = reid_ref.ResultFile("arrays", query, gallery, distances=distances), []
+    reid_ref.export(data, tmp_path / "d", max_memory="1M", progress=seen.append)
     assert (tmp_path / "d.run").read_text() == written(distances, query, gallery)[1].read()
     assert sum(seen) == len(query)
 

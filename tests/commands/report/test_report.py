@@ -20,24 +20,12 @@ def test_long_words_stay_whole():
     assert words.row("", "text", 12) == [" " * 12 + "text"]
 
 
-def test_signature_is_wrapped_between_its_fields():
-    lines = words.signature_rows("|".join(f"field{k}:value" for k in range(8)))
-    assert lines[0].startswith("signature field0:value | field1:value")
-    assert len(lines) == 2 and max(map(len, lines)) <= 80
-
-
 def test_percent():
     assert words.percent(0.12345) == "12.35" and words.percent(1.0) == "100.00"
     assert words.percent(math.nan) == "-" and words.percent(math.nan, "--") == "--"
     assert words.signed_percent(-0.00001) == "+0.00"
     assert words.signed_percent(math.nan) == "-"
     assert words.signed_percent(-0.5) == "-50.00"
-
-
-def test_numbers_that_json_lacks():
-    values = np.array([0.1, np.nan, np.inf, -np.inf, 0.0])
-    assert words.numbers(values) == [0.1, None, None, None, 0.0]
-    assert words.number(None) is None
 
 
 # The query is person 7 on camera 1. Cameras 2 and 3 of SYSU-MM01 are one location.

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,68 +72,88 @@ def _add_implementations(group: Any) -> None:
                             "(or REID_REF_MATLAB_DIR)")
 
 
-def run(args: argparse.Namespace) -> int:
-    from reid_ref.commands.evaluate import show as tables
+@dataclass(frozen=True)
+class Asked:
+    """What is asked for, read from the options before the work."""
 
-    common.cmc_length(args)  # a wrong one is known before the work, and so are wrong ranks
-    is_saved = systems.is_saved(args, args.files)
-    if is_saved:
+    conventions: list[Convention]
+    left_out: dict[str, str]
+    intervals: dict[str, Any] | None
+    gates: gates.Gates
+
+
+def run(args: argparse.Namespace) -> int:
+    asked = _check(args)
+    groups = several.groups_of(args)
+    if len(groups) > 1 or args.names is not None:
+        return several.run(args, groups, asked.conventions, asked.left_out,
+                           common.read_lists(args, asked.conventions), asked.intervals)
+    if systems.is_saved(args, args.files):
+        return _show_saved(args, asked)
+    data = ranked_lists.read(args, args.files[0]) if args.labels else common.read_files(args)
+    if args.rerank is not None or args.multi_query is not None:
+        return beside.run(args, data, asked.conventions[0], asked.intervals)
+    lists = common.read_lists(args, asked.conventions)
+    if args.implementation != "fast":
+        return _evaluate_scripts(args, data, asked.conventions[0])
+    if args.ties == "bounds":
+        return _tie_bounds(args, data, asked.conventions[0], lists)
+    return _evaluate(args, data, asked, lists)
+
+
+def _check(args: argparse.Namespace) -> Asked:
+    """Return what is asked for; what is wrong, or does not go together, is known before the work.
+    """
+    common.cmc_length(args)
+    if systems.is_saved(args, args.files):
         _check_saved(args)
-    asked, left_out = _asked(args)
+    conventions, left_out = _conventions(args)
     common.ranks(args)
-    stands_beside = beside.check(args, asked)
-    details.check(args, asked)
-    options = confidence.check(args)
-    asked_gates = gates.check(args, asked)
+    beside.check(args, conventions)
+    details.check(args, conventions)
+    asked = Asked(conventions, left_out, confidence.check(args), gates.check(args, conventions))
     if args.per_query is not None:
         _check_per_query(args)
     if args.save is not None:
-        _check_save(args, asked)
-    is_ranked = ranked_lists.check(args, {
+        _check_save(args, conventions)
+    ranked_lists.check(args, {
         "--metric, --no-normalize": args.metric is not None or not args.normalize,
         "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
         "--ties": args.ties is not None, "--implementation": args.implementation != "fast"})
-    groups = several.groups_of(args)
-    if len(groups) > 1 or args.names is not None:
-        return several.run(args, groups, asked, left_out, common.read_lists(args, asked),
-                           options)
-    if is_saved:
-        return _show_saved(args, asked_gates, options)
-    data = ranked_lists.read(args, args.files[0]) if is_ranked else common.read_files(args)
-    if stands_beside:
-        return beside.run(args, data, asked[0], options)
-    lists = common.read_lists(args, asked)
-    if args.implementation != "fast":
-        return _evaluate_scripts(args, data, asked[0])
-    if args.ties == "bounds":
-        return _tie_bounds(args, data, asked[0], lists)
-    results = evaluate_file(args, data, asked, lists)
-    found = gates.examine(args, data, asked)
-    status = gates.status(args, asked_gates, found, next(iter(results.values())))
+    return asked
+
+
+def _evaluate(args: argparse.Namespace, data: ResultFile, asked: Asked,
+              lists: IndexLists | None) -> int:
+    """Evaluate one result, print it, and write what is asked for; return the exit code."""
+    from reid_ref.commands.evaluate import show as tables
+
+    results = evaluate_file(args, data, asked.conventions, lists)
+    found = gates.examine(args, data, asked.conventions)
+    status = gates.status(args, asked.gates, found, next(iter(results.values())))
     _write(args, results)
     more = details.find(args, data, results, lists)
-    results, intervals = confidence.find(args, results, options)
+    results, intervals = confidence.find(args, results, asked.intervals)
     _print(args, data.layout, tables.sizes(data), common.recognised(data), results, intervals,
-           left_out, more)
+           asked.left_out, more)
     return status
 
 
-def _show_saved(args: argparse.Namespace, asked_gates: gates.Gates,
-                options: dict[str, Any] | None) -> int:
+def _show_saved(args: argparse.Namespace, asked: Asked) -> int:
     """Print and write what is asked of a saved result."""
     from reid_ref.commands.evaluate import show as tables
 
     results = systems.saved_results(args, args.files) or {}
     result, = results.values()
-    status = gates.status(args, asked_gates, [], result)
+    status = gates.status(args, asked.gates, [], result)
     _write(args, results)
     found = details.find_in_saved(args, result)
     _print(args, tables.SAVED, tables.sizes_of_saved(result), None,
-           *confidence.find(args, results, options), {}, found)
+           *confidence.find(args, results, asked.intervals), {}, found)
     return status
 
 
-def _asked(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
+def _conventions(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
     """Return the conventions asked for, with the order of ties asked for, and why `all` is less.
     """
     from reid_ref.arrays import InputError, check_choice

@@ -28,15 +28,15 @@ def add(command: Any) -> None:
                               "mquery_cam, pooled for each query by their mean and maximum")
 
 
-def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
-    """Tell whether anything is to stand beside; refuse what does not go together."""
+def check(args: argparse.Namespace, asked: list[Convention]) -> None:
+    """Refuse options of re-ranking and multiple queries that do not go together."""
     from reid_ref.arrays import InputError, check_choice
     from reid_ref.reranking.k_reciprocal import VARIANTS
 
     if _numbers(args) and args.rerank is None:
         raise InputError("--k1, --k2, --lambda: expected --rerank beside them")
     if args.rerank is None and args.multi_query is None:
-        return False
+        return
     if args.rerank is not None:
         check_choice(args.rerank, "--rerank", VARIANTS)
         if args.multi_query is not None:
@@ -46,7 +46,6 @@ def check(args: argparse.Namespace, asked: list[Convention]) -> bool:
             or args.implementation != "fast" or args.format not in ("table", "json")):
         raise InputError("--rerank, --multi-query: expected one convention, a table or JSON; "
                          "leave out --ties bounds, --per-query, --implementation, other formats")
-    return True
 
 
 def _numbers(args: argparse.Namespace) -> dict[str, Any]:

@@ -51,6 +51,16 @@ def test_the_old_file_stays_when_something_goes_wrong(tmp_path, wrong):
     assert (tmp_path / "a").read_text() == "old"
 
 
+def test_nobody_can_guess_the_name_on_the_way(tmp_path):
+    seen = set()
+    for _ in range(5):
+        with whole_files(tmp_path / "a"):
+            inside, = set(os.listdir(tmp_path)) - {"a"}
+            seen.add(inside)
+            assert len(inside) >= 16
+    assert len(seen) == 5
+
+
 def test_a_link_is_followed(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "real").write_text("old")
@@ -62,6 +72,18 @@ def test_a_link_is_followed(tmp_path):
         assert (tmp_path / name).is_symlink()
     assert {path.name: path.read_text() for path in (tmp_path / "folder").iterdir()} == {
         "real": "new\n", "new": "new\n"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFO")
+def test_a_fifo_is_written_to_and_one_that_nothing_reads_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(InputError, match="fifo: cannot be written: nothing reads from it"):
+        write(tmp_path / "fifo")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    write(tmp_path / "fifo")
+    assert os.read(reader, 100) == b"new\n"
+    os.close(reader)
+    assert stat.S_ISFIFO((tmp_path / "fifo").stat().st_mode)
 
 
 def test_a_device_is_written_to():
@@ -168,6 +190,19 @@ def many(tmp_path):
     query, gallery = (Labels(*rng.integers(1, 9, (2, n))) for n in (2000, 60))
     save(tmp_path / "many.npz", rng.random((2000, 60)), query, gallery)
     return tmp_path / "many.npz"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be deleted there")
+@pytest.mark.parametrize("arguments", [
+    ["evaluate", str(MARKET), "--per-query", "x.csv"],
+    ["export", str(MARKET), "--to", "trec", "--output", "x"]])
+def test_a_folder_that_is_gone(tmp_path, arguments):
+    code = ("import os, sys\nos.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1])\n"
+            f"from reid_ref import cli\nsys.exit(cli.main({arguments}))")
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "gone")],
+                          capture_output=True, text=True)
+    assert_one_line_error(
+        done, "the current folder: it is gone; change to a folder that exists")
 
 
 @pytest.fixture

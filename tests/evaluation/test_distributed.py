@@ -314,6 +314,18 @@ def test_dask_arrays_on_one_machine_are_as_arrays():
              reid_ref.evaluate(query_features, gallery_features, query, gallery, **options))
 
 
+@pytest.mark.parametrize("change", [
+    lambda block: np.concatenate([block, block[:3]]), lambda block: block[:-3],
+    lambda block: np.concatenate([block, block], axis=1), lambda block: block[0]])
+def test_blocks_of_another_shape_than_declared(change):
+    distances, query, gallery = cases.market_like(3)
+    array = da.from_array(distances, chunks=(5, 30))
+    wrong = array.map_blocks(change, dtype=array.dtype, meta=array._meta)
+    for evaluate in (reid_ref.evaluate_distances, reid_ref.camera_pairs):
+        with pytest.raises(InputError, match=r"^distances: expected a block of shape \(5, 30\)"):
+            evaluate(wrong, query, gallery)
+
+
 def test_dask_is_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(InputError, match="^reid_ref.distributed: needs dask and distributed.*"

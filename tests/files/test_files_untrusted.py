@@ -5,6 +5,7 @@ import os
 import struct
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +151,20 @@ def rewritten(tmp_path, change, write=write_hdf5):
     return path
 
 
+def virtual(h5py, file):
+    del file["query_label"]
+    layout = h5py.VirtualLayout((3,), "i8")
+    layout[:] = h5py.VirtualSource("missing.h5", "x", (3,))
+    file.create_virtual_dataset("query_label", layout)
+
+
+def external(h5py, file):
+    del file["query_label"]
+    secret = Path(file.filename).with_name("secret")
+    secret.write_bytes(bytes(range(24)))
+    file.create_dataset("query_label", (3,), "i8", external=[(str(secret), 0, 24)])
+
+
 def linked_outside(h5py, file):
     del file["query_label"]
     file["query_label"] = h5py.ExternalLink("other.h5", "/query_label")
@@ -167,6 +182,8 @@ def half_written(h5py, file):
 
 @pytest.mark.parametrize("write", [write_hdf5, write_v73])
 @pytest.mark.parametrize(("change", "message"), [
+    (virtual, "expected the numbers themselves, got a virtual dataset"),
+    (external, "expected the numbers themselves, got a dataset whose bytes are in another file"),
     (linked_outside, "expected an array, got a link"),
     (never_written, "expected numbers, got a dataset of which all or a part was never written"),
     (half_written, "expected numbers, got a dataset of which all or a part was never written")])

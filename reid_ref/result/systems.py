@@ -14,6 +14,7 @@ from reid_ref.conventions import CONVENTIONS
 from reid_ref.conventions.choices import ARITHMETIC, UNMATCHED
 from reid_ref.result import Fingerprints, QueryValues, Result, kind_of_metric, query_values
 from reid_ref.result.stored import QueryTable
+from reid_ref.signature import Signature
 
 #: What is compared where nothing else is asked for.
 METRICS = ("mAP", "Rank-1")
@@ -109,12 +110,7 @@ def system_of_table(table: QueryTable, name: str) -> System:
         warn("a .csv file does not name its convention; a query without a match that "
              "counts is taken as 0; --per-query FILE.json says it")
     return System(signature, table.fingerprints, rows.identity, rows.camera, rows.n_good,
-                  lambda metric: _table_values(table, metric, fields(signature), name))
-
-
-def fields(signature: str) -> dict[str, str]:
-    """Return the fields of a signature."""
-    return dict(part.partition(":")[::2] for part in signature.split("|") if part)
+                  lambda metric: _table_values(table, metric, Signature.of(signature), name))
 
 
 def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
@@ -163,7 +159,7 @@ def _values(values: Doubles, counted: npt.NDArray[np.bool_],
 
 def check_systems_convention(systems: Mapping[str, System]) -> None:
     """Refuse numbers that are made in different ways, as far as the files say it."""
-    said = {name: fields(one.signature) for name, one in systems.items() if one.signature}
+    said = {name: Signature.of(one.signature) for name, one in systems.items() if one.signature}
     first = next(iter(said), "")
     default = CONVENTIONS["matlab"]
     for name, field in ((name, field) for name in said for field in CONVENTION):

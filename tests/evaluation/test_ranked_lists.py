@@ -351,6 +351,7 @@ def test_bad_input_in_python(ranked, options, message):
     (["--metric", "cosine"], "--metric, --no-normalize: expected features or distances"),
     (["--rerank"], "--rerank: expected features or distances, got ranked lists"),
     (["--ties", "bounds"], "--ties: expected features or distances, got ranked lists"),
+    (["--worst", "2"], "--worst: expected features or distances, got ranked lists"),
     (["--implementation", "port"], "--implementation: expected features or distances"),
     (["--per-query", TABLES[0]], "query.csv"),
     (["--n-good", TABLES[0]], "query.csv"),

@@ -119,7 +119,8 @@ def _check(args: argparse.Namespace) -> Asked:
     ranked_lists.check(args, {
         "--metric, --no-normalize": args.metric is not None or not args.normalize,
         "--rerank": args.rerank is not None, "--multi-query": args.multi_query is not None,
-        "--ties": args.ties is not None, "--implementation": args.implementation != "fast"})
+        "--ties": args.ties is not None, "--implementation": args.implementation != "fast",
+        "--worst": args.worst is not None})
     return asked
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.commands.camera_pairs import pairs_of
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
@@ -37,7 +36,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--width", default="3.3in", metavar="LENGTH",
                          help="width of the figure, such as 3.3in (default: one column), 84mm; "
                               "panels stand side by side where there is room")
-    common.add_options(command, "--convention", "--set", "--metric", "--no-normalize",
+    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--max-memory", "--name")
 
 
@@ -75,12 +74,14 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
 
 def _figure(args: argparse.Namespace, groups: list[list[Path]], asked: list[Convention],
             width: float) -> Any:
-    from reid_ref.commands.evaluate.show.batch import by_row
+    from reid_ref.commands.evaluate.compute import by_row
     from reid_ref.drawing import whole
+    from reid_ref.evaluation.camera_pairs import camera_pairs_of
 
     if args.figure == "cameras":
         return whole.of_cameras(_of_each(
-            args, groups, lambda data: pairs_of(args, data, "plain")), width)
+            args, groups, lambda data: camera_pairs_of(
+                data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
     if args.figure == "distances":
         return whole.of_distances(_of_each(
             args, groups, lambda data: _sample(args, data)), width)

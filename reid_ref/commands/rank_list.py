@@ -20,7 +20,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="which query, from 0")
     command.add_argument("--convention", default="matlab", metavar="NAME",
                          help="whose roles and ranks are shown (default: matlab)")
-    common.add_options(command, "--metric", "--no-normalize", "--max-memory")
+    common.add_options(command, "--metric", "--normalize", "--max-memory")
     command.add_argument("--top", type=int, default=10, metavar="K",
                          help="images of the list (default: 10)")
     add_images(command)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import text as words
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
@@ -16,6 +15,8 @@ from reid_ref.result.systems import METRICS, check_same_queries, checked_metrics
 from reid_ref.statistics import Difference, differences, holm
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.text import signed_percent
+from reid_ref.text.table import Table, as_html
 
 #: How many of the queries with the largest gains and losses are named.
 EXTREMES = 5
@@ -42,7 +43,7 @@ class Change(Value):
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Value):
-    """One system beside the baseline, by one metric.
+    """One system against the baseline, by one metric.
 
     Parameters
     ----------
@@ -84,12 +85,12 @@ class Comparison(Value):
     losses: tuple[Change, ...]
 
     def _repr_html_(self) -> str:
-        return words.html_table(_HEADS, [_cells(self)], "")
+        return as_html(Table(_HEADS, [_cells(self)]))
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons(Value):
-    """Systems beside a baseline, over the same queries; given this gallery and these models.
+    """Systems against a baseline, over the same queries; given this gallery and these models.
 
     Parameters
     ----------
@@ -114,10 +115,9 @@ class Comparisons(Value):
     seed: int
 
     def _repr_html_(self) -> str:
-        return words.html_table(
-            _HEADS, map(_cells, self.comparisons),
+        return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), [
             f"differences from {self.baseline} in percentage points; intervals of "
-            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems")
+            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems"]))
 
 
 #: Columns of the table that notebooks show.
@@ -126,7 +126,7 @@ _HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "sa
 
 def _cells(one: Comparison) -> list[str]:
     return [f"{one.system} - {one.baseline}", one.metric,
-            *map(words.signed_percent, (one.difference, one.low, one.high)),
+            *map(signed_percent, (one.difference, one.low, one.high)),
             f"{one.p_adjusted:.2g}", *map(str, (one.better, one.worse, one.same))]
 
 
@@ -187,7 +187,7 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
 def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: Integers,
                    unit: str, groups: npt.NDArray[Any], *, level: float = LEVEL,
                    resamples: int = RESAMPLES, seed: int = SEED) -> Comparisons:
-    """Compare values by system, the baseline first, and metric; `groups`: the unit a query."""
+    """Compare values by system, the baseline first, and metric; `groups`: each query's unit."""
     (baseline, ours), *others = scores.items()
     pairs = [(metric, name, ours[metric], theirs[metric]) for metric in ours
              for name, theirs in others]

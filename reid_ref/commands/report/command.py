@@ -26,7 +26,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="the page to write, e.g. report.html")
     command.add_argument("--convention", default="matlab", metavar="NAME",
                          help="of the headline and the rank lists (default: matlab)")
-    common.add_options(command, "--metric", "--no-normalize", "--max-memory", "--name")
+    common.add_options(command, "--metric", "--normalize", "--max-memory", "--name")
     command.add_argument("--queries", type=int, default=60, metavar="N",
                          help="rank lists in all (default: 60)")
     command.add_argument("--top", type=int, default=10, metavar="K",

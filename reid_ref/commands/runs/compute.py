@@ -98,7 +98,7 @@ def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str
                    groups: npt.NDArray[Any], *, level: float = LEVEL,
                    method: str = "bootstrap-t", resamples: int = RESAMPLES,
                    seed: int = SEED) -> dict[str, Runs]:
-    """Sum up runs by values a query, by metric and run; `groups`: the unit of each query."""
+    """Sum up runs by per-query values, by metric and run; `groups`: the unit of each query."""
     sums = []
     for metric, scores in by_metric.items():
         counted = next(iter(scores.values())).counted
@@ -117,7 +117,7 @@ def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str
 
 
 def over_results(metric: str, scores: Mapping[str, QueryValues], bounds: Interval) -> Runs:
-    """Put the mean and the standard deviation of some numbers beside their interval."""
+    """Return the mean and the standard deviation of some numbers with their interval."""
     values = {key: one.mean for key, one in scores.items()}
     queries = {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()}
     mean = math.fsum(values.values()) / len(values)

@@ -29,7 +29,7 @@ class Finding(Value):
         What was found.
     evidence : dict of str to int or float
         The numbers behind the sentence.
-    way_out : str
+    remedy : str
         What to do, with a command where there is one.
 
     Examples
@@ -43,7 +43,7 @@ class Finding(Value):
     severity: str
     sentence: str
     evidence: dict[str, int | float] = field(default_factory=dict)
-    way_out: str = ""
+    remedy: str = ""
 
 
 #: Below so many images, a pattern in camera numbers may be chance.

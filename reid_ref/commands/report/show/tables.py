@@ -1,7 +1,6 @@
 """The tables of the page: every cell is text that the template shows as it is."""
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,15 @@ import numpy as np
 from reid_ref._version import __version__
 from reid_ref.commands import camera_pairs
 from reid_ref.commands.compare.compute import Comparison
-from reid_ref.commands.doctor import show as doctor
-from reid_ref.commands.evaluate.show import results_as_json
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.explain import show as explain
-from reid_ref.commands.explain.show import as_json as way_as_json
 from reid_ref.commands.report.compute import Page, System
+from reid_ref.console.answers import dataset_of
 from reid_ref.evaluation.groups import by_group
 from reid_ref.labels import Labels
 from reid_ref.result import RANKS, Result
-from reid_ref.text import by_reason, number, percent, signed_percent
+from reid_ref.text import by_reason, percent, signed_percent
+from reid_ref.text.plain import plain
 
 #: Rows of the table of queries beyond which it is cut, here and on the page.
 MOST_ROWS = 20_000
@@ -31,38 +29,30 @@ def as_json(content: Page) -> dict[str, Any]:
 
     One file: the keys of `reid-ref evaluate --json`, and more. Several: these by name.
     """
-    found = {system.name: _system(system) for system in content.systems}
+    systems = {system.name: _system(system) for system in content.systems}
     reasons = {"seed": content.options.seed, "shown": content.reasons}
     if content.comparison is None:
-        only, = found.values()
-        return {"version": __version__, **only, **reasons}
-    return {"version": __version__, "results": found, **reasons,
-            "comparison": _plain(asdict(content.comparison))}
+        only, = systems.values()
+        values: dict[str, Any] = plain({"version": __version__, **only, **reasons})
+    else:
+        values = plain({"version": __version__, "results": systems, **reasons,
+                        "comparison": content.comparison})
+    return values
 
 
 def _system(system: System) -> dict[str, Any]:
     result, data = system.result, system.data
-    per_query = per_query_json(result, data.query, data.gallery)
+    per_query = per_query_json(result)
+    files = list(system.files)
     return {
-        "files": list(system.files), "layout": data.layout,
-        **results_as_json({"": result}, {}, system.known, CMC),
-        "intervals": {metric: found and _plain(asdict(found))
-                      for metric, found in system.intervals.items()},
-        **doctor.as_json(system.findings),
-        "rank_lists": [_plain(asdict(one)) for one in system.lists.values()],
-        "camera_pairs": system.pairs and camera_pairs.as_json(system.pairs),
+        "files": files, "layout": data.layout, "dataset": dataset_of(system.known),
+        **result.to_dict(CMC), "intervals": system.intervals, "findings": system.findings,
+        "rank_lists": list(system.lists.values()),
+        "camera_pairs": system.pairs and camera_pairs.as_answer(system.pairs, files, data.layout),
         "conventions": {name: one.to_dict(1) for name, one in system.conventions.items()},
-        "left_out": system.left_out, "explain": explain.as_json(system.way, data.query),
+        "left_out": system.left_out,
+        "explain": explain.as_answer(system.way, data.query, files, data.layout, None, []),
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
-
-
-def _plain(value: Any) -> Any:
-    """Return nested dicts and lists with None for NaN and infinity."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return number(value) if isinstance(value, float) else value
 
 
 #: mAP below which an identity is listed, and how many are.
@@ -132,7 +122,7 @@ def _ranks(result: Result) -> list[str]:
 
 def waterfall(system: System) -> dict[str, Any]:
     """Return the way from the page's convention to another, a row a choice."""
-    way = way_as_json(system.way, system.data.query)
+    way = plain(explain.as_answer(system.way, system.data.query, [], "", None, []))
     before, rows = way["from"], []
     for step in way["steps"]:
         rows.append([f"{step['choice']}: {step['value']}", *_points(step, before),

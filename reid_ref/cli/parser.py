@@ -145,10 +145,10 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # A command's parser would hand what it does not know to the parser of all commands,
         # whose help does not list the command's options.
-        known, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return known, unknown
+        return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse takes no notice of a help that could not be printed.

@@ -87,8 +87,8 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
                      unit_sums(values, by_query, counted, weight)))
     with each_warning_once():
         bounds = intervals_of(sums, level=level, method=method, resamples=resamples, seed=seed)
-    return {metric: over_results(metric, scores, replace(found, unit=unit))
-            for (metric, scores), found in zip(by_metric.items(), bounds)}
+    return {metric: over_results(metric, scores, replace(interval, unit=unit))
+            for (metric, scores), interval in zip(by_metric.items(), bounds)}
 
 
 def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
@@ -97,12 +97,12 @@ def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np
     A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
     weights the number of queries.
     """
-    sizes = [int(np.count_nonzero(one.counted)) for one in scores]
+    sizes = [int(np.count_nonzero(values.counted)) for values in scores]
     share = sum(sizes) / len(sizes)
-    weight = np.concatenate([np.full(len(one.values), share / max(size, 1))
-                             for one, size in zip(scores, sizes)])
-    return (np.concatenate([one.values for one in scores]), weight,
-            np.concatenate([one.counted for one in scores]))
+    weight = np.concatenate([np.full(len(values.values), share / max(size, 1))
+                             for values, size in zip(scores, sizes)])
+    return (np.concatenate([values.values for values in scores]), weight,
+            np.concatenate([values.counted for values in scores]))
 
 
 def add(command: argparse.ArgumentParser) -> None:

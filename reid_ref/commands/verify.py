@@ -84,13 +84,13 @@ def as_text(stored: Stored, verified: Verified) -> str:
 
 
 def _difference(check: Check) -> str:
-    written, found = check.written, check.found
-    if isinstance(written, list) and isinstance(found, list):
-        place = next((k for k, pair in enumerate(zip(written, found)) if pair[0] != pair[1]),
-                     min(len(written), len(found)))
+    written, computed = check.written, check.found
+    if isinstance(written, list) and isinstance(computed, list):
+        place = next((k for k, pair in enumerate(zip(written, computed)) if pair[0] != pair[1]),
+                     min(len(written), len(computed)))
         return (f"{check.name}: entry {place + 1} is {_entry(written, place)}, the "
-                f"{check.source} give {_entry(found, place)}")
-    return f"{check.name} is {written}, the {check.source} give {found}"
+                f"{check.source} give {_entry(computed, place)}")
+    return f"{check.name} is {written}, the {check.source} give {computed}"
 
 
 def _entry(values: list[object], place: int) -> object:

@@ -38,10 +38,10 @@ def intervals(results: Mapping[str, Result], ranks: Iterable[int], unit: Any = "
                      f"{result.convention.name!r}: {why}")
             sums.update({(key, name): sums_of_units(result, name, unit)
                          for name in numbers if name not in reasons})
-        found: dict[str, dict[str, Interval]] = {key: {} for key in results}
+        by_result: dict[str, dict[str, Interval]] = {key: {} for key in results}
         for (key, name), interval in zip(sums, intervals_of(sums.values(), **options)):
-            found[key][name] = interval
-    return found
+            by_result[key][name] = interval
+    return by_result
 
 
 def _why_none(result: Result, name: str, value: float) -> str:

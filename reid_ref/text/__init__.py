@@ -128,8 +128,9 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
-                   for one in text)
+    return "".join(
+        character if character.isprintable() else
+        character.encode("unicode_escape").decode("ascii") for character in text)
 
 
 def names(files: Iterable[str]) -> str:

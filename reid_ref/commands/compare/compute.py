@@ -124,10 +124,10 @@ class Comparisons(Value):
 _HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
 
 
-def _cells(one: Comparison) -> list[str]:
-    return [f"{one.system} - {one.baseline}", one.metric,
-            *map(signed_percent, (one.difference, one.low, one.high)),
-            f"{one.p_adjusted:.2g}", *map(str, (one.better, one.worse, one.same))]
+def _cells(pair: Comparison) -> list[str]:
+    return [f"{pair.system} - {pair.baseline}", pair.metric,
+            *map(signed_percent, (pair.difference, pair.low, pair.high)),
+            f"{pair.p_adjusted:.2g}", *map(str, (pair.better, pair.worse, pair.same))]
 
 
 def compare(baseline: Result | Mapping[str, Result], *others: Result,
@@ -188,9 +188,9 @@ def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: In
                    unit: str, groups: npt.NDArray[Any], *, level: float = LEVEL,
                    resamples: int = RESAMPLES, seed: int = SEED) -> Comparisons:
     """Compare values by system, the baseline first, and metric; `groups`: each query's unit."""
-    (baseline, ours), *others = scores.items()
+    (baseline, ours), *systems = scores.items()
     pairs = [(metric, name, ours[metric], theirs[metric]) for metric in ours
-             for name, theirs in others]
+             for name, theirs in systems]
     for metric, name, before, after in pairs:
         _check_counted(before, after, metric, baseline, name)
     with each_warning_once():
@@ -199,14 +199,14 @@ def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: In
                             resamples=resamples, seed=seed)
     compared = [_comparison(baseline, name, metric, test, before, after, identity)
                 for (metric, name, before, after), test in zip(pairs, tests)]
-    found = []
+    every = []
     for metric in ours:
-        of_metric = [one for one in compared if one.metric == metric]
-        adjusted = holm([one.p for one in of_metric])
-        found += [replace(one, p_adjusted=p) for one, p in zip(of_metric, adjusted)]
-    values = {name: {metric: one.mean for metric, one in by_metric.items()}
+        of_metric = [comparison for comparison in compared if comparison.metric == metric]
+        adjusted = holm([comparison.p for comparison in of_metric])
+        every += [replace(comparison, p_adjusted=p) for comparison, p in zip(of_metric, adjusted)]
+    values = {name: {metric: of_metric.mean for metric, of_metric in by_metric.items()}
               for name, by_metric in scores.items()}
-    return Comparisons(baseline, values, tuple(found), unit, level, resamples, seed)
+    return Comparisons(baseline, values, tuple(every), unit, level, resamples, seed)
 
 
 def _systems(baseline: Any, others: tuple[Any, ...],
@@ -228,12 +228,12 @@ def _check_counted(before: QueryValues, after: QueryValues, metric: str, baselin
                          f"{baseline} and {system}; both must be of the same labels")
 
 
-def _comparison(baseline: str, system: str, metric: str, found: Difference, before: QueryValues,
+def _comparison(baseline: str, system: str, metric: str, test: Difference, before: QueryValues,
                 after: QueryValues, identity: Integers) -> Comparison:
     gains, losses = (_extremes(before.values, after.values, identity, sign) for sign in (1, -1))
     return Comparison(
-        baseline, system, metric, found.difference, found.low, found.high, found.p, found.p,
-        found.better, found.worse, found.same, found.detectable, found.se, found.trials,
+        baseline, system, metric, test.difference, test.low, test.high, test.p, test.p,
+        test.better, test.worse, test.same, test.detectable, test.se, test.trials,
         gains, losses)
 
 

@@ -40,17 +40,17 @@ def run(args: argparse.Namespace) -> int:
                          f"got {args.query}")
     lists = common.read_lists(args, [origin, target])
     how = common.how(args, ())
-    way = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
-                  max_memory=how.max_memory)
+    walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
+                   max_memory=how.max_memory)
     listed = ([] if args.query is None else list_of_query(
         args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
-        data.gallery, way, lists))
+        data.gallery, walk, lists))
     if args.format == "json":
-        common.print_json(report.as_answer(way, data.query, args.files, data.layout, args.query,
+        common.print_json(report.as_answer(walk, data.query, args.files, data.layout, args.query,
                                            listed))
     else:
-        pages = ([report.waterfall(way), report.most_moved(way, data.query)]
+        pages = ([report.waterfall(walk), report.most_moved(walk, data.query)]
                  if args.query is None
-                 else [report.query_page(args.query, way, data.query, listed)])
-        show("\n".join([*pages, report.signatures(way)]))
+                 else [report.query_page(args.query, walk, data.query, listed)])
+        show("\n".join([*pages, report.signatures(walk)]))
     return 0

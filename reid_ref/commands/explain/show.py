@@ -13,19 +13,19 @@ from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
 
 
-def waterfall(way: Explanation) -> str:
+def waterfall(walk: Explanation) -> str:
     """Return one line per step. The effects printed add up to the printed difference."""
-    rows = [_step(way.origin.name, way.start)]
-    before = way.start
-    for step in way.steps:
+    rows = [_step(walk.origin.name, walk.start)]
+    before = walk.start
+    for step in walk.steps:
         change = step.value if step.choice == "ignored" else f"{step.choice} {step.value}"
         rows.append(_step(f" {change}", step.result, before, f"{step.affected:,}"))
         before = step.result
-    rows.append(_step(way.target.name, way.end, way.start))
+    rows.append(_step(walk.target.name, walk.end, walk.start))
     text = table_lines(["percent", "mAP", "effect", "Rank-1", "effect", "affected"], rows,
                        indent=29)
     text.append("")
-    for step in way.steps:
+    for step in walk.steps:
         if step.meaning:
             text += wrap(f"{step.value}: {step.meaning}", rest="    ")
     text += wrap("affected: queries whose AP or first match a step changed, or which it dropped "
@@ -46,31 +46,31 @@ def _points(value: float) -> float:
     return round(100 * value, 6)
 
 
-def signatures(way: Explanation) -> str:
+def signatures(walk: Explanation) -> str:
     """Return what the numbers at both ends were made with."""
-    return "\n".join(["", *signature_rows(str(way.start.signature)),
-                      *signature_rows(str(way.end.signature))])
+    return "\n".join(["", *signature_rows(str(walk.start.signature)),
+                      *signature_rows(str(walk.end.signature))])
 
 
-def most_moved(way: Explanation, query: Labels) -> str:
+def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
-    moved = way.most_moved()
+    moved = walk.most_moved()
     if not moved:
         return "\nThe AP of no query changed."
-    before, after = way.start.per_query, way.end.per_query
-    heads = ["moved most", "identity", "camera", "good", f"AP {way.origin.name}",
-             f"AP {way.target.name}"]
+    before, after = walk.start.per_query, walk.end.per_query
+    heads = ["moved most", "identity", "camera", "good", f"AP {walk.origin.name}",
+             f"AP {walk.target.name}"]
     return "\n".join(["", *table_lines(heads, [
         [f"query {k}", str(query.identity[k]), str(query.camera[k]), str(before.n_good[k]),
          f"{before.ap[k]:.10f}", f"{after.ap[k]:.10f}"] for k in moved], indent=12),
         "--query N shows the ranked list of query N."])
 
 
-def query_page(k: int, way: Explanation, query: Labels, listed: list[ListedImage]) -> str:
+def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImage]) -> str:
     """Return one query's ranked list around its good images, and its AP on either side."""
-    names = way.origin.name, way.target.name
+    names = walk.origin.name, walk.target.name
     lines = [f"query {k}: identity {query.identity[k]}, camera {query.camera[k]}", ""]
-    for name, result in zip(names, (way.start, way.end)):
+    for name, result in zip(names, (walk.start, walk.end)):
         first = result.per_query.first_match[k]
         lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
                         f"good, " + (f"first match at rank {first}" if first else "no match")]
@@ -143,18 +143,18 @@ class Explained:
     list_: list[ListedImage] | None = None
 
 
-def as_answer(way: Explanation, query: Labels, files: list[str], layout: str, number: int | None,
+def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, number: int | None,
               listed: list[ListedImage]) -> Explained:
     """Return the walk, and the ranked list of query `number`, for JSON."""
-    before, after = (result.per_query.ap.tolist() for result in (way.start, way.end))
+    before, after = (result.per_query.ap.tolist() for result in (walk.start, walk.end))
     identity, camera = query.identity.tolist(), query.camera.tolist()
     return Explained(
-        files=files, layout=layout, from_=End(convention=way.origin.name, **_numbers(way.start)),
+        files=files, layout=layout, from_=End(convention=walk.origin.name, **_numbers(walk.start)),
         steps=[StepRow(choice=step.choice, value=step.value, meaning=step.meaning,
-                       affected=step.affected, **_numbers(step.result)) for step in way.steps],
-        to=End(convention=way.target.name, **_numbers(way.end)),
+                       affected=step.affected, **_numbers(step.result)) for step in walk.steps],
+        to=End(convention=walk.target.name, **_numbers(walk.end)),
         moved_most=[Moved(k, identity[k], camera[k], before[k], after[k])
-                    for k in way.most_moved()],
+                    for k in walk.most_moved()],
         query=number, list_=None if number is None else listed)
 
 

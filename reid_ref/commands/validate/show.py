@@ -104,10 +104,11 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
     return "\n".join(lines)
 
 
-def known_counts(known: Fingerprint) -> str:
+def known_counts(benchmark: Fingerprint) -> str:
     """Return what is known of a benchmark, in the place of a file."""
-    return (f"no file; {known.counts.query:,} queries and {known.counts.gallery:,} gallery images "
-            f"of {known.name}, by their known counts")
+    counts = benchmark.counts
+    return (f"no file; {counts.query:,} queries and {counts.gallery:,} gallery images of "
+            f"{benchmark.name}, by their known counts")
 
 
 def _row(name: str, text: str) -> list[str]:

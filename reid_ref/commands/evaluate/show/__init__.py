@@ -117,11 +117,11 @@ def _gallery(counts: Counts) -> str:
     if counts.gallery_kept < counts.gallery:
         return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1)"
                 + (f"; {distractors.format('the kept')}" if counts.gallery_distractors else ""))
-    others = [distractors.format("them")] if counts.gallery_distractors else []
+    notes = [distractors.format("them")] if counts.gallery_distractors else []
     if counts.gallery_junk:
-        others.append(f"{counts.gallery_junk:,} are labelled -1, which this convention does not "
-                      "ignore")
-    return "; ".join([f"{counts.gallery_kept:,} kept", *([", ".join(others)] if others else [])])
+        notes.append(f"{counts.gallery_junk:,} are labelled -1, which this convention does not "
+                     "ignore")
+    return "; ".join([f"{counts.gallery_kept:,} kept", *([", ".join(notes)] if notes else [])])
 
 
 def _ties(counts: Counts) -> str:
@@ -183,11 +183,11 @@ def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
         {name: str(result.signature) for name, result in rows.items()})])
 
 
-def details(found: Details) -> str:
+def details(more: Details) -> str:
     """Return the tables of what was requested."""
-    text = _at(found.at) if found.at else []
-    text += _worst(found.worst) if found.worst is not None else []
-    for by, rows in (found.by or {}).items():
+    text = _at(more.at) if more.at else []
+    text += _worst(more.worst) if more.worst is not None else []
+    for by, rows in (more.by or {}).items():
         text += _groups(by, rows)
     return "\n".join(text)
 

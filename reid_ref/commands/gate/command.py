@@ -34,12 +34,12 @@ CODES = ("Exit code: 0 where all is well; 1 for --strict and a finding; 2 for wr
 
 
 def add(command: Any) -> None:
-    command.add_argument("--expect", metavar="NAME=PERCENT[,...]",
+    command.add_argument("--expect", action="append", metavar="NAME=PERCENT[,...]",
                          help="exit code 3 unless these are the numbers, e.g. "
                               "mAP=76.12,Rank-1=90.1, rounded to the digits given")
     command.add_argument("--tolerance", metavar="POINTS",
                          help="of --expect: percent points that a number may be off, e.g. 0.01")
-    command.add_argument("--fail-under", metavar="NAME=PERCENT[,...]",
+    command.add_argument("--fail-under", action="append", metavar="NAME=PERCENT[,...]",
                          help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
     command.add_argument("--baseline", metavar="FILE",
                          help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
@@ -69,8 +69,8 @@ def check(args: argparse.Namespace) -> Gates:
     if args.expect is None:
         common.refuse({"--tolerance": args.tolerance}, "--expect with it", "none; add it")
     return Gates(
-        {} if args.expect is None else parse_wanted(args.expect, "--expect"),
-        {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under"),
+        parse_wanted(args.expect or (), "--expect"),
+        parse_wanted(args.fail_under or (), "--fail-under"),
         None if args.tolerance is None else parse_tolerance(args.tolerance),
         None if args.baseline is None else read_stored(args.baseline))
 

@@ -12,7 +12,6 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import Comparison
 from reid_ref.commands.doctor.compute import OF_UNMATCHED, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.doctor.show import one_line
 from reid_ref.commands.gate.compute import (
     Missed, parse_tolerance, parse_wanted, too_low, unexpected, worse_than)
 from reid_ref.console import options as common
@@ -87,7 +86,7 @@ def examine(args: argparse.Namespace, data: ResultFile,
                                        common.max_memory(args) or bytes_of(None))
     for finding in findings:
         if finding.key not in OF_UNMATCHED:
-            warn(one_line(finding))
+            warn(finding.line)
     return findings
 
 

@@ -10,6 +10,7 @@ from reid_ref import Labels, matlab
 from reid_ref.files import read_result
 from reid_ref.ranking.rank import good_ranks
 from tests.documents import ROOT
+from tests.proof.rerank_cases import SINGLE
 
 FIXTURES = ROOT / "fixtures"
 OURS = ["market_like", "ties", "special_values", "mars_like"]
@@ -112,3 +113,15 @@ def test_features_give_the_recorded_numbers(metric):
         data.query_features, data.gallery_features, data.query, data.gallery, metric=metric)
     same(result.per_query.ap, answers["ap"])
     same(result.mAP, answers["map"])
+
+
+@pytest.mark.parametrize("name", ["default", "k2_1", "lambda0", "odd"])
+def test_re_ranking(name):
+    golden = loadmat(FIXTURES / "goldens" / f"rerank_{name}.mat")
+    final_dist = matlab.re_ranking(
+        golden["feat"], 1, 1,
+        *(golden[key].item() for key in ("query_num", "k1", "k2", "lambda")))
+    recorded = golden["final_dist"]
+    assert (final_dist.dtype, final_dist.shape) == (recorded.dtype, recorded.shape)
+    np.testing.assert_allclose(final_dist, recorded, rtol=0, atol=SINGLE)
+    same(*(np.argsort(rows, axis=0, kind="stable") for rows in (final_dist, recorded)))

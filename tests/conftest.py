@@ -6,7 +6,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.octave import Octave, missing
+from tests.octave import OWN_SCRIPTS, Octave, missing
 
 # Who starts the tests in the background may ignore signals, and what is ignored stays so in every
 # process that they start: then no Ctrl-C could be tried.
@@ -22,8 +22,6 @@ hypothesis.settings.load_profile("patient")
 
 #: No tests: a recording to compare with, and what other systems lack.
 collect_ignore = ["recorded", "elsewhere"]
-
-OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
 
 
 def pytest_addoption(parser):

@@ -55,10 +55,26 @@ def ranks(distances, query, gallery, rules, lists=None, order_of=None):
         for name, column in zip(FIELDS, zip(*of_query)):
             found[name].extend(column)
         for name, value in (("found", len(of_query)), ("n_good", len(good)),
-                            ("n_junk", len(junk)), ("n_kept", len(kept)),
+                            ("n_junk", len(junk)), ("n_kept", len(row) - len(junk)),
                             ("first_match", first_match)):
             found[name].append(value)
     return found
+
+
+def exact_distances(query, gallery, metric, normalize):
+    """Return what features are ranked by, pair by pair; NaN where a norm is 0."""
+    query, gallery = query.astype(float), gallery.astype(float)
+    squares = [(row * row).sum() for row in gallery]
+    distances = []
+    for row in query:
+        products = [(row * image).sum() for image in gallery]
+        if normalize or metric == "cosine":
+            distances.append([-product / np.sqrt(square) if square and row.any() else np.nan
+                              for product, square in zip(products, squares)])
+        else:
+            distances.append([square - 2 * product if metric == "euclidean" else -product
+                              for product, square in zip(products, squares)])
+    return distances
 
 
 def assert_equal(good_ranks, expected):

@@ -23,6 +23,15 @@ NOTICED = (AssertionError, LookupError, ValueError, ArithmeticError, InputError,
            pytest.fail.Exception)
 
 
+def same(actual, expected):
+    np.testing.assert_array_equal(actual, expected)
+
+
+def near(actual, expected, off=1e-15):
+    """Equal but for a few roundings of numbers below 1, NaN where NaN."""
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=off)
+
+
 def afresh(name):
     """Import a module of the rooms as they are loaded now."""
     return importlib.import_module(f"reid_ref.{name}")

@@ -16,8 +16,8 @@ def version_of(package):
 
 def program(*names):
     """The path of the first of these programs that is installed; else as `version_of`."""
-    found = next(filter(None, map(shutil.which, names)), None)
-    return found or absent(f"none of {', '.join(names)} is installed")
+    path = next(filter(None, map(shutil.which, names)), None)
+    return path or absent(f"none of {', '.join(names)} is installed")
 
 
 def absent(reason):

@@ -90,8 +90,8 @@ def test_promises_are_kept(number, tmp_path):
     for never in (b"Traceback", b"Exception ignored", b"\x1b", b"\x07"):
         assert never not in done.stdout + done.stderr, shown
     if done.returncode == 2:
-        told = [line for line in done.stderr.splitlines() if b"warning: " not in line]
-        assert len(told) == 1 and told[0].startswith(b"reid-ref") and not done.stdout, shown
+        errors = [line for line in done.stderr.splitlines() if b"warning: " not in line]
+        assert len(errors) == 1 and errors[0].startswith(b"reid-ref") and not done.stdout, shown
     after = state(tmp_path)
     assert {name: after.get(name) for name in before} == before, shown
     assert after.keys() - before.keys() <= WRITTEN, shown

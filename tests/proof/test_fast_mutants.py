@@ -6,6 +6,7 @@ written out here. The same checks pass on the source as it is.
 import functools
 import itertools
 import math
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction as F
@@ -48,22 +49,23 @@ def problem(seed):
     query = Labels([-1, *query.identity[1:]], query.camera)
     lists = lists_of(seed, 6, 40)
     return distances, query, gallery, lists, {
-        one: brute.ranks(distances.tolist(), query, gallery, one, lists)
-        for one in (*IGNORED, LISTED)}
+        ignored: brute.ranks(distances.tolist(), query, gallery, ignored, lists)
+        for ignored in (*IGNORED, LISTED)}
 
 
 def check_roles():
     roles = afresh("ranking.roles")
     for seed in (0, 1):
         _, query, gallery, lists, _ = problem(seed)
-        for one in (*IGNORED, LISTED):
-            found = roles.find_roles(query, gallery, one, lists)
-            of_query = roles.query_roles(query, gallery, one, lists)
-            for k, n_kept in enumerate(found.n_kept(6, 40).tolist()):
-                good, junk = brute.roles(query, gallery, one, lists, k)
+        for ignored in (*IGNORED, LISTED):
+            of_all = roles.find_roles(query, gallery, ignored, lists)
+            of_query = roles.query_roles(query, gallery, ignored, lists)
+            for k, n_kept in enumerate(of_all.n_kept(6, 40).tolist()):
+                good, junk = brute.roles(query, gallery, ignored, lists, k)
                 images, kept = of_query(k)
                 # By label, the good images stand in gallery order; lists keep their own.
-                assert sorted(good) == (sorted(images) if one == LISTED else images.tolist())
+                assert sorted(good) == (
+                    sorted(images) if ignored == LISTED else images.tolist())
                 same(np.flatnonzero(~kept), sorted(junk))
                 assert n_kept == 40 - len(junk)
 
@@ -98,12 +100,12 @@ def check_ranks():
 def check_orders_of_ties():
     good_ranks, rank = afresh("ranking.good_ranks"), afresh("ranking.rank")
     distances, query, gallery, lists, _ = problem(0)
-    for ties, one in itertools.product(("numpy", "numpy-reversed"), (MATLAB, LISTED, ())):
+    for ties, ignored in itertools.product(("numpy", "numpy-reversed"), (MATLAB, LISTED, ())):
         order = {"numpy": lambda k: np.argsort(distances[k]).tolist(),
                  "numpy-reversed": lambda k: np.argsort(-distances[k])[::-1].tolist()}[ties]
         brute.assert_equal(
-            rank.good_ranks(distances, query, gallery, one, ties, lists),
-            brute.ranks(distances.tolist(), query, gallery, one, lists, order))
+            rank.good_ranks(distances, query, gallery, ignored, ties, lists),
+            brute.ranks(distances.tolist(), query, gallery, ignored, lists, order))
 
     def reversed_order(k):
         return sorted(range(40), key=lambda j: (distances[k, j], -j))
@@ -134,10 +136,10 @@ def check_what_is_done_with_ranks():
     same(cut.rank, [1, 4, 2, 3])
     same(cut.found, [2, 0, 2])
     same(module.truncate(ranks, 1).first_match, [1, 0, 0])
-    some = module.of_queries(ranks, np.array([True, False, True]))
-    same(some.rank, [1, 4, 5, 2, 3])
-    same(some.n_good, [3, 4])
-    same(module.concatenate([some, ranks]).found, [3, 2, 3, 0, 2])
+    two = module.of_queries(ranks, np.array([True, False, True]))
+    same(two.rank, [1, 4, 5, 2, 3])
+    same(two.n_good, [3, 4])
+    same(module.concatenate([two, ranks]).found, [3, 2, 3, 0, 2])
     junk = module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9])
     same(junk.rank, [2])
     same((junk.n_good[0], junk.n_junk[0], junk.n_kept[0], junk.image[0]), (3, 1, 3, 2))
@@ -211,19 +213,19 @@ def check_features():
                 both = band.columns if counting is None or band.columns is None else (
                     counting & band.columns)
                 for tile in band.tiles(counting if both is None else both):
-                    here = np.ix_(np.arange(5)[tile.rows], tile.columns)
-                    seen[here] += 1
+                    pairs = np.ix_(np.arange(5)[tile.rows], tile.columns)
+                    seen[pairs] += 1
                     share += tile.share
-                    off = np.abs(tile.values - (low[here] + high[here]) / 2)
-                    assert (off <= (high[here] - low[here]) / 8 + 1e-30)[known[here]].all()
-                    assert np.isnan(tile.values[~known[here]]).all()
+                    off = np.abs(tile.values - (low[pairs] + high[pairs]) / 2)
+                    assert (off <= (high[pairs] - low[pairs]) / 8 + 1e-30)[known[pairs]].all()
+                    assert np.isnan(tile.values[~known[pairs]]).all()
                 assert abs(share - 1) < 1e-9
             same(seen, np.ones((5, 40)) * (True if counting is None else counting))
-        told = []
-        ranks = rank.rank(rank.in_parts(parts, 5, told.append), *labels,
+        shares = []
+        ranks = rank.rank(rank.in_parts(parts, 5, shares.append), *labels,
                           under_matlab(*labels))[MATLAB]
         brute.assert_equal(ranks, expected_ranks(kind, scaling))
-        assert abs(sum(told) - 1) < 1e-9
+        assert abs(sum(shares) - 1) < 1e-9
     assert tiles.TILE == 2_000_000
 
 
@@ -242,8 +244,8 @@ def check_bounds():
     for scaling, middle, room in (("normalized", -1, 1), ("euclidean", -.5, 2), ("dot", -1, 1)):
         part = module.feature_part(ones, ones, square, square, slice(0, 2), *SCALINGS[scaling],
                                    2**20, np.float64)
-        one = np.zeros(1, int)
-        low, high = part.bands[0].bounds(one, part.exact(one, one))
+        first = np.zeros(1, int)
+        low, high = part.bands[0].bounds(first, part.exact(first, first))
         near(((low + high) / 2)[0], middle)
         near((high - low)[0], 2 * room * module.slack(9))
     longest = np.array([1., 2, 2, 40, 0, 0, 0, 0, 0, 0])
@@ -254,7 +256,7 @@ def check_bounds():
     part = module.feature_part(ones[:, :1], gallery, square / 9, longest**2, slice(0, 10),
                                *SCALINGS["dot"], 2**20, np.float64)
     for band, largest in zip(part.bands, (2, 40)):  # a long feature does not spoil the others
-        low, high = band.bounds(one, np.array([-1.0]))
+        low, high = band.bounds(first, np.array([-1.0]))
         near(((low + high) / 2)[0], -1 / largest)
     for metric, normalized, distance in (
             ("dot", True, -3), ("dot", False, -27), ("euclidean", False, 27)):
@@ -277,7 +279,7 @@ def check_rows_of_features():
         blocks = list(module.feature_rows(query, gallery, *SCALINGS[scaling], memory))
         assert len(blocks) == {1: 5, 96 * 2 * 40: 3, 2**26: 1}[memory]
         for row, expected in zip(np.concatenate(blocks), exact(kind, scaling)):
-            same(*(np.unique(one, return_inverse=True)[1] for one in (row, expected)))
+            same(*(np.unique(values, return_inverse=True)[1] for values in (row, expected)))
 
 
 class Stored:
@@ -306,12 +308,11 @@ def check_doors():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         opened = [part() for part in module.galleries(Stored(gallery), True, 4 * 72 * 6)]
-    assert [str(one.message).partition(" rows")[0] for one in caught] == [
-        "gallery_features: 2 of 40"]
-    assert "first: row 7" in str(caught[0].message)
-    assert [(one[0].start, one[0].stop) for one in opened] == [
-        (0, 6), (6, 12), (12, 18), (18, 24), (24, 30), (30, 36), (36, 40)]
-    same(np.concatenate([one[1] for one in opened]), gallery)
+    warning, = caught
+    assert re.match(r"gallery_features: 2 of 40 rows .*first: row 7\b", str(warning.message))
+    images, parts, _ = zip(*opened)
+    assert images == tuple(slice(k, min(k + 6, 40)) for k in range(0, 40, 6))
+    same(np.concatenate(parts), gallery)
 
 
 def check_pair_sums():
@@ -336,13 +337,13 @@ def check_pair_sums():
     # 64 products are rounded in single precision, not more: 2^24 + 1 is 2^24 there.
     steps = np.zeros((1, 129))
     steps[0, ::64] = 2**12, 1, 1
-    one = np.zeros(1, np.int64)
-    same(module.run_products(steps, steps, one, one), [2**24 + 2])
+    first = np.zeros(1, np.int64)
+    same(module.run_products(steps, steps, first, first), [2**24 + 2])
     left, right = np.array([2.0]), np.array([3.0])
     off = 72 * unit / (1 - 72 * unit)
     for scaling, expected in (("normalized", 2 * off), ("dot", 6 * off), ("euclidean", 12 * off)):
-        found = module.error_of_runs(left, right, scaling)[0]
-        assert expected <= found <= expected * (1 + 1e-6)
+        error = module.error_of_runs(left, right, scaling)[0]
+        assert expected <= error <= expected * (1 + 1e-6)
     huge = module.error_of_runs(np.array([1e-9]), np.array([1e9]), "euclidean")[0]
     assert huge >= 2 * off + 2.0**-50 * 1e18
     for norms, dimension, closer in (
@@ -373,21 +374,21 @@ def check_counting():
                           closer)
 
     def by_half(row, column):
-        # The nearest of the good images' neighbours are told apart by these alone.
-        asked.append(len(row))
-        return distances[row, column] + beside, np.full(len(row), .5)
+        # The nearest of the good images' neighbours are kept apart by these alone.
+        lengths.append(len(row))
+        return distances[row, column] + shift, np.full(len(row), .5)
 
     rng = np.random.default_rng(0)
     for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
         counting._SORT_FROM, counting._AT_ONCE = sort_from, together
         error = slack * rng.uniform(-.24, .24, (2, 60))
-        for closer, beside in ((None, 0), (by_half, .4), (by_half, -.4)):
-            asked = []
+        for closer, shift in ((None, 0), (by_half, .4), (by_half, -.4)):
+            lengths = []
             # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
             same(counting.count_before(part(error, slack), goods, 2,
                                        counting.Counting(none, none)),
                  [[21, 30, 27], [2, 2, 2], [0, 2, 1]])
-            assert (sum(asked) > 0) == (closer is not None)
+            assert (sum(lengths) > 0) == (closer is not None)
     closer = None
     for sign, share in itertools.product((-1, 1), (.24, .26)):
         error = np.zeros((2, 60))
@@ -569,7 +570,7 @@ def check_identities():
         ranks.append(sum(place <= drawn[7] for place in drawn.values()))
     same(module.single_gallery_shot_draws(
         distances[:1], query[:1], gallery, ["same camera"], 4, np.random.RandomState(0))[0],
-        [sum(one <= k for one in ranks) / 10 for k in (1, 2, 3, 4)])
+        [sum(rank <= k for rank in ranks) / 10 for k in (1, 2, 3, 4)])
     tied = np.array([[1., 1, 1]])
     for ties, expected in (("gallery-order", 2), ("reversed", 3)):
         same(module.identity_ranks(tied, query[:1], Labels([8, 7, 9, ], [2] * 3), [], ties),
@@ -630,7 +631,7 @@ def check_results():
     counts = drops.counts
     assert (counts.gallery_not_loaded, counts.gallery_kept, counts.good,
             counts.junk_same_camera) == (1, 5, 2, 2)
-    never, = evaluated(DISTANCES, QUERY, GALLERY, own(loads="without label -1"))
+    never, = evaluated(DISTANCES, QUERY, GALLERY, matlab_with(loads="without label -1"))
     assert (never.counts.gallery_kept, never.counts.junk_same_camera) == (5, 2)
     same(drops.per_query.ap, [(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN])
     same(drops.per_query.n_junk, [1, 0, 1, 0])
@@ -639,8 +640,14 @@ def check_results():
     assert "|queries:3|gallery:5|" in drops.signature
 
 
-def own(**changes):
-    return afresh("conventions").CONVENTIONS["matlab"].replace(name="own", **changes)
+def matlab_with(**changes):
+    return afresh("conventions").CONVENTIONS["matlab"].replace(name="changed", **changes)
+
+
+def curve(distances, query, gallery, max_memory=None, **changes):
+    result, = evaluated(np.array(distances, float), query, gallery, matlab_with(**changes),
+                        max_memory=max_memory)
+    return result.cmc
 
 
 def check_choices():
@@ -655,26 +662,26 @@ def check_choices():
             ({"ap": "step", "top_k": 3}, 1 / 3),
             ({"ap": "step", "top_k": 4, "recall": "found"}, (1 + 2 / 4) / 2),
             ({"ap": "step", "arithmetic": "float32"}, None)):
-        result, = evaluated(distances, query, gallery, own(**changes))
+        result, = evaluated(distances, query, gallery, matlab_with(**changes))
         if expected is None:
             expected = float(np.float32(np.float32(1.5) + 3 / 9) / np.float32(3))
             assert result.mAP == result.per_query.ap[0] == expected
         near(result.mAP, expected)
         assert result.counts.tied == 1, changes
         assert result.per_query.n_good == [3]
-    behind, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
-                        own(top_k=2, recall="found"))
-    assert behind.per_query.ap == [0] and behind.per_query.first_match == [0]
-    clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), own())
+    missed, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
+                        matlab_with(top_k=2, recall="found"))
+    assert missed.per_query.ap == [0] and missed.per_query.first_match == [0]
+    clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), matlab_with())
     assert clear.counts.tied == 0
-    nothing, = evaluated(np.array([[1.]]), query, Labels([7], [1]), own())
-    same(nothing.per_query.status, ["nothing kept"])
-    location, = evaluated(np.array([[1., 2]]), Labels([7], [2]), Labels([7, 8], [3, 1]),
-                          own(ignored=("same location",)))
-    same(location.per_query.status, ["only same location"])
-    listed, = evaluated(np.array([[1., 2]]), query, Labels([7, 8], [3, 1]), "veri",
-                        lists=IndexLists([[]], [[]]))
-    same(listed.per_query.status, ["none listed"])
+    for query, gallery, convention, status in (
+            (Labels([7], [1]), Labels([7], [1]), matlab_with(), "nothing kept"),
+            (Labels([7], [2]), Labels([7, 8], [3, 1]), matlab_with(ignored=("same location",)),
+             "only same location"),
+            (Labels([7], [1]), Labels([7, 8], [3, 1]), "veri", "none listed")):
+        result, = evaluated(np.arange(len(gallery))[np.newaxis], query, gallery, convention,
+                            lists=IndexLists([[]], [[]]))
+        same(result.per_query.status, [status])
 
 
 def check_curves():
@@ -696,39 +703,30 @@ def check_curves():
             ({"cmc": "single-gallery-shot"}, [0, .25, .5, .5, .5, .5]),
             ({"cmc": "single-gallery-shot", "loads": "without label -1"}, [0, .25, .5, .5, .5]),
             ({"cmc": "single-gallery-shot", "unmatched": "drop"}, [0, .5, 1, 1, 1, 1])):
-        result, = evaluated(distances, query, gallery, own(**changes))
-        near(result.cmc, expected)
-        part, = evaluated(distances, query, gallery, own(**changes), max_memory=1)
-        near(part.cmc, expected)
-    other, = evaluated(distances, Labels([7, 5], [2, 2]), gallery,
-                       own(cmc="single-gallery-shot-other-cameras"))
-    near(other.cmc, [0, .5, .5, .5, .5, .5])  # without camera 2, one image of 8 and one of 7
-    both, = evaluated(np.array([[1., 2, 3]] * 2), Labels([7, 8], [1, 1]),
-                      Labels([7, 8, 9], [2] * 3), own(cmc="single-gallery-shot"))
-    near(both.cmc, [.5, 1, 1])
+        for memory in (None, 1):
+            near(curve(distances, query, gallery, max_memory=memory, **changes), expected)
+    # Without camera 2, one image of 8 and one of 7.
+    near(curve(distances, Labels([7, 5], [2, 2]), gallery,
+               cmc="single-gallery-shot-other-cameras"), [0, .5, .5, .5, .5, .5])
+    near(curve([[1, 2, 3]] * 2, Labels([7, 8], [1, 1]), Labels([7, 8, 9], [2] * 3),
+               cmc="single-gallery-shot"), [.5, 1, 1])
     random, hits = np.random.RandomState(0), 0
     for _ in range(10):
         hits += [0, 2][random.randint(0, 2)] > [1][random.randint(0, 1)]
-    drawn, = evaluated(np.array([[1., 2, 3]]), Labels([7], [1]), Labels([8, 7, 8], [2] * 3),
-                       own(cmc="single-gallery-shot-draws", cmc_length=2))
-    same(drawn.cmc, [hits / 10, 1])
-    three = Labels([7, 5, 5], [1, 1, 1])
-    single, = evaluated(distances[[0, 1, 1]], three, gallery, own(arithmetic="float32"))
-    same(single.cmc[2:], [float(np.float32(1) / np.float32(3))] * 4)
-    shares, = evaluated(np.zeros((7, 1)) + .5, Labels([7] * 7, [1] * 7), Labels([7], [2]),
-                        own(cmc="identities"))
-    same(shares.cmc, [1])
+    same(curve([[1, 2, 3]], Labels([7], [1]), Labels([8, 7, 8], [2] * 3),
+               cmc="single-gallery-shot-draws", cmc_length=2), [hits / 10, 1])
+    single = curve(distances[[0, 1, 1]], Labels([7, 5, 5], [1, 1, 1]), gallery,
+                   arithmetic="float32")
+    same(single[2:], [float(np.float32(1) / np.float32(3))] * 4)
+    same(curve([[.5]] * 7, Labels([7] * 7, [1] * 7), Labels([7], [2]), cmc="identities"), [1])
     # In single precision all are at one distance, so gallery order decides.
-    close = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
     for arithmetic, expected in (("double", [0, 1]), ("float32", [1, 1])):
-        result, = evaluated(close, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
-                            own(cmc="identities", arithmetic=arithmetic, ap="step"))
-        same(result.cmc, expected)
-    draws = [own(cmc="single-gallery-shot-draws").replace(name=name, cmc_length=length)
-             for name, length in (("one", 3), ("other", 4))]
-    together = evaluated(distances, query, gallery, *draws)
-    for alone, one in zip(draws, together):
-        same(evaluated(distances, query, gallery, alone)[0].cmc, one.cmc)
+        same(curve([[1 + 2e-9, 1 + 1e-9, 1]], Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
+                   cmc="identities", arithmetic=arithmetic, ap="step"), expected)
+    draws = [matlab_with(cmc="single-gallery-shot-draws", cmc_length=length).replace(
+        name=str(length)) for length in (3, 4)]
+    for alone, together in zip(draws, evaluated(distances, query, gallery, *draws)):
+        same(evaluated(distances, query, gallery, alone)[0].cmc, together.cmc)
 
 
 # Ranked lists.

@@ -107,10 +107,10 @@ def test_every_memory_layout(layout):
 def test_label_dtypes(dtypes):
     # Market-1501's own: query labels uint16, gallery labels int16, cameras uint8.
     distances, query, gallery = cases.market_like(6)
-    known = np.abs(query.identity)
-    plain = reid_ref.evaluate_distances(distances, Labels(known, query.camera), gallery)
+    identity = np.abs(query.identity)
+    plain = reid_ref.evaluate_distances(distances, Labels(identity, query.camera), gallery)
     given = [column.astype(dtype)[:, np.newaxis] for column, dtype in zip(
-        (known, gallery.identity, query.camera, gallery.camera), (*dtypes, dtypes[2]))]
+        (identity, gallery.identity, query.camera, gallery.camera), (*dtypes, dtypes[2]))]
     typed = reid_ref.evaluate_distances(distances, Labels(given[0], given[2]),
                                         Labels(given[1], given[3]))
     cases.same(typed, plain)

@@ -163,8 +163,8 @@ def test_cameras_may_be_a_row(octave):
     rng = np.random.default_rng(6)
     cases = []
     for shape in SHAPES:
-        label_gallery, *others = labels_for(rng, shape)
-        cases.append((rng.standard_normal(shape), label_gallery, *(row.T for row in others)))
+        label_gallery, *rest = labels_for(rng, shape)
+        cases.append((rng.standard_normal(shape), label_gallery, *(row.T for row in rest)))
     agree(octave, evaluation, cases, nout=4)
 
 

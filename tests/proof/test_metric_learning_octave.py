@@ -20,7 +20,7 @@ def same_ranking(x, ours, theirs):
     distances = [mahalanobis_distances(query @ space, gallery @ space, np.atleast_2d(M))
                  for space, M in (ours, theirs)]
     np.testing.assert_allclose(*distances, rtol=0, atol=TOLERANCE * np.abs(distances[1]).max())
-    np.testing.assert_array_equal(*(np.argsort(one, axis=1, kind="stable") for one in distances))
+    np.testing.assert_array_equal(*(np.argsort(rows, axis=1, kind="stable") for rows in distances))
 
 
 @pytest.mark.parametrize("label_type, camera_type", [

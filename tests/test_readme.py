@@ -16,7 +16,7 @@ def test_screens_and_python(tmp_path):
 @pytest.mark.octave
 def test_the_screen_of_the_scripts(octave, monkeypatch):
     monkeypatch.chdir(ROOT)
-    (words, shown), = [screen for screen in commands(README) if "--implementation" in screen[0]]
+    (words, shown), = [one for one in commands(README) if "--implementation" in one[0]]
     check_screen(words, shown)
 
 

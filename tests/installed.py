@@ -20,8 +20,8 @@ def program(*names):
     return path or absent(f"none of {', '.join(names)} is installed")
 
 
-def absent(reason):
-    """Skip a test, or fail where everything is required."""
-    if os.environ.get("REID_REF_PEERS") == "required":
-        pytest.fail(f"REID_REF_PEERS=required, but {reason}")
+def absent(reason, variable="REID_REF_PEERS"):
+    """Skip a test, or fail where this variable of the environment says `required`."""
+    if os.environ.get(variable) == "required":
+        pytest.fail(f"{variable}=required, but {reason}")
     pytest.skip(reason)

@@ -17,7 +17,8 @@ import pytest
 from reid_ref import IndexLists, InputError, Labels
 from tests import cases
 from tests.proof import brute, hand_cases
-from tests.proof.mutants import PACKAGE, afresh, all_checks, each, is_caught, near, same, world
+from tests.proof.mutants import (
+    PACKAGE, afresh, all_checks, each, holds, is_caught, near, same, world)
 
 ROOMS = ("ranking", "metrics", "conventions", "signature", "result", "evaluation")
 NAN = float("nan")
@@ -127,28 +128,20 @@ def check_orders_of_ties():
 def check_what_is_done_with_ranks():
     module = afresh("ranking.good_ranks")
     ranks = module.from_lists([[1, 4, 5], [], [2, 3]], n_good=[3, 0, 4], n_kept=[9, 8, 7])
-    same(ranks.query, [0, 0, 0, 2, 2])
-    same(ranks.nth, [1, 2, 3, 1, 2])
-    same(ranks.nearer, [0, 3, 4, 1, 2])
-    same(ranks.first_match, [1, 0, 2])
-    same(module.from_lists([[1, 4], []]).n_kept, [4, 0])
-    cut = module.truncate(ranks, 4)
-    same(cut.rank, [1, 4, 2, 3])
-    same(cut.found, [2, 0, 2])
-    same(module.truncate(ranks, 1).first_match, [1, 0, 0])
+    holds(ranks, query=[0, 0, 0, 2, 2], nth=[1, 2, 3, 1, 2], nearer=[0, 3, 4, 1, 2],
+          first_match=[1, 0, 2])
+    holds(module.from_lists([[1, 4], []]), n_kept=[4, 0])
+    holds(module.truncate(ranks, 4), rank=[1, 4, 2, 3], found=[2, 0, 2])
+    holds(module.truncate(ranks, 1), first_match=[1, 0, 0])
     two = module.of_queries(ranks, np.array([True, False, True]))
-    same(two.rank, [1, 4, 5, 2, 3])
-    same(two.n_good, [3, 4])
-    same(module.concatenate([two, ranks]).found, [3, 2, 3, 0, 2])
-    junk = module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9])
-    same(junk.rank, [2])
-    same((junk.n_good[0], junk.n_junk[0], junk.n_kept[0], junk.image[0]), (3, 1, 3, 2))
-    same(junk.first_match, [2])
+    holds(two, rank=[1, 4, 5, 2, 3], n_good=[3, 4])
+    holds(module.concatenate([two, ranks]), found=[3, 2, 3, 0, 2])
+    holds(module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9]),
+          rank=[2], image=[2], n_good=[3], n_junk=[1], n_kept=[3], first_match=[2])
     both = module.from_index([4, 9], good=[9], junk=[9])
-    same(both.first_match, [2])
-    same(module.forget_junk_matches(both).first_match, [0])
-    same(module.forget_junk_matches(ranks).first_match, [1, 0, 2])
-    same(module.forget_junk_matches(module.from_lists([[3]])).first_match, [3])
+    holds(both, first_match=[2])
+    for given, expected in ((both, [0]), (ranks, [1, 0, 2]), (module.from_lists([[3]]), [3])):
+        holds(module.forget_junk_matches(given), first_match=expected)
 
 
 # Distances of features.
@@ -538,10 +531,8 @@ def check_sums():
     same(metrics.per_query_share(np.array([1, 3]), 4), [.25, .75])
     same(metrics.per_query_share(np.array([1]), 0), [NAN])
     groups, before, hits = metrics.tie_groups(ranks_by_hand())
-    same(groups.rank, [1, 4, 5, 2, 3, 1])
-    same(groups.found, [3, 0, 2, 0, 1])
-    same(before, [0, 1, 2, 0, 1, 0])
-    same(hits, [1, 1, 1, 1, 1, 2])
+    holds(groups, rank=[1, 4, 5, 2, 3, 1], found=[3, 0, 2, 0, 1])
+    same((before, hits), [[0, 1, 2, 0, 1, 0], [1, 1, 1, 1, 1, 2]])
     groups, before, hits = metrics.tie_groups(afresh("ranking.good_ranks").from_lists([[1, 4]]))
     same((groups.rank, before, hits), [[1, 4], [0, 1], [1, 1]])
     # The first of a query at the distance of the last of the query before is a group of its own.
@@ -614,30 +605,23 @@ def check_results():
         assert result.counted == counted, name
         same(result.per_query.first_match, first_match)
     matlab_result, drops = evaluated(DISTANCES, QUERY, GALLERY, "matlab", "torchreid")
-    same(matlab_result.per_query.n_good, [2, 0, 0, 1])
-    same(matlab_result.per_query.n_junk, [2, 1, 2, 1])
-    same(matlab_result.per_query.inp, [1 / 2, NAN, NAN, NAN])
-    same(matlab_result.per_query.status,
-         ["ok", "identity absent", "only same camera", "only junk"])
-    counts = matlab_result.counts
-    assert (counts.query, counts.gallery, counts.gallery_junk, counts.gallery_not_loaded,
-            counts.gallery_distractors, counts.gallery_kept, counts.good,
-            counts.junk_same_camera, counts.tied) == (4, 6, 1, 0, 1, 5, 3, 2, 0)
-    assert {name: n for name, n in counts.status.items() if n} == {
+    holds(matlab_result.per_query, n_good=[2, 0, 0, 1], n_junk=[2, 1, 2, 1],
+          inp=[1 / 2, NAN, NAN, NAN],
+          status=["ok", "identity absent", "only same camera", "only junk"])
+    holds(matlab_result.counts, query=4, gallery=6, gallery_junk=1, gallery_not_loaded=0,
+          gallery_distractors=1, gallery_kept=5, good=3, junk_same_camera=2, tied=0)
+    assert {name: n for name, n in matlab_result.counts.status.items() if n} == {
         "ok": 1, "identity absent": 1, "only same camera": 1, "only junk": 1}
     assert matlab_result.signature.startswith(
         "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
         "queries:4|gallery:6|")
-    counts = drops.counts
-    assert (counts.gallery_not_loaded, counts.gallery_kept, counts.good,
-            counts.junk_same_camera) == (1, 5, 2, 2)
+    holds(drops.counts, gallery_not_loaded=1, gallery_kept=5, good=2, junk_same_camera=2)
     never, = evaluated(DISTANCES, QUERY, GALLERY, matlab_with(loads="without label -1"))
-    assert (never.counts.gallery_kept, never.counts.junk_same_camera) == (5, 2)
-    same(drops.per_query.ap, [(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN])
-    same(drops.per_query.n_junk, [1, 0, 1, 0])
-    same(drops.per_query.status[3], "not loaded")
-    assert "|loads:without label -1|" in drops.signature
-    assert "|queries:3|gallery:5|" in drops.signature
+    holds(never.counts, gallery_kept=5, junk_same_camera=2)
+    holds(drops.per_query, ap=[(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN], n_junk=[1, 0, 1, 0])
+    assert drops.per_query.status[3] == "not loaded"
+    for part in ("|loads:without label -1|", "|queries:3|gallery:5|"):
+        assert part in drops.signature
 
 
 def matlab_with(**changes):
@@ -736,7 +720,7 @@ def by_lists(ranked, *labels, **options):
 
 
 def check_ranked_lists():
-    """Complete lists against distances in that order; cut ones by counting along each list."""
+    """Complete lists against distances in that order; cut ones against brute force."""
     _, query, gallery, lists, _ = problem(0)
     order = np.argsort(np.random.default_rng(3).standard_normal((6, 40)), axis=1)
     distances = np.empty(order.shape)
@@ -744,17 +728,16 @@ def check_ranked_lists():
     matlab_ = afresh("conventions").CONVENTIONS["matlab"]
     for ignored in (*IGNORED, LISTED):
         convention = matlab_.replace(ignored=ignored)
-        options = {"convention": convention, "lists": lists if ignored == LISTED else None}
-        expected, = evaluated(distances, query, gallery, convention, lists=options["lists"])
-        for ranked in (order, list(order)):
-            for memory in ("1M", "3K"):
-                found = by_lists(ranked, query, gallery, max_memory=memory, **options)
-                brute.assert_equal(found.ranks, vars(expected.ranks))
-                same(found.cmc, expected.cmc)
+        of_rule = lists if ignored == LISTED else None
+        expected, = evaluated(distances, query, gallery, convention, lists=of_rule)
+        for ranked, memory in itertools.product((order, list(order)), ("1M", "3K")):
+            result = by_lists(ranked, query, gallery, max_memory=memory, convention=convention,
+                              lists=of_rule)
+            brute.assert_equal(result.ranks, vars(expected.ranks))
+            same(result.cmc, expected.cmc)
     cut = np.concatenate([order[:, :12], np.full((6, 2), -1)], axis=1)
     cut[1, 5:] = -1
-    found = by_lists(cut, query, gallery)
-    brute.assert_equal(found.ranks, brute.ranks(
+    brute.assert_equal(by_lists(cut, query, gallery).ranks, brute.ranks(
         distances.tolist(), query, gallery, MATLAB,
         order_of=lambda k: [image for image in cut[k].tolist() if image >= 0]))
 
@@ -788,13 +771,12 @@ def check_names_in_lists():
     labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
     names = ["x/a.jpg.jpg", "b.PNG", "y/c.jpeg"]
     by_name = {"q2": ["b.jpg", "c"], "q1": ["a", "y/c.jpeg"]}
-    found = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
-    same(found.ranks.image, [0, 2, 1])
-    same(found.ranks.rank, [1, 2, 1])
+    result = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
+    holds(result.ranks, image=[0, 2, 1], rank=[1, 2, 1])
+    names = ["x/a.jpg", "y/a.jpg", "b.jpg"]
     with pytest.raises(InputError, match="'a' is no name"):
-        by_lists([["a"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
-    found = by_lists([["x/a.jpg"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
-    same(found.ranks.image, [0])
+        by_lists([["a"], []], *labels, gallery_names=names)
+    holds(by_lists([["x/a.jpg"], []], *labels, gallery_names=names).ranks, image=[0])
 
 
 RANKS = (check_what_is_done_with_ranks, check_orders_of_ties, check_a_gallery_of_junk, check_ranks)

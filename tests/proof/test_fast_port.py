@@ -74,13 +74,6 @@ def test_every_dtype(dtype):
         assert_as_script([(2**60 + distances.astype(dtype), query, gallery)])
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_whole_numbers_beyond_doubles_keep_their_order(dtype):
-    distances = np.array([[2**53 + 1, 2**53]], dtype=dtype)
-    result, = assert_as_script([(distances, Labels([1], [1]), Labels([1, 2], [2, 2]))])
-    assert result.per_query.first_match == [2]
-
-
 @pytest.mark.parametrize("block_size", [1, 2, 5, 12, 100])
 def test_every_block_size(block_size):
     problem = cases.special(3)

@@ -561,7 +561,7 @@ def check_identities():
         ranks.append(sum(place <= drawn[7] for place in drawn.values()))
     same(module.single_gallery_shot_draws(
         distances[:1], query[:1], gallery, ["same camera"], 4, np.random.RandomState(0))[0],
-        [sum(rank <= k for rank in ranks) / 10 for k in (1, 2, 3, 4)])
+        [sum(one <= k for one in ranks) / 10 for k in (1, 2, 3, 4)])
     tied = np.array([[1., 1, 1]])
     for ties, expected in (("gallery-order", 2), ("reversed", 3)):
         same(module.identity_ranks(tied, query[:1], Labels([8, 7, 9, ], [2] * 3), [], ties),
@@ -597,13 +597,11 @@ def evaluated(distances, query, gallery, *conventions, lists=None, **options):
 
 
 def check_results():
-    for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
+    for name, (mAP, mINP, cmc, counted, first_match) in RESULTS.items():
         result, = evaluated(DISTANCES, QUERY, GALLERY, name)
-        near(result.mAP, mean_ap)
-        near(result.mINP, mean_inp)
-        near(result.cmc, cmc)
-        assert result.counted == counted, name
-        same(result.per_query.first_match, first_match)
+        near((result.mAP, result.mINP, *result.cmc), (mAP, mINP, *cmc))
+        holds(result, counted=counted)
+        holds(result.per_query, first_match=first_match)
     matlab_result, drops = evaluated(DISTANCES, QUERY, GALLERY, "matlab", "torchreid")
     holds(matlab_result.per_query, n_good=[2, 0, 0, 1], n_junk=[2, 1, 2, 1],
           inp=[1 / 2, NAN, NAN, NAN],
@@ -621,7 +619,7 @@ def check_results():
     holds(drops.per_query, ap=[(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN], n_junk=[1, 0, 1, 0])
     assert drops.per_query.status[3] == "not loaded"
     for part in ("|loads:without label -1|", "|queries:3|gallery:5|"):
-        assert part in drops.signature
+        assert part in str(drops.signature)
 
 
 def matlab_with(**changes):
@@ -744,26 +742,25 @@ def check_ranked_lists():
 
 def check_wrong_lists():
     labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
-    for ranked, message in (
-            ([[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
-            ([[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
-            ([[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
-            (np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
-            (np.array([0, 1]), "ranked: expected gallery indices"),
-            (np.eye(2), "ranked: expected gallery indices"),
-            ([["a"], ["b"]], r"ranked\[0\]: a list of names"),
-            ([3, 4], r"ranked\[0\]: expected a list"), ({"a": [0], "b": [1]}, "query_names")):
+    names = {"query_names": ["q1.jpg", "q2.jpg"],
+             "gallery_names": ["x/a.jpg", "b.png", "x/c.jpg"]}
+    for options, ranked, message in (
+            ({}, [[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
+            ({}, [[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
+            ({}, [[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
+            ({}, np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
+            ({}, np.array([0, 1]), "ranked: expected gallery indices"),
+            ({}, np.eye(2), "ranked: expected gallery indices"),
+            ({}, [["a"], ["b"]], r"ranked\[0\]: a list of names"),
+            ({}, [3, 4], r"ranked\[0\]: expected a list"),
+            ({}, {"a": [0], "b": [1]}, "query_names"),
+            (names, {"q1": ["a"], "q3": []}, "'q3' is no query"),
+            (names, {"q1": ["a"]}, "none for 1 of them"),
+            (names, {"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
+            (names, [["a"], ["d"]], r"ranked\[1\]: 'd' is no name"),
+            ({"gallery_names": ["a", "b", "a"]}, [["a"], []], "each name once")):
         with pytest.raises(InputError, match=message):
-            by_lists(ranked, *labels)
-    names = ["x/a.jpg", "b.png", "x/c.jpg"]
-    for ranked, message in (
-            ({"q1": ["a"], "q3": []}, "'q3' is no query"), ({"q1": ["a"]}, "none for 1 of them"),
-            ({"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
-            ([["a"], ["d"]], r"ranked\[1\]: 'd' is no name")):
-        with pytest.raises(InputError, match=message):
-            by_lists(ranked, *labels, query_names=["q1.jpg", "q2.jpg"], gallery_names=names)
-    with pytest.raises(InputError, match="each name once"):
-        by_lists([["a"], []], *labels, gallery_names=["a", "b", "a"])
+            by_lists(ranked, *labels, **options)
 
 
 def check_names_in_lists():

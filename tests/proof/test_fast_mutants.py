@@ -125,7 +125,7 @@ def check_orders_of_ties():
              sorted(range(900), key=lambda j: (row[j] != row[j], np.nan_to_num(row[j]), j)))
 
 
-def check_what_is_done_with_ranks():
+def check_functions_of_ranks():
     module = afresh("ranking.good_ranks")
     ranks = module.from_lists([[1, 4, 5], [], [2, 3]], n_good=[3, 0, 4], n_kept=[9, 8, 7])
     holds(ranks, query=[0, 0, 0, 2, 2], nth=[1, 2, 3, 1, 2], nearer=[0, 3, 4, 1, 2],
@@ -285,7 +285,7 @@ class Stored:
         return self.array[rows]
 
 
-def check_doors():
+def check_refused_features():
     """What is refused and warned of; a gallery in a file comes in parts."""
     module = afresh("ranking.exact_distances")
     for size, valid in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
@@ -776,8 +776,8 @@ def check_names_in_lists():
     holds(by_lists([["x/a.jpg"], []], *labels, gallery_names=names).ranks, image=[0])
 
 
-RANKS = (check_what_is_done_with_ranks, check_orders_of_ties, check_a_gallery_of_junk, check_ranks)
-EXACT = (check_bounds, check_doors, check_features)
+RANKS = (check_functions_of_ranks, check_orders_of_ties, check_a_gallery_of_junk, check_ranks)
+EXACT = (check_bounds, check_refused_features, check_features)
 METRICS = (check_other_metrics, check_sums, check_identities, check_average_precision)
 RESULT = (check_choices, check_results, check_curves)
 LISTS = (check_wrong_lists, check_names_in_lists, check_ranked_lists)

@@ -54,7 +54,7 @@ def same(actual, answer):
     np.testing.assert_array_equal(actual, np.array(answer, float))
 
 
-def test_the_answers_are_there():
+def test_every_answer_is_stored():
     assert len(GOLDENS) == 22 and len(REAL) == 24
 
 

@@ -27,7 +27,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from reid_ref.commands.crosscheck.compute import crosscheck
-    from reid_ref.commands.crosscheck.show import as_json, as_text
+    from reid_ref.commands.crosscheck.compute._plain import plain
+    from reid_ref.commands.crosscheck.show import as_text
     from reid_ref.text import source
 
     data = common.read_files(args)
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         check = crosscheck(data, args.evaluator, metric=how.metric, normalize=how.normalize,
                            timeout=args.timeout, progress=how.progress)
     if args.format == "json":
-        common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
+        common.print_json({"files": args.files, "layout": data.layout, **plain(check)})
     else:
         show(as_text(check, source(args.files, data.layout)))
     return 0 if check.verdict == "equal" else 1

@@ -28,6 +28,5 @@ def leaves(*_):
 def writes_everywhere(*arguments):
     for descriptor in range(3, 50):
         with contextlib.suppress(OSError):
-            os.set_blocking(descriptor, False)
             os.write(descriptor, b"\xff" * 100)
     return sound(*arguments)

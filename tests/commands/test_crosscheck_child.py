@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError
-from reid_ref.commands.crosscheck.show import as_json, as_text
+from reid_ref.text.plain import plain
+from reid_ref.commands.crosscheck.show import as_text
 from tests.cases import save
 from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
@@ -27,21 +28,17 @@ LATE = f"it gave no answer within {SHORT} seconds and was stopped"
 EQUAL = "EQUAL to convention torchreid"
 
 
-def after(act):
-    """An evaluator that does something and then answers well."""
+def after(act, where=lambda identities: True):
+    """An evaluator that does something, where these queries are asked for, and answers well."""
     def evaluator(*arguments):
-        act()
+        if where(arguments[1]):
+            act()
         return faulty.sound(*arguments)
     return evaluator
 
 
 def at_query_2(act):
-    """One that does something where it is asked for the query of identity 4 alone."""
-    def evaluator(*arguments):
-        if len(arguments[1]) == 1 and arguments[1][0] == 4:
-            act()
-        return faulty.sound(*arguments)
-    return evaluator
+    return after(act, lambda identities: identities.tolist() == [4])
 
 
 class Escapes(Exception):
@@ -53,12 +50,6 @@ Escapes.__name__ = "Es\x1b[31mcapes\n"
 
 def sleep():
     time.sleep(1000)
-
-
-def crashes_as_a_whole(*arguments):
-    if len(arguments[1]) > 1:
-        os._exit(3)
-    return faulty.sound(*arguments)
 
 
 def no_memory(*_):
@@ -79,15 +70,14 @@ FAULTY = {
     "no memory": (no_memory, "failed", "MemoryError: Unable to allocate 32.0 GiB"),
     "hangs": (lambda *_: sleep(), "failed", LATE),
     "hangs on one": (at_query_2(sleep), "equal",
-                     f"it cannot be asked query by query: query 2 alone: {LATE}"),
-    "crashes as a whole": (crashes_as_a_whole, "failed",
+                     f"and it cannot be asked query by query: query 2 alone: {LATE}"),
+    "crashes as a whole": (after(lambda: os._exit(3), lambda queries: len(queries) > 1), "failed",
                            "asked query by query, its APs are those of torchreid"),
     "leaves a process": (after(lambda: subprocess.Popen(["sleep", "1000"])), "equal", EQUAL),
     "much output": (after(lambda: os.write(1, b"y" * 10**8)), "equal", "it printed yyyy"),
     "closes everything": (after(lambda: os.closerange(0, 200)), "failed",
-                          "it closed the pipe through which its answer would come"),
-    "writes into the pipe": ("tests.commands.faulty:writes_everywhere", "failed",
-                             "it wrote something else into the pipe through which its answer"),
+                          "its process ended, or closed its output, before it answered"),
+    "writes everywhere": ("tests.commands.faulty:writes_everywhere", "equal", EQUAL),
     "crashes on one": (at_query_2(lambda: os._exit(3)), "different",
                        "it gave no AP: its process ended with exit code 3"),
     "long message": (raising(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
@@ -104,12 +94,12 @@ def children():
 def test_faulty(name, capfd):
     evaluator, verdict, sentence = FAULTY[name]
     before = children()
-    found = crosscheck(evaluator, *data(), timeout=SHORT if LATE in sentence else 60)
-    report = as_text(found)
-    assert found.verdict == verdict, report
+    check = crosscheck(evaluator, *data(), timeout=SHORT if LATE in sentence else 60)
+    report = as_text(check)
+    assert check.verdict == verdict, report
     assert sentence in " ".join(report.split()), report
     assert report.replace("\n", "").isprintable() and len(report) < 6000
-    json.dumps(as_json(found), allow_nan=False)
+    json.dumps(plain(check), allow_nan=False)
     assert children() == before
     assert capfd.readouterr() == ("", "")
 
@@ -118,7 +108,7 @@ def test_faulty(name, capfd):
 MINE = """
 import os
 from dataclasses import dataclass
-from helper import step
+from tests.commands.faulty import sound
 print("loading")
 
 @dataclass
@@ -128,27 +118,22 @@ class Setting:
 class Holder:
     @staticmethod
     def inside(distmat, q_pids, g_pids, q_camids, g_camids):
-        return step(distmat, q_pids, g_pids, q_camids, g_camids)
+        return sound(distmat, q_pids, g_pids, q_camids, g_camids)
 
 def ap(*arguments):
     with open("calls.txt", "a") as file:
         print(os.getpid(), file=file)
-    return step(*arguments)
+    return sound(*arguments)
 
 def half(*arguments):
-    cmc, mean_ap = step(*arguments)
-    return cmc, mean_ap / 2
-
-def short(*arguments):
-    cmc, mean_ap = step(*arguments)
-    return cmc[:20], mean_ap
+    cmc, mean = sound(*arguments)
+    return cmc[:20], mean / 2
 
 def leave(distmat, q_pids, g_pids, q_camids, g_camids):
     raise SystemExit("enough")
 
 def sleeps(*arguments):
-    with open("calls.txt", "a") as file:
-        print(os.getpid(), file=file)
+    ap(*arguments)
     while True:
         pass
 """
@@ -159,37 +144,26 @@ def folder(tmp_path):
     save(tmp_path / "d.npz", *data())
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "mine.py").write_text(MINE)
-    (tmp_path / "code" / "helper.py").write_text(
-        "from tests.commands.faulty import sound as step\n")
     return tmp_path
 
 
 @pytest.fixture(autouse=True)
-def found_from_anywhere(monkeypatch):
+def imported_from_anywhere(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
 
 
-def asked(folder, evaluator, *words):
+def run_on(folder, evaluator, *words):
     return command("crosscheck", "d.npz", "--evaluator", evaluator, *words, cwd=folder)
 
 
-def test_a_function_of_a_file(folder):
-    for function in ("ap", "Holder.inside"):
-        done = asked(folder, f"code/mine.py:{function}")
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        assert "EQUAL to convention torchreid" in done.stdout
-        assert "it printed  loading" in done.stdout
-    found = crosscheck(f"{folder}/code/mine.py:Holder.inside", *data())
-    assert found.follows == "torchreid-function"
-
-
 @pytest.mark.parametrize(("function", "code", "words"), [
-    ("short", 0, "EQUAL to convention torchreid-function, but"), ("half", 1, "DIFFERENT"),
+    ("ap", 0, "EQUAL to convention torchreid"), ("half", 1, "DIFFERENT"),
+    ("Holder.inside", 0, "EQUAL to convention torchreid-function, but"),
     ("leave", 1, "FAILED: SystemExit: enough")])
-def test_verdicts(folder, function, code, words):
-    done = asked(folder, f"code/mine.py:{function}")
+def test_a_function_of_a_file(folder, function, code, words):
+    done = run_on(folder, f"code/mine.py:{function}")
     assert (done.returncode, done.stderr) == (code, "")
-    assert words in " ".join(done.stdout.split())
+    assert words in " ".join(done.stdout.split()) and "it printed  loading" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
@@ -206,22 +180,35 @@ def test_what_cannot_be_imported(folder, spec, message):
     (folder / "bad.py").write_text("def f(:\n")
     (folder / "leaves.py").write_text("import os\nos._exit(3)\n")
     (folder / "hangs.py").write_text("while True: pass\n")
-    assert_one_line_error(asked(folder, spec, "--timeout", "1" if "within" in message else "60"),
+    assert_one_line_error(run_on(folder, spec, "--timeout", "1" if "within" in message else "60"),
                           re.escape(message))
 
 
-def test_files_of_the_current_folder_do_not_replace_ours(folder):
-    for name in ("json", "numpy", "reid_ref", "struct"):
+def test_files_of_the_current_folder_do_not_replace_ours(folder, monkeypatch):
+    for name in ("json", "numpy", "reid_ref", "queue"):
         (folder / f"{name}.py").write_text("raise SystemExit('not this one')\n")
-    done = asked(folder, "code/mine.py:Holder.inside")
+    done = run_on(folder, "code/mine.py:Holder.inside")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_an_interpreter_prints_by_itself_is_no_answer(folder, monkeypatch):
     (folder / "sitecustomize.py").write_text("print('hello', flush=True)\n")
     monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-    done = asked(folder, "code/mine.py:ap")
-    assert (done.returncode, done.stderr) == (0, "") and "hello" not in done.stdout
+    done = run_on(folder, "code/mine.py:ap")
+    assert (done.returncode, done.stderr) == (0, "") and "it printed  hello" in done.stdout
+
+
+@pytest.mark.parametrize("forged", [
+    "", "[]", "{}", "nan", "[" * 10**5, '{"answer": {"mAP": "high"}}',
+    '{"answer": {"cmc": [[1, 2], 3]}, "failure": "", "warned": [], "wrote_on_input": 0}',
+    '{"answer": {"other": 1}, "failure": "", "warned": [], "wrote_on_input": 0}'])
+def test_an_answer_that_is_forged_is_data(forged):
+    def forges(*arguments):
+        json.dumps = lambda message: forged
+        return faulty.sound(*arguments)
+    check = crosscheck(forges, *data())
+    assert (check.verdict, check.ap) == ("failed", None)
+    assert check.failure == "it wrote something else where its answer would come"
 
 
 def test_one_process_serves_all_calls(folder, monkeypatch):
@@ -258,21 +245,15 @@ def test_no_room_for_the_arrays(monkeypatch):
 def test_arrays_arrive_as_they_are(dtype):
     distances, query, gallery = data(levels=1 if dtype is bool else 7)
     by_name = "tests.commands.test_crosscheck_child:tells_dtypes"
-    found = crosscheck(by_name if dtype is np.float16 else tells_dtypes, distances.astype(dtype),
+    check = crosscheck(by_name if dtype is np.float16 else tells_dtypes, distances.astype(dtype),
                        query, gallery)
-    assert found.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
+    assert check.printed == f"{np.dtype(dtype)} int64 int64 int64 int64 ndarray True"
 
 
 def tells_dtypes(*arrays):
     print(*(a.dtype for a in arrays[:5]), type(arrays[0]).__name__,
           all(a.flags.writeable for a in arrays[:5]))
     return faulty.sound(*arrays)
-
-
-def test_a_python_that_cannot_look_into_a_pipe(monkeypatch):
-    monkeypatch.delattr(os, "set_blocking")
-    with pytest.raises(InputError, match="evaluator: expected Python 3.12 or newer: on Windows"):
-        crosscheck(faulty.sound, *data())
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])

@@ -2,9 +2,21 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
+from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
+from reid_ref.commands.crosscheck.show import as_text
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
+from reid_ref.text import source
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answered(CrossCheck):
+    """A cross-check as JSON has it."""
+
+    files: list[str]
+    layout: str
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -26,17 +38,13 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.commands.crosscheck.compute import crosscheck
-    from reid_ref.commands.crosscheck.show import as_json, as_text
-    from reid_ref.text import source
-
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar:
         how = common.how(args, (), bar=bar)
         check = crosscheck(data, args.evaluator, metric=how.metric, normalize=how.normalize,
                            timeout=args.timeout, progress=how.progress)
     if args.format == "json":
-        common.print_json({"files": args.files, "layout": data.layout, **as_json(check)})
+        common.print_json(Answered(**vars(check), files=args.files, layout=data.layout))
     else:
         show(as_text(check, source(args.files, data.layout)))
     return 0 if check.verdict == "equal" else 1

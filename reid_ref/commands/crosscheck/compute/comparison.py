@@ -1,0 +1,484 @@
+"""How an answer compares with every convention, and why a query differs.
+
+Only here are foreign numbers compared with ours. What explains a difference walks a query's ranked
+gallery in the plainest way and shares no code with the fast path: it is a second opinion.
+"""
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles
+from reid_ref.arrays.value import Value
+from reid_ref.commands.crosscheck.compute.evaluators import Answer, Arrays
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, TOOLBOXES, Convention
+from reid_ref.evaluation.engine import results_of
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Distances
+from reid_ref.labels import JUNK, Labels
+from reid_ref.result import Result
+
+#: How near two numbers are, nearest first: the words, and the rounding error of an operation.
+LEVELS = {
+    "bit": ("equal to the last bit", 0.0),
+    "double": ("equal but for the order in which doubles are added", 2.0**-53),
+    "float32": ("equal but for float32, which keeps 24 bits", 2.0**-24),
+    "differs": ("DIFFERENT", np.inf),
+}
+DIFFERS = list(LEVELS).index("differs")
+#: How far above 1, or below 0, rounding may take a number: a few sums in float32.
+ROUNDING = 2.0**-20
+#: What is not a curve.
+MEANS = "ap", "mAP", "mINP"
+#: Queries on which conventions are screened where there are more than twice as many, and how
+#: many conventions are kept where all are refuted.
+_SCREEN, _NEAREST = 100, 4
+#: Other orders of ties, tried where no named convention fits; two depend on the machine.
+_OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
+#: Queries looked at on either side (differing, equal) for one explanation.
+_SAMPLE = 12
+
+
+# ------------------------------------------------------------------ which convention
+@dataclass(frozen=True, eq=False)
+class Agreement(Value):
+    """How near their number is to ours: a key of `LEVELS`, and the largest difference."""
+
+    level: str
+    largest_difference: float
+
+
+@dataclass(frozen=True, eq=False)
+class Match(Value):
+    """An answer compared with our result under one convention.
+
+    Parameters
+    ----------
+    result : Result
+    agreement : dict of str to Agreement
+        Of "ap" (all queries), "mAP", "mINP", "cmc": as far as they answered.
+    compared, equal : bool, shape (n_query,)
+        Queries of which both have an AP, or should have; those that agree.
+    tolerance : float64, shape (n_query,)
+        What rounding in float32 may cost the AP of a query.
+    away : float
+        Sum of the differences of the APs.
+    """
+
+    result: Result
+    agreement: dict[str, Agreement]
+    compared: npt.NDArray[np.bool_]
+    equal: npt.NDArray[np.bool_]
+    tolerance: Doubles
+    away: float
+
+    @property
+    def name(self) -> str:
+        return self.result.convention.name
+
+    @property
+    def agrees(self) -> bool:
+        return bool(self.agreement) and self.level(*self.agreement) < DIFFERS
+
+    def level(self, *quantities: str) -> int:
+        """Return the place in `LEVELS` of what agrees least; what was not answered is equal."""
+        return max((list(LEVELS).index(self.agreement[quantity].level)
+                    for quantity in quantities if quantity in self.agreement), default=0)
+
+
+def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) -> list[Match]:
+    """Compare an answer with every convention; return the matches, the best first.
+
+    Other orders of ties, and the slow conventions, are tried only where no quick and named
+    convention gives the same numbers. A mean alone matches nothing: without the AP of each query
+    the list is empty unless a CMC curve agrees.
+    """
+    # Without label -1 a toolbox and its bare function are the same.
+    junk = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
+    conventions = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
+    quick = [c for c in conventions if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
+    matches = _screened(answer, arrays, quick, expected)
+    if not any(m.agrees and m.level(*MEANS) < 2 and expected in (None, m.name) for m in matches):
+        ties = [c.replace(ties=ties) for c in quick for ties in _OTHER_TIES
+                if c.ties == "gallery-order"]
+        matches += _screened(answer, arrays, ties, expected)
+    best = _sorted(matches, expected)[0]
+    if best.level("ap") < DIFFERS == best.level("cmc"):
+        matches += _match_all(answer, arrays, [c for c in conventions if c not in quick
+                                               and not c.needs_lists])
+    if answer.ap is None:
+        matches = [m for m in matches if "cmc" in m.agreement and m.level("cmc") < DIFFERS]
+    return _sorted(matches, expected)
+
+
+def _screened(answer: Answer, arrays: Arrays, conventions: list[Convention],
+              expected: str | None) -> list[Match]:
+    """Match conventions; where there are many queries, only those whose AP fits a sample.
+
+    Where none does, the nearest few are matched.
+    """
+    if len(arrays.q_pids) > 2 * _SCREEN and answer.ap is not None:
+        sample = np.linspace(0, len(arrays.q_pids) - 1, _SCREEN).astype(np.int64)
+        matches = _sorted(_match_all(Answer(ap=answer.ap[sample]), arrays.rows(sample),
+                                     conventions), expected)
+        conventions = [m.result.convention for m in matches if m.agrees] or [
+            m.result.convention for m in matches[:_NEAREST]]
+    return _match_all(answer, arrays, conventions)
+
+
+def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
+    """Sort by agreement, then by distance.
+
+    Of those that agree, what is expected need not be the nearest in the last bits.
+    """
+    def merit(match: Match) -> tuple[float, ...]:
+        other, means = match.result.convention.base != expected, match.level(*MEANS)
+        differing = sum(match.level(quantity) == DIFFERS for quantity in match.agreement)
+        named = match.name == match.result.convention.base
+        return (not match.agrees, match.agrees and means >= 2, match.agrees and other,
+                -int(match.equal.sum()), differing, means, match.level("cmc"),
+                0.0 if match.agrees else match.away, other, not named)
+    return sorted(matches, key=merit)
+
+
+def _match_all(answer: Answer, arrays: Arrays, conventions: list[Convention]) -> list[Match]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
+        results = results_of(Distances(arrays.distances), Labels(arrays.q_pids, arrays.q_camids),
+                             Labels(arrays.g_pids, arrays.g_camids), How(tuple(conventions)))
+    return [_match(answer, result) for result in results]
+
+
+def _match(answer: Answer, result: Result) -> Match:
+    ours, operations = result.per_query.ap, np.float64(4) + result.per_query.n_good
+    compared = ~np.isnan(ours) if answer.ap is not None else np.zeros(len(ours), dtype=bool)
+    tolerance, equal, agreement = operations * LEVELS["float32"][1], compared.copy(), {}
+    away = np.zeros(0)
+    if answer.ap is not None:
+        away = _differences(answer.ap[compared], ours[compared])
+        equal[compared] = away <= tolerance[compared]
+        agreement["ap"] = _agreement(answer.ap[compared], ours[compared], operations[compared])
+    for name, mean in (("mAP", answer.mAP), ("mINP", answer.mINP)):
+        if mean is not None:
+            agreement[name] = _agreement(mean, getattr(result, name), 4 + 4 * len(ours)**0.5)
+    if len(answer.curve()[1]):
+        agreement["cmc"] = _agreement(*same_ranks(answer, result), 4.0)
+    return Match(result, agreement, compared, equal, tolerance, round(float(away.sum()), 6))
+
+
+def same_ranks(answer: Answer, result: Result, late: int = 0) -> tuple[Doubles, Doubles]:
+    """Return both CMC curves at the ranks that both have; theirs may come some ranks late."""
+    ranks, cmc = answer.curve()
+    inside = (ranks - late >= 1) & (ranks - late <= len(result.cmc))
+    return cmc[inside], result.cmc[ranks[inside] - late - 1]
+
+
+def _differences(theirs: Any, ours: Any) -> Doubles:
+    with np.errstate(invalid="ignore"):
+        away = np.nan_to_num(np.abs(np.subtract(theirs, ours)), nan=np.inf)
+    same = np.equal(theirs, ours) | (np.isnan(theirs) & np.isnan(ours))
+    return np.atleast_1d(np.where(same, 0.0, away))
+
+
+def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
+    away = _differences(theirs, ours)
+    level = next(name for name, (_, unit) in LEVELS.items() if (away <= unit * operations).all())
+    return Agreement(level, float(away.max(initial=0.0)))
+
+
+def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
+    """Return what is wrong with the numbers of an answer, whatever convention they follow."""
+    (ranks, cmc), ap = answer.curve(), np.zeros(0) if answer.ap is None else answer.ap
+    wrong = np.flatnonzero(~((cmc >= -ROUNDING) & (cmc <= 1 + ROUNDING)))[:1]
+    numbers = {"mAP": answer.mAP, "mINP": answer.mINP,
+               **{f"AP of query {k}": float(ap[k]) for k in np.flatnonzero(
+                   (ap < -ROUNDING) | (ap > 1 + ROUNDING))[:1]},
+               **{f"CMC at Rank-{ranks[k]}": float(cmc[k]) for k in wrong}}
+    texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
+             + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
+             if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
+             and not (nan_agrees and np.isnan(number))]
+    if answer.cmc is not None and not len(cmc):
+        texts.append("its CMC is empty")
+    if len(cmc) > n_gallery:
+        texts.append(f"its CMC has {len(cmc)} entries; the gallery has {n_gallery} images")
+    for k in np.flatnonzero(np.diff(cmc) < -ROUNDING)[:1].tolist():
+        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{ranks[k]} to "
+                     f"{float(cmc[k + 1])!r} at Rank-{ranks[k + 1]}")
+    return texts
+
+
+# ------------------------------------------------------------------ why a query differs
+_TIED = "a good image ties with a wrong one, and "
+#: Every choice an evaluator may make, and how a report says it; the first is the default.
+WORDS: dict[str, dict[str, str]] = {
+    "rule": {
+        "trapezoid": "trapezoids (the precision one place before a hit counts)",
+        "step": "step AP (mean precision at the hits) instead of trapezoids",
+        "sklearn step": "step AP in which equal distances share one threshold (scikit-learn)",
+        "sklearn trapezoid": "trapezoids in which equal distances share one threshold "
+                             "(scikit-learn before 0.19)",
+        "mistaken trapezoid": "trapezoids between hits: the precision of the hit before, not of "
+                              "the place before",
+        "trapezoid from 0": "trapezoids that start at precision 0 instead of 1",
+        "interpolated": "interpolated AP (best precision at this recall or beyond)",
+    },
+    "label": {
+        "-1 ignored": "label -1 images are ignored",
+        "-1 wrong": "label -1 images are counted as wrong answers",
+    },
+    "camera": {
+        "same identity ignored": "images of the query's identity on its own camera are ignored",
+        "nothing ignored": "images of the query's identity on its own camera are not ignored: "
+                           "they count as hits",
+        "camera ignored": "every image on the query's camera is ignored, of any identity",
+        "same identity wrong": "images of the query's identity on its own camera are counted as "
+                               "wrong answers",
+    },
+    "ties": {
+        "gallery order": "equal distances keep gallery order",
+        "numpy": _TIED + "numpy's default argsort, which is not stable, orders them (on this "
+                         "machine)",
+        "reversed": _TIED + "equal distances are in reversed gallery order",
+        "good first": _TIED + "good images come first",
+        "good last": _TIED + "good images come last",
+    },
+    "arithmetic": {
+        "as given": "distances are compared as they are given",
+        "float32": "distances become float32, so that some that differ tie",
+        "float16": "distances become float16, so that some that differ tie",
+    },
+    "identity": {
+        "as given": "identities are compared as they are given",
+        "float32": "identities pass through float32, so that those above 2^24 merge",
+    },
+    "order": {
+        "ascending": "smaller distances come first",
+        "descending": "larger values come first: distances are taken for similarities",
+    },
+    "cutoff": {
+        "whole list": "the whole list counts",
+        **{f"{recall} {k}": f"only the first {k} places count, and recall is over the good images "
+                            f"{words}" for recall, words in (("found in", "found in them"),
+                                                             ("exist, first", "that exist"))
+           for k in (1, 5, 10, 20, 50, 100)},
+    },
+}
+DEFAULTS = {name: next(iter(values)) for name, values in WORDS.items()}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Choices that turn our AP into theirs: `explained` of `looked_at` differing queries."""
+
+    choices: dict[str, str]
+    explained: int
+    looked_at: int
+
+    @property
+    def merit(self) -> tuple[float, int]:
+        """The share that it explains, and by how few choices."""
+        return self.explained / self.looked_at, -len(self.choices)
+
+    def __str__(self) -> str:
+        words = ", and ".join(WORDS[name][value] for name, value in self.choices.items())
+        if self.explained == self.looked_at:
+            return f"{words} (explains the {self.looked_at} differing queries looked at)"
+        return (f"not explained as a whole; one cause would explain {self.explained} of the "
+                f"{self.looked_at} differing queries looked at: {words}")
+
+
+def average_precision(choices: dict[str, str], arrays: Arrays, query: int) -> float:
+    """Return the AP of one query under these choices; NaN without a good image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arrays = Arrays(np.array([[.2, .3, .4, .0, .1]]), np.array([7]),
+    ...                 np.array([7, 8, 7, 7, -1]), np.array([1]), np.array([2, 1, 3, 1, 1]))
+    >>> [round(average_precision({**DEFAULTS, **changed}, arrays, 0), 4) for changed in (
+    ...     {}, {"rule": "step"}, {"label": "-1 wrong"})]
+    [0.7917, 0.8333, 0.3333]
+    """
+    row, labels, identity = arrays.distances[query], arrays.g_pids, arrays.q_pids[query]
+    if choices["arithmetic"] != "as given":
+        with np.errstate(over="ignore"):
+            row = row.astype(choices["arithmetic"])
+    row = -row if choices["order"] == "descending" else row
+    if choices["identity"] == "float32":
+        labels, identity = labels.astype(np.float32), np.float32(identity)
+    same, same_camera = labels == identity, arrays.g_camids == arrays.q_camids[query]
+    ignored = {"same identity ignored": same & same_camera, "camera ignored": same_camera}.get(
+        choices["camera"], np.zeros(len(row), dtype=bool))
+    if choices["label"] == "-1 ignored":
+        ignored = ignored | (labels == JUNK)
+    good = same & ~ignored & ((choices["camera"] == "nothing ignored") | ~same_camera)
+    order = _order(choices["ties"], row, good)
+    order = order[~ignored[order]]
+    hit, values, n = good[order], row[order], int(good.sum())
+    if choices["cutoff"] != "whole list":
+        recall, k = choices["cutoff"].rsplit(" ", 1)
+        hit, values = hit[:int(k)], values[:int(k)]
+        n = int(hit.sum()) if recall == "found in" and n and hit.any() else n
+    return _area(choices["rule"], hit, values, n) if n else float("nan")
+
+
+def _order(ties: str, row: npt.NDArray[Any],
+           good: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    second = {"reversed": -np.arange(len(row)), "good first": ~good, "good last": good}
+    if ties in second:
+        return np.lexsort((second[ties], row))
+    return np.argsort(row, kind=None if ties == "numpy" else "stable")
+
+
+def _area(rule: str, hit: npt.NDArray[np.bool_], values: npt.NDArray[Any], n: int) -> float:
+    end = np.arange(len(hit))
+    if rule.startswith("sklearn"):
+        end = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
+    hits = np.cumsum(hit)[end]
+    recall, precision = np.diff(hits, prepend=0) / n, hits / (end + 1)
+    if rule == "interpolated":
+        precision = np.maximum.accumulate(precision[::-1])[::-1]
+    elif rule == "mistaken trapezoid":
+        recall, precision = recall[hit], precision[hit]
+    if "trapezoid" in rule:
+        start = {"trapezoid from 0": 0.0, "mistaken trapezoid": float(hit[0])}.get(rule, 1.0)
+        precision = (precision + np.append(start, precision[:-1])) / 2
+    return float((recall * precision).sum())
+
+
+def explain(arrays: Arrays, matches: list[Match],
+            theirs: Doubles) -> tuple[list[Match], Reason | None]:
+    """Find one or two choices that turn our AP into theirs, wherever it can be seen.
+
+    Of the closest matches, the one from which they explain most comes first: one choice explains
+    better than two. No reason is returned where none explains the first query that differs.
+    """
+    closest: dict[bytes, Match] = {}
+    for match in matches:
+        if match.equal.sum() == matches[0].equal.sum():
+            closest.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
+    best: tuple[Match, Reason | None] = matches[0], None
+    for match in list(closest.values())[:_SAMPLE]:
+        for reason in _reasons(arrays, match, theirs):
+            if best[1] is None or reason.merit > best[1].merit:
+                best = match, reason
+        if best[1] is not None and best[1].merit == (1, -1):
+            break
+    return [best[0], *(match for match in matches if match is not best[0])], best[1]
+
+
+def _reasons(arrays: Arrays, match: Match, theirs: Doubles) -> Iterator[Reason]:
+    ours, known = match.result.per_query.ap, match.compared & ~np.isnan(theirs)
+    differ = np.flatnonzero(known & ~match.equal)[:_SAMPLE].tolist()
+    same = np.flatnonzero(known & match.equal)[:_SAMPLE].tolist()
+
+    def fits(choices: dict[str, str], target: Doubles, queries: Sequence[int]) -> int:
+        # A query labelled -1 has AP 0 in evaluation.m, though its good images are all ignored.
+        return sum(abs(np.nan_to_num(average_precision(choices, arrays, k)) - target[k])
+                   <= match.tolerance[k] for k in queries)
+
+    for start in _baselines() if differ else ():
+        if fits(start, ours, differ + same) < len(differ + same):
+            continue
+        for change in _changes(start):
+            changed = {**start, **change}
+            if fits(changed, theirs, differ[:1]):
+                reason = Reason(change, fits(changed, theirs, differ), len(differ))
+                broken = len(same) - fits(changed, theirs, same)
+                if 2 * reason.explained >= len(differ) and broken <= len(differ + same) // 8:
+                    yield reason
+
+
+def _baselines() -> list[dict[str, str]]:
+    values = {"rule": list(WORDS["rule"])[:4], "label": list(WORDS["label"]),
+              "camera": ["same identity ignored", "camera ignored"],
+              "ties": ["gallery order", "numpy", "reversed"]}
+    return [{**DEFAULTS, **dict(zip(values, choice))}
+            for choice in itertools.product(*values.values())]
+
+
+def _changes(start: dict[str, str]) -> list[dict[str, str]]:
+    """Return every change of one or two choices."""
+    single = [(name, value) for name, values in WORDS.items() for value in values
+              if value != start[name]]
+    pairs = itertools.combinations(single, 2)
+    return [{name: value} for name, value in single] + [
+        dict(pair) for pair in pairs if pair[0][0] != pair[1][0]]
+
+
+# ------------------------------------------------------------------ known defects
+#: Defects that are choices: the choice, how its values begin, and what a report says.
+_DEFECTIVE_CHOICES = {
+    "float32-identities": (
+        "identity", "float32", "identities above 2^24 merge in float32 (pytorch-metric-learning): "
+        "renumber them, e.g. with numpy.unique(..., return_inverse=True)[1]"),
+    "machine-ties": (
+        "ties", "numpy", "numpy's default argsort is not stable (torchreid, fast-reid, light-reid "
+        "and most others): good images tie with wrong images here, so another machine gives "
+        "another number"),
+    "narrow-distances": (
+        "arithmetic", "float", "distances are kept in fewer bits (the Cython evaluators, "
+        "pytrec_eval), so that some become equal: give it whole numbers from ranks"),
+    "found-in-top-k": (
+        "cutoff", "found in", "recall is over the good images found in the first K "
+        "(open-metric-learning, torchmetrics with top_k): mAP at a small K may be higher than of "
+        "the whole list"),
+    "similarities": (
+        "order", "descending", "it takes larger values for nearer: give it the negative of these "
+        "distances"),
+    "label-counted": (
+        "label", "-1 wrong", "label -1 images are counted as wrong answers (every evaluator that "
+        "does not know Market-1501's labels): remove them first to have them ignored"),
+}
+
+
+def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match | None,
+            reason: Reason | None) -> dict[str, str]:
+    """Return the known defects that change these numbers: name to sentence.
+
+    They are recognised by the answer, since such code is copied between repositories; `again` is
+    the answer to the same arrays with another random seed.
+    """
+    choices = dict(reason.choices) if reason is not None and reason.merit[0] == 1 else {}
+    if match is not None and match.agrees and TIES[match.result.convention.ties].sorts:
+        choices["ties"] = "numpy"
+    if match is not None and "ap" in match.agreement and match.level("ap") < DIFFERS and (
+            "label -1" not in match.result.convention.not_ranked and JUNK in arrays.g_pids):
+        choices["label"] = "-1 wrong"
+    texts = {name: text for name, (choice, value, text) in _DEFECTIVE_CHOICES.items()
+             if choices.get(choice, "").startswith(value)}
+    (_, cmc), (_, second) = answer.curve(), (again or answer).curve()
+    if not np.array_equal(cmc, second, equal_nan=True):
+        texts["random-draws"] = (
+            "it draws at random (eval_cuhk03 of torchreid and fast-reid, open-reid's "
+            "single_gallery_shot): two seeds gave two CMC curves; convention cuhk03-single-shot "
+            "gives the expectation")
+    if match is not None and match.level("cmc") == DIFFERS and _inherits_tails(arrays, cmc):
+        texts["buffer-not-cleared"] = (
+            "the CMC buffer is not cleared between queries (torchreid's and fast-reid's Cython "
+            "evaluators): a query that keeps fewer images than the curve has ranks inherits the "
+            "tail of the query before it")
+    return texts
+
+
+def _inherits_tails(arrays: Arrays, cmc: Doubles) -> bool:
+    """Return whether a curve is that of a buffer that is not cleared, and not the right curve."""
+    buffer, total, clean, counted = np.zeros(len(cmc)), np.zeros(len(cmc)), np.zeros(len(cmc)), 0
+    for row, identity, camera in zip(arrays.distances, arrays.q_pids, arrays.q_camids):
+        order = np.argsort(row, kind="stable")
+        same = arrays.g_pids[order] == identity
+        hit = same[~(same & (arrays.g_camids[order] == camera))]
+        if hit.any():
+            curve = np.maximum.accumulate(hit)[:len(cmc)]
+            clean += np.append(curve, np.ones(len(cmc) - len(curve)))
+            buffer[:len(curve)] = curve
+            total, counted = total + buffer, counted + 1
+    near = np.allclose(total, counted * cmc, rtol=0, atol=counted * 2.0**-22)
+    return bool((total != clean).any() and near)

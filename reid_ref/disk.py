@@ -37,8 +37,8 @@ def check_regular(path: Path) -> None:
     """
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind in _KINDS:
-        raise InputError(f"{path}: expected a file, got {_KINDS[kind]} which cannot be read "
-                         "twice; write its content to a file first")
+        raise InputError(path, "a file", f"{_KINDS[kind]} which cannot be read twice",
+                         "write its content to a file first")
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
@@ -54,14 +54,15 @@ def read_lines(path: Path, expected: str) -> list[str]:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(f"{path}: cannot be read: {reason}; expected {expected}") from None
+        raise InputError(
+            path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
 def check_different(paths: list[Path]) -> None:
     """Refuse a file that is named twice."""
     for path in paths:
         if paths.count(path) > 1:
-            raise InputError(f"{path}: expected different files, got this one twice")
+            raise InputError(path, "different files", "this one twice")
 
 
 @contextmanager
@@ -70,8 +71,7 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        name, _, rest = str(error).partition(": ")
-        raise InputError(f"{names.get(name, name)}: {rest}") from None
+        raise error.renamed(names) from None
 
 
 PathLike = str | os.PathLike[str]
@@ -103,14 +103,14 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     try:
         there = _status(name)
         if there is not None and stat.S_ISDIR(there.st_mode):
-            raise InputError(f"{name}: expected a file name in a folder that exists, got a folder")
+            raise InputError(name, "a file name in a folder that exists", "a folder")
         _check_is_no_input(name, there, inputs)
         if is_direct(name):
             return
         part, target = _part_and_target(name)
         folder = os.path.dirname(target) or os.curdir
         if not os.path.basename(target) or not os.path.isdir(folder):
-            raise InputError(f"{name}: expected a file name in a folder that exists")
+            raise InputError(name, "a file name in a folder that exists")
         try:
             os.close(_create(part))
         finally:
@@ -118,7 +118,7 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
         if there is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise InputError(f"{name}: cannot be written: {error.strerror}") from None
+        raise InputError(name, got=f"cannot be written: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -176,8 +176,8 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
     except OSError as error:
         if error.errno is None:  # an error of reading, not of writing
             raise
-        raise InputError(f"{', '.join(names)}: cannot be written: {error.strerror}"
-                         f"{nothing}") from None
+        raise InputError(
+            ", ".join(names), got=f"cannot be written: {error.strerror}{nothing}") from None
     finally:
         for part in parts:
             _remove(part)
@@ -201,8 +201,8 @@ def _check_is_no_input(name: str, there: os.stat_result | None,
         for source in read:
             with contextlib.suppress(OSError):
                 if os.path.samestat(there, os.stat(source)):
-                    raise InputError(f"{name}: expected a file to write, got {source}, which is "
-                                     "read; give another name")
+                    raise InputError(
+                        name, "a file to write", f"{source}, which is read", "give another name")
 
 
 def is_direct(path: PathLike) -> bool:

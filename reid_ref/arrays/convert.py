@@ -29,27 +29,24 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     """
     masked = _count_masked(value)
     if masked:
-        raise InputError(
-            f"{name}: expected an array without masked entries, got {masked:,} of them; leave "
-            "out these images, or pass .filled(value) of the masked array")
+        raise InputError(name, "an array without masked entries", f"{masked:,} of them",
+                         "leave out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]
     try:
         array = _read_array(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        kind, device = type(value).__name__, accelerator(value)
         if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
-            message = ("an array, got rows of different length; every row needs the same number "
-                       "of entries")
-        elif device:
-            reason = str(error).partition("\n")[0].rstrip(".")
-            message = (f"an array that can be copied to main memory, got a {kind} on device "
-                       f"{device} ({reason}); pass a copy in main memory")
-        else:
-            reason = str(error).partition("\n")[0].rstrip(".")
-            message = (f"an array, got a {kind} that numpy cannot read ({reason}); pass a dense "
-                       "numpy array or a dense tensor in main memory")
-        raise InputError(f"{name}: expected {message}") from None
+            raise InputError(name, "an array", "rows of different length",
+                             "every row needs the same number of entries") from None
+        kind, device = type(value).__name__, accelerator(value)
+        reason = str(error).partition("\n")[0].rstrip(".")
+        if device:
+            raise InputError(
+                name, "an array that can be copied to main memory",
+                f"a {kind} on device {device} ({reason})", "pass a copy in main memory") from None
+        raise InputError(name, "an array", f"a {kind} that numpy cannot read ({reason})", "pass a "
+                         "dense numpy array or a dense tensor in main memory") from None
     return array.astype(np.float32) if numpy_lacks(array.dtype) else array
 
 
@@ -118,9 +115,8 @@ def as_vector(value: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     if array.ndim != 1:
-        raise InputError(
-            f"{name}: expected a vector (n,), (n, 1) or (1, n), got shape {array.shape}; "
-            "pass one number per image")
+        raise InputError(name, "a vector (n,), (n, 1) or (1, n)", f"shape {array.shape}",
+                         "pass one number per image")
     return array
 
 
@@ -139,22 +135,20 @@ def as_integers(value: Any, name: str) -> Integers:
         array = array.astype(np.float64)
         bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
         if bad.size:
-            raise InputError(
-                f"{name}: expected whole numbers, got {array[bad[0]]!s} at index {bad[0]}; "
-                "labels and cameras are integers")
+            raise InputError(name, "whole numbers", f"{array[bad[0]]!s} at index {bad[0]}",
+                             "labels and cameras are integers")
         bad = np.flatnonzero(np.abs(array) >= 2.0**63)
     elif array.dtype.kind == "u":
         bad = np.flatnonzero(array > np.iinfo(np.int64).max)
     elif array.dtype.kind in "ib":
         bad = np.zeros(0, dtype=np.int64)
     else:
-        raise InputError(
-            f"{name}: expected whole numbers, got dtype {array.dtype}; "
-            "map names to integers first, e.g. numpy.unique(names, return_inverse=True)[1]")
+        raise InputError(name, "whole numbers", f"dtype {array.dtype}", "map names to integers "
+                         "first, e.g. numpy.unique(names, return_inverse=True)[1]")
     if bad.size:
         raise InputError(
-            f"{name}: {array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer; "
-            "renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+            name, got=f"{array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer",
+            remedy="renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
 
 
@@ -175,11 +169,10 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
     if array.dtype.kind in "OT" or not array.size:
         odd = [one for one in array if not isinstance(one, (str, os.PathLike))]
         if odd:
-            raise InputError(f"{name}: expected text, one name an image, got "
-                             f"{type(odd[0]).__name__}")
+            raise InputError(name, "text, one name an image", type(odd[0]).__name__)
         return np.array([os.fspath(one) for one in array], dtype=np.str_)
     if array.dtype.kind != "U":
-        raise InputError(f"{name}: expected text, one name an image, got dtype {array.dtype}")
+        raise InputError(name, "text, one name an image", f"dtype {array.dtype}")
     return array
 
 
@@ -189,10 +182,9 @@ def _check_exact(array: npt.NDArray[Any], name: str) -> None:
     size = np.abs(array.astype(np.float64))
     bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
     if bad.size:
-        raise InputError(
-            f"{name}: expected whole numbers below 2^{digits} in {array.dtype}, got "
-            f"{int(array[bad[0]])} at index {bad[0]}; beyond it different labels become one: "
-            "save them as int64")
+        raise InputError(name, f"whole numbers below 2^{digits} in {array.dtype}",
+                         f"{int(array[bad[0]])} at index {bad[0]}", "beyond it different labels "
+                         "become one: save them as int64")
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

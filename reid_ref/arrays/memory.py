@@ -27,8 +27,7 @@ def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
                          re.IGNORECASE)
     size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
     if not 1 <= size < 2**63 or isinstance(max_memory, bool):
-        raise InputError(f"{name}: expected a size such as 512M or 2G, got "
-                         f"{repr(max_memory)[:40]}")
+        raise InputError(name, "a size such as 512M or 2G", repr(max_memory)[:40])
     return int(size)
 
 
@@ -36,9 +35,8 @@ def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
     """Refuse to read more bytes than are free."""
     free = free_bytes()
     if n_bytes > free:
-        raise InputError(
-            f"{where}: expected numbers that fit in memory, got {what}: "
-            f"{n_bytes / 2**30:,.1f} GiB where {free / 2**30:,.1f} are free; {way_out}")
+        raise InputError(where, "numbers that fit in memory", f"{what}: {n_bytes / 2 ** 30:,.1f} "
+                         f"GiB where {free / 2 ** 30:,.1f} are free", way_out)
 
 
 def free_bytes() -> int:

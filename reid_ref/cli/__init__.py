@@ -60,7 +60,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.cli.parser import make_parser
-    from reid_ref.console.terminal import WARNINGS, flush, in_options, set_quiet, tell
+    from reid_ref.console.terminal import OPTIONS, WARNINGS, flush, set_quiet, tell
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -85,7 +85,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
         flush()
         return status
     except InputError as error:
-        tell(f"error: {in_options(str(error))}")
+        tell(f"error: {error.renamed(OPTIONS)}")
         return 2
 
 

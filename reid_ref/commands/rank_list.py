@@ -37,17 +37,16 @@ def run(args: argparse.Namespace) -> int:
 
     convention = find_convention(args.convention, "--convention")
     if convention.needs_lists:
-        raise InputError(f"--convention: {convention.name} takes lists of good and junk images, "
-                         "which are not read here; name another")
+        raise InputError("--convention", got=f"{convention.name} takes lists of good and junk "
+                         "images, which are not read here", remedy="name another")
     if args.top < 1:
-        raise InputError(f"--top: expected a whole number from 1, got {args.top}")
+        raise InputError("--top", "a whole number from 1", args.top)
     check_images(args)
     check_picture(args.output)
     check_target(args.output, args.files)
     data = common.read_files(args)
     if not 0 <= args.query < len(data.query):
-        raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
-                         f"got {args.query}")
+        raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
     found, = rank_lists(data, [args.query], common.how(args, [convention]), args.top)
     if args.images is None:
         save_rank_list(found, args.output)

@@ -53,8 +53,8 @@ def last_result() -> Result:
     (array([0., 1., 1.], dtype=float32), 0.5833, ['ok'])
     """
     if not _LAST:
-        raise InputError("last_result: expected a call of an evaluator of reid_ref.compat "
-                         "before it, got none")
+        raise InputError(
+            "last_result", "a call of an evaluator of reid_ref.compat before it", "none")
     return _LAST[0]
 
 
@@ -78,7 +78,7 @@ def evaluated(distmat: Any, query: Labels, gallery: Labels, convention: str | Co
     record = find_convention(convention)
     if max_rank is not None:
         if not isinstance(max_rank, numbers.Integral) or max_rank is True or max_rank < 1:
-            raise InputError(f"max_rank: expected a whole number from 1, got {max_rank!r}")
+            raise InputError("max_rank", "a whole number from 1", repr(max_rank))
         if not isinstance(record.cmc_length, str):
             record = record.replace(name=record.name, cmc_length=int(max_rank))
     result = keep(evaluate_distances(distmat, query, gallery, convention=record, lists=lists))

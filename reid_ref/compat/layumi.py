@@ -110,8 +110,7 @@ def line(result: Result) -> str:
     'Rank@1:0.000000 Rank@5:1.000000 Rank@10:1.000000 mAP:0.410635'
     """
     if len(result.cmc) < 10:
-        raise InputError(f"gallery: expected at least 10 images, for Rank@10, got "
-                         f"{len(result.cmc)}")
+        raise InputError("gallery", "at least 10 images, for Rank@10", len(result.cmc))
     ranks = " ".join(f"Rank@{k}:{np.float32(result.cmc[k - 1]):f}" for k in (1, 5, 10))
     return f"{ranks} mAP:{result.mAP:f}"
 
@@ -121,8 +120,8 @@ def main() -> int:
     try:
         data = read_result("pytorch_result.mat")
         query_features, gallery_features = data.features(
-            "pytorch_result.mat: expected features (query_f, gallery_f)",
-            "; `reid-ref evaluate` takes them")
+            "pytorch_result.mat", "features (query_f, gallery_f)",
+            "`reid-ref evaluate` takes them")
         gallery_side = gallery_features, data.query, data.gallery
         options: Any = {"metric": "dot", "normalize": False, "convention": "layumi"}
         print(line(keep(evaluate_features(query_features, *gallery_side, **options))))

@@ -58,8 +58,8 @@ def cmc(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_cams
     array([0., 1.])
     """
     if single_gallery_shot and first_match_break and convention is None:
-        raise InputError("first_match_break: expected False with single_gallery_shot, got True: "
-                         "open-reid then counts each query 10 times; leave it out")
+        raise InputError("first_match_break", "False with single_gallery_shot",
+                         "True: open-reid then counts each query 10 times", "leave it out")
     query, gallery, distances = _labels(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
     own = _record(separate_camera_set, single_gallery_shot, first_match_break)
     curve = matched(evaluated(distances, query, gallery, convention or own,
@@ -155,8 +155,8 @@ def _labels(distmat: Any, query_ids: Any, gallery_ids: Any, query_cams: Any,
             gallery_cams: Any) -> tuple[Labels, Labels, Any]:
     distances = as_array(distmat, "distmat")
     if distances.ndim != 2:
-        raise InputError("distmat: expected shape (n_query, n_gallery), got "
-                         f"{distances.shape}; pass one row a query")
+        raise InputError(
+            "distmat", "shape (n_query, n_gallery)", distances.shape, "pass one row a query")
     sides = []
     for name, n, camera, ids, cams in (("query", distances.shape[0], 0, query_ids, query_cams),
                                        ("gallery", distances.shape[1], 1, gallery_ids,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.console import options as common
-from reid_ref.console.terminal import in_options
+from reid_ref.console.terminal import OPTIONS
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
@@ -39,11 +39,10 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         try:
             yield
         except InputError as error:
-            text = in_options(str(error))
-            named = text.startswith(tuple(files))
-            raise InputError(text if named else f"{name}: {text}") from None
+            error = error.renamed(OPTIONS)
+            raise error if error.argument.startswith(tuple(files)) else error.at(name) from None
     for text in dict.fromkeys(str(one.message) for one in caught):
-        warn(f"{name}: {in_options(text)}")
+        warn(f"{name}: {text}")
 
 
 def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[str]:

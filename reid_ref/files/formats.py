@@ -80,9 +80,8 @@ def _reading(path: Path, what: str, errors: tuple[type[Exception], ...]) -> Iter
     except InputError:
         raise
     except errors as error:
-        raise InputError(
-            f"{path}: expected {what}, got something else or a damaged file "
-            f"({type(error).__name__}: {error}); copy or write it again") from None
+        raise InputError(path, what, f"something else or a damaged file ({type(error).__name__}: "
+                         f"{error})", "copy or write it again") from None
 
 
 def _head(path: Path) -> bytes:
@@ -135,9 +134,8 @@ def _read_mat_array(path: Path, variable: Variable) -> Any:
 def read_npz(path: Path) -> Contents:
     """Read the headers of a .npz file; objects in it are never unpickled."""
     if _head(path)[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
-        raise InputError(
-            f"{path}: expected a .npz file (a zip archive), got something else; "
-            "write it with numpy.savez(path, key=array, ...)")
+        raise InputError(path, "a .npz file (a zip archive)", "something else",
+                         "write it with numpy.savez(path, key=array, ...)")
     values: dict[str, Stored] = {}
     with _reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
@@ -186,7 +184,7 @@ def read_npy(path: Path) -> Contents:
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:
-            raise InputError(f"{path}: {_PICKLED}")
+            raise InputError(path, got=_PICKLED)
         array = np.lib.format.open_memmap(path, mode="r")
     return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array,
                                        dataset=array)}, NPY)
@@ -200,9 +198,8 @@ def read_hdf5(path: Path) -> Contents:
     try:
         import h5py  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise InputError(
-            f"{path}: this is an HDF5 file (MATLAB's v7.3), which needs h5py; "
-            'pip install "reid-ref[hdf5]", or save it with -v7') from None
+        raise InputError(path, got="this is an HDF5 file (MATLAB's v7.3), which needs h5py",
+                         remedy='pip install "reid-ref[hdf5]", or save it with -v7') from None
     with _reading(path, "an HDF5 file", _HDF5_ERRORS), ExitStack() as stack:
         file = stack.enter_context(h5py.File(path, "r"))
         values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
@@ -250,8 +247,8 @@ def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
     try:
         return np.array(np.ravel(item.asstr()[...]).tolist(), dtype=np.str_)
     except _HDF5_ERRORS as error:
-        raise InputError(f"{where}: expected text in UTF-8, got something else or damage "
-                         f"({type(error).__name__}: {error}); write the file again") from None
+        raise InputError(where, "text in UTF-8", "something else or damage "
+                         f"({type(error).__name__}: {error})", "write the file again") from None
 
 
 def _not_in_the_file(item: Any) -> str:
@@ -300,20 +297,20 @@ def read_text(path: Path) -> Contents:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: expected text with numbers, got byte {error.object[error.start]:#04x} at "
-            f"{error.start}, which is not UTF-8; is it a .mat or .npz file?") from None
+        raise InputError(path, "text with numbers", f"byte {error.object[error.start]:#04x} at "
+                         f"{error.start}, which is not UTF-8",
+                         "is it a .mat or .npz file?") from None
     rows = [(number, line.split("#")[0]) for number, line in enumerate(lines, 1)]
     rows = [(number, line) for number, line in rows if line.strip()]
     if not rows:
-        raise InputError(f"{path}: expected numbers, got none; is it the right file?")
+        raise InputError(path, "numbers", "none", "is it the right file?")
     delimiter = "," if "," in rows[0][1] else None
     array = _whole_numbers([line for _, line in rows], delimiter)
     if array is None:
         try:
             array = np.loadtxt([line for _, line in rows], delimiter=delimiter, ndmin=2)
         except ValueError as error:
-            raise InputError(f"{path}: {_bad_line(rows, delimiter) or error}") from None
+            raise InputError(path, got=_bad_line(rows, delimiter) or error) from None
     return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array)}, TEXT)
 
 
@@ -371,16 +368,15 @@ def read_contents(path: Path) -> Contents:
     try:
         check_regular(path)
         if not _head(path):
-            raise InputError(f"{path}: expected a result file, got an empty one; write it again")
+            raise InputError(path, "a result file", "an empty one", "write it again")
     except OSError as error:
         raise InputError(
-            f"{path}: {error.strerror}; {_WAYS_OUT.get(type(error), 'copy it again')}") from None
+            path, got=error.strerror, remedy=_WAYS_OUT.get(type(error), "copy it again")) from None
     if path.suffix.lower() == ".json":
-        raise InputError(f"{path}: expected a file of arrays, got a .json file, such as a saved "
-                         "result, which has no features, distances or gallery labels; name the "
-                         "file that was evaluated")
-    if path.suffix.lower() not in FORMATS:
         raise InputError(
-            f"{path}: expected one of {', '.join(FORMATS)}, got {path.suffix or 'no suffix'}; "
-            "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")
+            path, "a file of arrays", "a .json file, such as a saved result, which has no "
+            "features, distances or gallery labels", "name the file that was evaluated")
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(path, f"one of {', '.join(FORMATS)}", path.suffix or "no suffix",
+                         "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")
     return FORMATS[path.suffix.lower()](path)

@@ -66,12 +66,12 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     ['query/-1_c1_1.jpg', 'query/0002_c1_2.jpg']
     """
     if not os.path.isdir(root):
-        raise InputError(f"{root}: expected the folder of the images")
+        raise InputError(root, "the folder of the images")
     names, where = _found(side, files, Path(root), listed, known)
     if len(names) != n_images:
-        raise InputError(f"{where}: expected {n_images:,} {side} images, as many as labels, got "
-                         f"{len(names):,}; name them in the order of the features with "
-                         f"--{side}-names FILE, a name a line")
+        raise InputError(
+            where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
+            "name them in the order of the features")
     return names
 
 
@@ -91,9 +91,9 @@ def _found(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
     for folder in FOLDERS[side]:
         if (root / folder).is_dir():
             return _names_in_folder(root, folder), str(root / folder)
-    raise InputError(f"{root}: expected a folder {' or '.join(FOLDERS[side])} in it, for the "
-                     f"result file holds no names; name the images in the order of the features "
-                     f"with --{side}-names FILE, a name a line")
+    raise InputError(f"{side}_names", "a file with one name per line, in the order of the "
+                     "features", f"none, the result file holds no names, and {root} has no folder "
+                     f"{' or '.join(FOLDERS[side])}")
 
 
 def _names_in_folder(root: Path, folder: str) -> list[str]:
@@ -125,7 +125,7 @@ def _stored_names(path: Path, keys: Sequence[str]) -> list[str] | None:
     values = read_contents(path).values
     value = next((values[key] for key in keys if key in values), None)
     if value is not None and value.refusal:
-        raise InputError(f"{value.where}: {value.refusal}; or give the names in a text file")
+        raise InputError(value.where, got=value.refusal, remedy="or give the names in a text file")
     if value is None or value.dtype.kind != "U":
         return None
     check_fits(2 * math.prod(value.shape) * value.dtype.itemsize, value.where, "names",
@@ -150,9 +150,9 @@ def path_below(root: str | os.PathLike[str], name: str) -> str:
     """
     clean = name.replace("\\", "/")
     if clean.startswith("/") or os.path.splitdrive(clean)[0] or ".." in clean.split("/"):
-        raise InputError(f"{name!r}: expected an image below {root}")
+        raise InputError(repr(name), f"an image below {root}")
     path = os.path.join(root, clean)
     if not os.path.isfile(path):
-        raise InputError(f"{path}: no such image; names are relative to the folder after "
-                         "--images, or leave the images out with --no-images")
+        raise InputError(path, got="no such image", remedy=f"names are relative to {root}; "
+                         "correct them, or leave the images out")
     return path

@@ -111,11 +111,11 @@ class Stored:
     def _check(self, n_read: int) -> None:
         """Refuse an array without numbers, or one larger than memory."""
         if self.refusal:
-            raise InputError(f"{self.where}: {self.refusal}")
+            raise InputError(self.where, got=self.refusal)
         if not self.numbers:
             raise InputError(
-                f"{self.where}: expected numbers, got dtype {str(self.dtype)[:60]}; map names to "
-                "integers first, e.g. numpy.unique(names, return_inverse=True)[1]")
+                self.where, "numbers", f"dtype {str(self.dtype)[:60]}", "map names to integers "
+                "first, e.g. numpy.unique(names, return_inverse=True)[1]")
         whole = math.prod(max(n, 1) for n in self.shape) * self.dtype.itemsize
         n_bytes = whole if whole >= 2**63 else max(self.size, n_read * self.dtype.itemsize)
         memory.check_fits(

@@ -111,10 +111,9 @@ def results_of_files(*paths: str | os.PathLike[str]) -> list[list[Path]]:
     if complete and len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # it says better what is wrong with a file that is none
-        raise InputError(
-            f"{part}: expected a file that holds everything, as {complete[0]} does, got one that "
-            "lacks features or labels; evaluate it in a call of its own, with the files that "
-            "belong to it")
+        raise InputError(part, f"a file that holds everything, as {complete[0]} does",
+                         "one that lacks features or labels", "evaluate it in a call of its own, "
+                         "with the files that belong to it")
     return [[path] for path in listed] if complete else [listed]
 
 
@@ -134,7 +133,7 @@ read = read_result
 
 def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     if not paths:
-        raise InputError("paths: expected at least one result file, got none")
+        raise InputError("paths", "at least one result file", "none")
     listed = [Path(path) for path in paths]
     check_different(listed)
     return listed
@@ -145,15 +144,14 @@ def _from_folder(folder: Path) -> ResultFile:
     try:
         arrays = {path.stem: path for path in folder.iterdir() if path.suffix.lower() == ".npy"}
     except OSError as error:
-        raise InputError(f"{folder}: {error.strerror}; change its rights, or name the files "
-                         "in it") from None
+        raise InputError(folder, got=error.strerror,
+                         remedy="change its rights, or name the files in it") from None
     if not arrays:
-        raise InputError(
-            f"{folder}: expected a folder of .npy files ({_NPY_FILES}), got none in it; name its "
-            "other file or files, e.g. its pytorch_result.mat")
+        raise InputError(folder, f"a folder of .npy files ({_NPY_FILES})", "none in it",
+                         "name its other file or files, e.g. its pytorch_result.mat")
     layout = _layout(arrays)
     if layout is None:
-        raise InputError(f"{folder}: {_no_layout(set(arrays), '.npy files named by the keys')}")
+        raise InputError(folder, got=_no_layout(set(arrays), ".npy files named by the keys"))
     return _from_arrays(layout, arrays)
 
 
@@ -168,11 +166,11 @@ def _from_one(path: Path, contents: Contents) -> ResultFile:
     values = contents.values
     if contents.format == NPY:
         raise InputError(
-            f"{path}: expected features or distances with labels, got {NPY}, which holds one "
-            f"array; give the folder that holds {_NPY_FILES}, or name these files")
+            path, "features or distances with labels", f"{NPY}, which holds one array",
+            f"give the folder that holds {_NPY_FILES}, or name these files")
     layout = _layout(values)
     if layout is None:
-        raise InputError(f"{path}: {_no_layout(set(values))}")
+        raise InputError(path, got=_no_layout(set(values)))
     optional = {field: key for field, key in layout.optional.items() if key in values and (
         values[key].text or not field.endswith("_name"))}  # text in .mat files is not read
     used = {**layout.keys, **optional}
@@ -211,16 +209,15 @@ def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
     for path, contents in files.items():
         whole = _layout(contents.values)
         if whole or path.suffix.lower() not in SEPARATE_SUFFIXES:
-            raise InputError(
-                f"{path}: expected one of several {', '.join(SEPARATE_SUFFIXES)} files with an "
-                f"array each, got {whole.title if whole else contents.format}; "
-                "a file that holds everything is read alone")
+            raise InputError(path, f"one of several {', '.join(SEPARATE_SUFFIXES)} files with an "
+                             "array each", whole.title if whole else contents.format,
+                             "a file that holds everything is read alone")
         for key, value in contents.values.items():
             field = _field(path, key, contents)
             if field in found:
                 raise InputError(
-                    f"{value.where}: expected one array for {field}, got this one and "
-                    f"{found[field].where}; leave one out, or rename it")
+                    value.where, f"one array for {field}", f"this one and {found[field].where}",
+                    "leave one out, or rename it")
             found[field] = value.as_floats() if contents.format == TEXT and (
                 field == "distances") else value
             if contents.format not in (TEXT, NPY):
@@ -231,14 +228,13 @@ def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
     missing = [field for field in layout.keys if field not in found]
     if missing:
         raise InputError(
-            f"{', '.join(map(str, files))}: expected {layout.title}, got no "
-            + ", no ".join(f"{field} (e.g. {layout.keys[field]})" for field in missing)
-            + "; name all the files in one call")
+            ", ".join(map(str, files)), layout.title,
+            ", ".join(f"no {field} (e.g. {layout.keys[field]})" for field in missing),
+            "name all the files in one call")
     unused = found.keys() - layout.keys.keys()
     if unused:
         raise InputError(
-            f"{found[unused.pop()].where}: expected either features or distances, got both; "
-            "leave one out")
+            found[unused.pop()].where, "either features or distances", "both", "leave one out")
     return _result(layout.title, found, columns=columns,
                    either_way=any(contents.either_way for contents in files.values()))
 
@@ -250,10 +246,10 @@ def _field(path: Path, key: str, contents: Contents) -> str:
     field = own if own not in (None, *FEATURES) else of_file or own
     if field is None or (contents.format == TEXT and field in FEATURES):
         raise InputError(
-            f"{path}: {key}: expected a name that says the role, with query or gallery (probe, "
-            "test) and id or cam, or dist; features only in .mat or .npy files. Rename it, e.g. "
-            f"{', '.join(SEPARATE['features'].keys.values())}; a file with the keys of a known "
-            "layout is read alone; ranked lists need their labels (--labels)")
+            f"{path}: {key}", "a name that says the role, with query or gallery (probe, test) "
+            "and id or cam, or dist", remedy="features only in .mat or .npy files. Rename it, "
+            f"e.g. {', '.join(SEPARATE['features'].keys.values())}; a file with the keys of a "
+            "known layout is read alone; ranked lists need files of labels")
     return field
 
 

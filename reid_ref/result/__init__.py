@@ -52,7 +52,7 @@ def ranks_as_json(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float
 
 def _from_1(value: Any, name: str) -> int:
     if not isinstance(value, numbers.Integral) or value is True or value < 1:
-        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+        raise InputError(name, "a whole number from 1", repr(value))
     return int(value)
 
 
@@ -309,8 +309,8 @@ class Result(Value):
         (0.0, 1.0)
         """
         if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.cmc):
-            raise InputError(f"k: expected a whole number from 1 to {len(self.cmc)}, the length "
-                             f"of this CMC curve, got {k!r}")
+            raise InputError("k", f"a whole number from 1 to {len(self.cmc)}, the length of this "
+                             "CMC curve", repr(k))
         return float(self.cmc[k - 1])
 
     def at(self, k: int) -> AtK:
@@ -412,7 +412,7 @@ class Result(Value):
         """
         n = len(self.per_query.status)
         if not isinstance(query, numbers.Integral) or not 0 <= query < n:
-            raise InputError(f"query: expected a whole number from 0 to {n - 1}, got {query!r}")
+            raise InputError("query", f"a whole number from 0 to {n - 1}", repr(query))
         ranks = of_queries(self.ranks, np.arange(n) == query)
         length = int(ranks.n_kept[0])
         precision, recall = metrics.precision_recall_curve(
@@ -566,9 +566,8 @@ class Result(Value):
         try:
             import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError as error:
-            raise InputError(
-                f"to_frame: needs pandas ({error}); pip install pandas, or take the arrays of "
-                "result.per_query") from None
+            raise InputError("to_frame", got=f"needs pandas ({error})", remedy="pip install "
+                             "pandas, or take the arrays of result.per_query") from None
         columns = {name: getattr(self.per_query, name).copy()
                    for name in PerQuery.__dataclass_fields__
                    if name != "camera" or self.per_query.camera.size}
@@ -656,8 +655,8 @@ def kind_of_metric(metric: str) -> tuple[str, int]:
     """Return mAP, mINP, Rank-, P@ or R@, and k; 1 where there is none."""
     found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
     if found is None:
-        raise InputError("metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 "
-                         f"for k, such as 'Rank-1', got {metric!r}")
+        raise InputError("metric", "mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
+                         "such as 'Rank-1'", repr(metric))
     return found[1] or found[2], int(found[3] or 1)
 
 
@@ -677,13 +676,14 @@ def query_values(result: Result, metric: str) -> QueryValues:
         values = convention.counted(values[there], n_good)
         kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)
     if np.isnan(values).any():
-        raise InputError(
-            f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
-            "a value counts, so there is no interval; take a convention that counts such "
-            "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+        raise InputError("metric", got=f"{metric} is NaN under convention {convention.name!r}, "
+                         "for a query without a value counts, so there is no interval",
+                         remedy="take a convention that counts such queries as 0 or leaves them "
+                         "out: unmatched='zero' or 'drop'")
     if np.isnan(mean):
-        raise InputError(f"metric: {metric} is NaN, for some lists end before their last good "
-                         "image, so there is no interval; take complete lists, or another metric")
+        raise InputError(
+            "metric", got=f"{metric} is NaN, for some lists end before their last good image, so "
+            "there is no interval", remedy="take complete lists, or another metric")
     counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
     places = np.flatnonzero(there)[kept]
     counted[places], spread_values[places] = True, values
@@ -694,9 +694,9 @@ def _values_at_rank(result: Result, k: int, there: npt.NDArray[np.bool_]) -> Dou
     of_query = result.convention.curve.of_query
     if of_query is None:
         raise InputError(
-            f"metric: Rank-{k} under convention {result.convention.name!r} counts "
-            f"{result.convention.curve.words}, of which the result keeps no values a query; "
-            "take mAP, or a convention whose CMC is that of the first match")
+            "metric", got=f"Rank-{k} under convention {result.convention.name!r} counts "
+            f"{result.convention.curve.words}, of which the result keeps no values a query",
+            remedy="take mAP, or a convention whose CMC is that of the first match")
     return of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)
 
 

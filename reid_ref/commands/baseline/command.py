@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_choice(args.driver, "--driver", DRIVERS)
     if not 0 <= args.seed < 2**32:
-        raise InputError(f"--seed: expected a whole number from 0 to {2**32 - 1}, got {args.seed}")
+        raise InputError("--seed", f"a whole number from 0 to {2 ** 32 - 1}", args.seed)
     driver = DRIVERS[args.driver]
     inputs = read_inputs(args.driver, *args.files)
     order, draws = (random_choices(len(inputs.train), args.seed) if inputs.train

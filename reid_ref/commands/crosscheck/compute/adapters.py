@@ -68,13 +68,13 @@ def load_adapter(name: str) -> Evaluator:
     try:
         version = metadata.version(adapter.package)
     except metadata.PackageNotFoundError:
-        raise InputError(f"evaluator {name}: {adapter.package} is not installed; "
-                         f"{adapter.install}") from None
+        raise InputError("", got=f"evaluator {name}: {adapter.package} is not installed",
+                         remedy=adapter.install) from None
     try:
         call = adapter.load()
     except BaseException as error:
-        raise InputError(f"evaluator {name}: {adapter.package} {version} cannot be imported: "
-                         f"{describe(error)}; {adapter.install}") from None
+        raise InputError("", got=f"evaluator {name}: {adapter.package} {version} cannot be "
+                         f"imported: {describe(error)}", remedy=adapter.install) from None
     expected = adapter.expected
     if name == "scikit-learn" and version.startswith("0.18"):
         expected = "open-reid-sklearn-0.18-function"

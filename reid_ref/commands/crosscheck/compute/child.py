@@ -96,8 +96,8 @@ class Child:
     def __init__(self, evaluator: str | Callable[..., Any], arrays: Arrays,
                  timeout: float) -> None:
         if not hasattr(os, "set_blocking"):
-            raise InputError("evaluator: expected Python 3.12 or newer: on Windows an older one "
-                             "cannot look into a pipe without waiting")
+            raise InputError("evaluator", "Python 3.12 or newer: on Windows an older one cannot "
+                             "look into a pipe without waiting")
         if not (isinstance(evaluator, str) or hasattr(os, "fork")):
             evaluator = _importable(evaluator)
         self._evaluator, self._arrays, self._timeout = evaluator, arrays, timeout
@@ -124,12 +124,13 @@ class Child:
         try:
             message = self._start()
             if message["failure"]:
-                raise InputError(message["failure"])
+                failure = message["failure"].removeprefix("evaluator: ")
+                raise InputError("evaluator", got=failure)
             return About(**message["about"]), self._outcome(message)
         except (Ended, KeyError, TypeError) as error:
             how = error if isinstance(error, Ended) else _NOT_OURS
-            raise InputError(f"evaluator: {text_of(self._evaluator)} cannot be imported: "
-                             f"{how}") from None
+            raise InputError(
+                "evaluator", got=f"{text_of(self._evaluator)} cannot be imported: {how}") from None
 
     def ask(self, query: int = -1, seed: int = 0) -> Outcome:
         """Call the evaluator on all queries, or on one of them alone."""
@@ -305,9 +306,9 @@ def _importable(function: Any) -> str:
     with contextlib.suppress(AttributeError):
         if place and attrgetter(name)(module) == function:
             return f"{place}:{name}"
-    raise InputError(f"evaluator: {text_of(name or function)}: expected a function that another "
-                     "process can import, since this system has no fork; write it into a file "
-                     "and give file.py:function")
+    raise InputError(
+        f"evaluator: {text_of(name or function)}", "a function that another process can import, "
+        "since this system has no fork", remedy="write it into a file and give file.py:function")
 
 
 @contextlib.contextmanager
@@ -319,8 +320,9 @@ def _written(arrays: Arrays) -> Iterator[str]:
                 np.save(Path(folder, f"{k}.npy"), array, allow_pickle=False)
         except OSError as error:
             raise InputError(
-                f"evaluator: its process gets the arrays in files, which cannot be written to "
-                f"{folder}: {error.strerror}; set TMPDIR to a folder with more room") from None
+                "evaluator", got="its process gets the arrays in files, which cannot be written "
+                f"to {folder}: {error.strerror}",
+                remedy="set TMPDIR to a folder with more room") from None
         yield folder
 
 

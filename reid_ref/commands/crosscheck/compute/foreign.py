@@ -128,7 +128,8 @@ def load_function(spec: str) -> Evaluator:
         for part in name.split("."):
             target = getattr(target, part)
     except BaseException as error:
-        raise InputError(f"evaluator: {spec} cannot be imported: {describe(error)}") from None
+        raise InputError(
+            "evaluator", got=f"{spec} cannot be imported: {describe(error)}") from None
     return from_function(target, spec)
 
 
@@ -158,10 +159,9 @@ def check_spec(spec: str) -> None:
     """
     module, _, name = spec.rpartition(":")
     if not (module and name):
-        raise InputError(
-            f"evaluator: expected module:function or file.py:function, got {spec!r}")
+        raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
-        raise InputError(f"evaluator: {module}: expected a Python file, found none; "
+        raise InputError(f"evaluator: {module}", "a Python file", "none",
                          f"the current folder is {os.getcwd()}")
 
 
@@ -174,8 +174,7 @@ def from_function(function: Any, name: str) -> Evaluator:
         Not callable, or of another signature.
     """
     if not callable(function):
-        raise InputError(f"evaluator: {name}: expected a function, got "
-                         f"{type(function).__name__}")
+        raise InputError(f"evaluator: {name}", "a function", type(function).__name__)
     ours = "called as (distances, query, gallery), our signature"
     theirs = "called as (distmat, q_pids, g_pids, q_camids, g_camids{}), torchreid's signature"
     labels = "; the arrays as they are, label -1 included"
@@ -204,17 +203,17 @@ def _is_ours(parameters: list[inspect.Parameter], name: str) -> bool:
     keywords = [p.name for p in parameters
                 if p.kind is inspect.Parameter.KEYWORD_ONLY and p.default is p.empty]
     if keywords not in ([], ["max_rank"]):
-        raise InputError(f"evaluator: {name}: cannot be called without its keyword arguments "
-                         f"{', '.join(keywords)}; wrap it in a function that gives them")
+        raise InputError(
+            f"evaluator: {name}", got="cannot be called without its keyword arguments "
+            f"{', '.join(keywords)}", remedy="wrap it in a function that gives them")
     if len(places) >= 3 and len(required) <= 3 and (
             [p.name for p in places[1:3]] == ["query", "gallery"] or (
                 len(places) < 5 and not rest)):
         return True
     if len(required) > 6 or (len(places) < 5 and not rest):
-        raise InputError(
-            f"evaluator: {name}: expected a function of (distmat, q_pids, g_pids, q_camids, "
-            f"g_camids, max_rank) or of (distances, query, gallery), got one of "
-            f"({', '.join(map(str, parameters))})")
+        raise InputError(f"evaluator: {name}", "a function of (distmat, q_pids, g_pids, "
+                         "q_camids, g_camids, max_rank) or of (distances, query, gallery)",
+                         f"one of ({', '.join(map(str, parameters))})")
     return False
 
 

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, data: ResultFile, convention: Convention,
     from reid_ref.text import source
 
     option = "--rerank" if args.rerank is not None else "--multi-query"
-    data.features(f"{option}: expected features")
+    data.features(option)
     if args.index_lists:
         raise InputError(f"{option}: --index-lists is not taken; leave it out")
     remarks: list[str] = []

@@ -1,6 +1,7 @@
 """Checks of single arrays: shape, dtype, NaN, repeated numbers."""
 from __future__ import annotations
 
+import numbers
 from collections.abc import Collection
 from typing import Any
 
@@ -12,13 +13,25 @@ from reid_ref.arrays.device import DeviceArray, to_numpy
 from reid_ref.arrays.errors import InputError
 
 
+def check_count(value: Any, name: str, least: int = 1, most: int | None = None,
+                what: str = "") -> int:
+    """Return a whole number from `least` to `most`, of which `what` says what it is."""
+    if (isinstance(value, bool) or not isinstance(value, numbers.Integral)
+            or not least <= int(value) <= (int(value) if most is None else most)):
+        to = "" if most is None else f" to {most}{what and ', '}{what}"
+        plain = isinstance(value, (numbers.Number, str, type(None)))
+        raise InputError(name, f"a whole number from {least}{to}",
+                         repr(value) if plain else type(value).__name__)
+    return int(value)
+
+
 def check_distinct(value: Any, name: str) -> Integers:
     """Return `value` as whole numbers without repetition; it may be empty."""
-    numbers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
-    values, counts = np.unique(numbers, return_counts=True)
-    if len(values) < len(numbers):
+    integers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
+    values, counts = np.unique(integers, return_counts=True)
+    if len(values) < len(integers):
         raise InputError(name, "each image once", f"{values[counts > 1][0]} {counts.max()} times")
-    return numbers
+    return integers
 
 
 def check_same_length(n_identity: int, n_camera: int,

@@ -27,7 +27,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import InputError
+    from reid_ref.arrays import InputError, check_count
     from reid_ref.conventions import find_convention
     from reid_ref.disk import check_target
     from reid_ref.drawing.rank_list import check_picture, save_rank_list
@@ -39,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if convention.needs_lists:
         raise InputError("--convention", got=f"{convention.name} takes lists of good and junk "
                          "images, which are not read here", remedy="name another")
-    if args.top < 1:
-        raise InputError("--top", "a whole number from 1", args.top)
+    check_count(args.top, "--top")
     check_images(args)
     check_picture(args.output)
     check_target(args.output, args.files)

@@ -1,14 +1,14 @@
 """What the modules of this room share: arrays in, one evaluation, its numbers in their types."""
 from __future__ import annotations
 
-import numbers
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, as_integers, check_same_length, warn
+from reid_ref.arrays import (
+    Doubles, InputError, as_integers, check_count, check_same_length, warn)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import IndexLists, Labels
@@ -77,8 +77,7 @@ def evaluated(distmat: Any, query: Labels, gallery: Labels, convention: str | Co
     """Evaluate and remember; the CMC curve of a convention that ends at a rank ends at theirs."""
     record = find_convention(convention)
     if max_rank is not None:
-        if not isinstance(max_rank, numbers.Integral) or max_rank is True or max_rank < 1:
-            raise InputError("max_rank", "a whole number from 1", repr(max_rank))
+        check_count(max_rank, "max_rank")
         if not isinstance(record.cmc_length, str):
             record = record.replace(name=record.name, cmc_length=int(max_rank))
     result = keep(evaluate_distances(distmat, query, gallery, convention=record, lists=lists))

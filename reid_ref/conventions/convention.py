@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED,
     Curve, Mask, as_text)
@@ -163,7 +163,7 @@ class Convention:
         if isinstance(self.cmc_length, str):
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
         else:
-            _check_count(self.cmc_length, "cmc_length")
+            check_count(self.cmc_length, "cmc_length")
         _check_lists(self)
         _check_ranked(self)
 
@@ -283,7 +283,7 @@ def _check_lists(convention: Convention) -> None:
 def _check_ranked(convention: Convention) -> None:
     """Refuse choices that cannot be combined with a cut list, float32 or grouped ties."""
     if convention.top_k is not None:
-        _check_count(convention.top_k, "top_k")
+        check_count(convention.top_k, "top_k")
         if convention.curve.of_rows is not None:
             raise InputError("top_k", got="cuts ranked lists of images, got CMC "
                              f"{convention.cmc!r}, which counts identities")
@@ -296,8 +296,3 @@ def _check_ranked(convention: Convention) -> None:
         if convention.top_k is not None:
             raise InputError("top_k", got="a list that is cut off needs an order of ties, got "
                              f"ties {convention.ties!r}")
-
-
-def _check_count(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(name, "a whole number from 1", repr(value))

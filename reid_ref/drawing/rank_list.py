@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_count
 from reid_ref.evaluation.how import How
 from reid_ref.disk import whole_files
 from reid_ref.evaluation.rank_lists import DISTRACTING, GOOD, IGNORED, WRONG, RankList, rank_lists
@@ -251,8 +251,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     if data_type not in ("image", "video"):
         raise InputError("data_type", "'image' or 'video'", repr(data_type))
     for name, value in (("width", width), ("height", height), ("topk", topk)):
-        if not isinstance(value, int) or value < 1:
-            raise InputError(name, "a whole number from 1", repr(value))
+        check_count(value, name)
     query, gallery = ([_record(row, name, k) for k, row in enumerate(rows)] for name, rows in zip(
         ("dataset: query", "dataset: gallery"), dataset))
     own, others = (Labels(np.array([row[1] for row in rows]), np.array([row[2] for row in rows]))

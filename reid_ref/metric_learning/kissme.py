@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from reid_ref.arrays import InputError, as_integers, check_choice
+from reid_ref.arrays import InputError, as_integers, check_choice, check_count
 from reid_ref.metric_learning.metric import checked_features, image_numbers, solve, symmetric
 
 Array = npt.NDArray[Any]
@@ -64,8 +64,7 @@ def pca(features: Any, dimensions: int = N_COMPONENTS,
     # The smaller product has the same leading eigenvalues, and is faster to decompose.
     n, d = rows.shape
     size = min(n, d)
-    if not isinstance(dimensions, (int, np.integer)) or dimensions < 1:
-        raise InputError("dimensions", "a positive whole number", repr(dimensions))
+    check_count(dimensions, "dimensions")
     leading = (max(0, size - dimensions), size - 1)
     values, vectors = linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T,
                                   subset_by_index=leading)

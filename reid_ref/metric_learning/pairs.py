@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_array, as_integers
+from reid_ref.arrays import InputError, Integers, as_array, as_integers, check_count
 from reid_ref.metric_learning.metric import checked_labels, image_numbers
 
 #: Pairs of images that the drivers draw for KISSME.
@@ -116,8 +116,7 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
                          "e.g. numpy.random.default_rng(0).integers(n, size=(150_000, 2))")
     draws = np.stack([image_numbers(draws[:, side], f"draws[:, {side}]", len(identity))
                       for side in (0, 1)], 1)
-    if not isinstance(every, (int, np.integer)) or every < 1:
-        raise InputError("every", "a positive whole number", repr(every))
+    check_count(every, "every")
 
     pairs = [np.stack([images[k] for k in np.triu_indices(len(images), 1)], 1)
              for images in by_identity(identity, np.arange(len(identity)))]

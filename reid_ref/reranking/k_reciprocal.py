@@ -11,7 +11,6 @@ encoding, CVPR 2017.
 from __future__ import annotations
 
 import numbers
-import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_array, check_choice
+from reid_ref.arrays import InputError, as_array, check_choice, check_count
 from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
@@ -230,7 +229,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
                    mahalanobis)
     if block_size is None:
         block_size = job.block_size
-    _check_count("block_size", block_size, sys.maxsize, "queries")
+    check_count(block_size, "block_size")
     return _blocks(job, block_size)
 
 
@@ -266,8 +265,8 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
     query, gallery = _there_or_read(query_features, gallery_features)
     check_features(query, gallery, _no_labels(query), _no_labels(gallery))
     size = len(query) + len(gallery)
-    _check_count("k1", k1, size - 1, "the number of images less one")
-    _check_count("k2", k2, size, "the number of images")
+    check_count(k1, "k1", 1, size - 1, "the number of images less one")
+    check_count(k2, "k2", 1, size, "the number of images")
     if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
         raise InputError("lambda_", "a number from 0 to 1", repr(lambda_),
                          "it is the weight of the original distance")
@@ -362,12 +361,6 @@ def _no_labels(features: Array) -> Labels:
     """Return labels of the right number, for checks that need some."""
     none = np.zeros(len(features) if features.ndim else 0, np.int64)
     return Labels(none, none)
-
-
-def _check_count(name: str, value: int, most: int, what: str) -> None:
-    if not (isinstance(value, (int, np.integer)) and 1 <= value <= most):
-        got = repr(value) if isinstance(value, numbers.Number) else type(value).__name__
-        raise InputError(name, f"a whole number from 1 to {most}, {what}", got)
 
 
 def _checked_matrix(matrix: Any, dims: int) -> Array | None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import numbers
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics, statistics, text as words
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike, whole_files
@@ -42,18 +41,12 @@ STATUSES = {
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     """Return Rank-k by name, as far as the curve reaches."""
-    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if _from_1(k, "ranks") <= len(cmc)}
+    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if check_count(k, "ranks") <= len(cmc)}
 
 
 def ranks_as_json(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float | None]:
     """Return Rank-k by name; NaN, which JSON lacks, becomes None."""
     return {name: words.number(value) for name, value in named_ranks(cmc, ranks).items()}
-
-
-def _from_1(value: Any, name: str) -> int:
-    if not isinstance(value, numbers.Integral) or value is True or value < 1:
-        raise InputError(name, "a whole number from 1", repr(value))
-    return int(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,9 +301,7 @@ class Result(Value):
         >>> result.rank(1), result.rank(2)
         (0.0, 1.0)
         """
-        if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.cmc):
-            raise InputError("k", f"a whole number from 1 to {len(self.cmc)}, the length of this "
-                             "CMC curve", repr(k))
+        k = check_count(k, "k", most=len(self.cmc), what="the length of this CMC curve")
         return float(self.cmc[k - 1])
 
     def at(self, k: int) -> AtK:
@@ -366,7 +357,7 @@ class Result(Value):
         >>> result.at(2)
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
-        k = _from_1(k, "k")
+        k = check_count(k, "k")
         there = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, there)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
@@ -411,8 +402,7 @@ class Result(Value):
         (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
         """
         n = len(self.per_query.status)
-        if not isinstance(query, numbers.Integral) or not 0 <= query < n:
-            raise InputError("query", f"a whole number from 0 to {n - 1}", repr(query))
+        query = check_count(query, "query", 0, n - 1)
         ranks = of_queries(self.ranks, np.arange(n) == query)
         length = int(ranks.n_kept[0])
         precision, recall = metrics.precision_recall_curve(
@@ -504,7 +494,7 @@ class Result(Value):
             **ranks_as_json(self.cmc, ranks),
             "mAP": words.number(self.mAP),
             "mINP": words.number(self.mINP),
-            "cmc": words.numbers(self.cmc[:None if cmc is None else _from_1(cmc, "cmc")]),
+            "cmc": words.numbers(self.cmc[:None if cmc is None else check_count(cmc, "cmc")]),
             "counts": asdict(self.counts),
             "counted": self.counted,
             "signature": self.signature,

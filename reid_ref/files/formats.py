@@ -1,18 +1,16 @@
 """The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each as named arrays.
 
-One function a format. It reads names and headers; an array is read when it is needed. What a
-library raises on a damaged file becomes an `InputError`.
-
-Conventions: a MATLAB array has MATLAB's orientation, whether stored in MAT v5 or (transposed) in
-v7.3. Text is read at once.
+One function per format. It reads names and headers; an array is read when it is needed. What a
+library raises on a damaged file becomes an `InputError`. A MATLAB array has MATLAB's orientation,
+whether stored in MAT v5 or (transposed) in v7.3. Text is read at once.
 """
 from __future__ import annotations
 
+import contextlib
 import io
 import lzma
 import math
 import os
-import re
 import tokenize
 import warnings
 import zipfile
@@ -65,12 +63,20 @@ _TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines ar
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
-_PICKLED = ("expected plain arrays, got pickled Python objects, which are not read because "
-            "unpickling can run code; save numbers, or names with .astype(str)")
+
+
+def _pickled(where: object) -> InputError:
+    return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
+                      "unpickling can run code", "save numbers, or names with .astype(str)")
+
+
+def _damaged(where: object, expected: str, error: Exception) -> InputError:
+    return InputError(where, expected, f"something else or damage ({type(error).__name__}: "
+                      f"{error})", "copy or write the file again")
 
 
 @contextmanager
-def _reading(path: Path, what: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+def _reading(where: object, what: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -80,8 +86,7 @@ def _reading(path: Path, what: str, errors: tuple[type[Exception], ...]) -> Iter
     except InputError:
         raise
     except errors as error:
-        raise InputError(path, what, f"something else or a damaged file ({type(error).__name__}: "
-                         f"{error})", "copy or write it again") from None
+        raise _damaged(where, what, error) from None
 
 
 def _head(path: Path) -> bytes:
@@ -108,13 +113,14 @@ def read_mat(path: Path) -> Contents:
 
 
 def _mat_array(path: Path, variable: Variable) -> Stored:
-    numbers = variable.kind in _MATLAB_NUMBERS
-    dtype = _MATLAB_NUMBERS.get(variable.kind, np.dtype(object))
-    return Stored(
-        f"{path}: {variable.name}", variable.shape,
-        np.result_type(dtype, np.complex64) if variable.is_complex and numbers else dtype,
-        partial(_read_mat_array, path, variable), size=variable.size,
-        refusal="" if numbers else f"expected numbers, got a MATLAB {variable.kind}")
+    where = f"{path}: {variable.name}"
+    dtype = _MATLAB_NUMBERS.get(variable.kind)
+    if dtype is None:
+        return Stored(where, refusal=InputError(where, "numbers", f"a MATLAB {variable.kind}"))
+    if variable.is_complex:
+        dtype = np.result_type(dtype, np.complex64)
+    return Stored(where, variable.shape, dtype, partial(_read_mat_array, path, variable),
+                  size=variable.size)
 
 
 def _read_mat_array(path: Path, variable: Variable) -> Any:
@@ -147,16 +153,15 @@ def read_npz(path: Path) -> Contents:
 
 
 def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key: str) -> Stored:
-    refused = partial(Stored, f"{path}: {key}", (), np.dtype(object), lambda: None)
+    where = f"{path}: {key}"
     try:
         with archive.open(entry) as file:
             shape, dtype = _npy_header(file)
     except _NUMPY_ERRORS as error:
-        return refused("expected an array as numpy.savez writes it, got something else or damage "
-                       f"({type(error).__name__}: {error}); write the file again")
+        return Stored(where, refusal=_damaged(where, "an array as numpy.savez writes it", error))
     if dtype.hasobject:
-        return refused(_PICKLED)
-    return Stored(f"{path}: {key}", shape, dtype, partial(_read_npz_array, path, entry.filename))
+        return Stored(where, refusal=_pickled(where))
+    return Stored(where, shape, dtype, partial(_read_npz_array, path, entry.filename))
 
 
 def _read_npz_array(path: Path, name: str) -> Any:
@@ -184,7 +189,7 @@ def read_npy(path: Path) -> Contents:
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:
-            raise InputError(path, got=_PICKLED)
+            raise _pickled(path)
         array = np.lib.format.open_memmap(path, mode="r")
     return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array,
                                        dataset=array)}, NPY)
@@ -215,26 +220,20 @@ def _hdf5_array(file: Any, key: str, where: str) -> Stored:
     """Return a dataset as MATLAB shows it, or as stored where MATLAB did not write it."""
     import h5py
 
-    refused = partial(Stored, where, (), np.dtype(object), lambda: None)
     if not isinstance(file.get(key, getlink=True), h5py.HardLink):
-        return refused("expected an array, got a link to one elsewhere; copy the array itself "
-                       "into the file")
+        return Stored(where, refusal=InputError(
+            where, "an array", "a link to one elsewhere", "copy the array itself into the file"))
     try:
         item = file[key]
         matlab_class = item.attrs.get("MATLAB_class")
-        refusal = _not_in_the_file(item)
-        if not refusal and matlab_class is not None:
-            name = (matlab_class.decode("latin1") if isinstance(matlab_class, bytes)
-                    else str(matlab_class))
-            if name not in _MATLAB_NUMBERS:
-                refusal = f"expected numbers, got a MATLAB {name}"
-            if "MATLAB_empty" in item.attrs:     # it stores the shape
-                return Stored(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal,
-                              turned=True)
+        if isinstance(matlab_class, bytes):
+            matlab_class = matlab_class.decode("latin1")
+        refusal = _refusal(item, where, matlab_class)
+        if matlab_class is not None and "MATLAB_empty" in item.attrs:     # it stores the shape
+            return Stored(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal, turned=True)
         shape, dtype = item.shape or (), item.dtype
     except _HDF5_ERRORS as error:
-        return refused(f"expected numbers, got something else or damage ({type(error).__name__}: "
-                       f"{error}); write the file again")
+        return Stored(where, refusal=_damaged(where, "numbers", error))
     if h5py.check_string_dtype(dtype) and matlab_class is None:
         return Stored(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
                       refusal)
@@ -244,30 +243,31 @@ def _hdf5_array(file: Any, key: str, where: str) -> Stored:
 
 
 def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
-    try:
+    with _reading(where, "text in UTF-8", _HDF5_ERRORS):
         return np.array(np.ravel(item.asstr()[...]).tolist(), dtype=np.str_)
-    except _HDF5_ERRORS as error:
-        raise InputError(where, "text in UTF-8", "something else or damage "
-                         f"({type(error).__name__}: {error})", "write the file again") from None
 
 
-def _not_in_the_file(item: Any) -> str:
-    """Return why a dataset's numbers are not in its file; "" if they are."""
+def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | None:
+    """Return why a dataset's numbers cannot be read, or are not in its file; else None."""
     if item.shape is None:
-        return "expected numbers, got a dataset without any (its data space is null)"
+        return InputError(where, "numbers", "a dataset without any (its data space is null)")
     if item.is_virtual:
-        return ("expected the numbers themselves, got a virtual dataset: they are in other files, "
-                "and zeros where these are missing; copy them into one file")
+        return InputError(where, "the numbers themselves", "a virtual dataset: they are in other "
+                          "files, and zeros where these are missing", "copy them into one file")
     if item.external:
-        return ("expected the numbers themselves, got a dataset whose bytes are in another file; "
-                "copy them into one file")
+        return InputError(where, "the numbers themselves", "a dataset whose bytes are in another "
+                          "file", "copy them into one file")
     if item.chunks:     # a chunk that was never written would be read as zeros
         n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
         written = _sound_chunks(item) == n_chunks
     else:
         written = item.id.get_storage_size() > 0 or not item.size
-    return "" if written else ("expected numbers, got a dataset of which all or a part was never "
-                               "written, or is damaged; write the file again")
+    if not written:
+        return InputError(where, "numbers", "a dataset of which all or a part was never written, "
+                          "or is damaged", "write the file again")
+    if matlab_class not in (None, *_MATLAB_NUMBERS):
+        return InputError(where, "numbers", f"a MATLAB {matlab_class}")
+    return None
 
 
 def _sound_chunks(item: Any) -> int:
@@ -305,44 +305,37 @@ def read_text(path: Path) -> Contents:
     if not rows:
         raise InputError(path, "numbers", "none", "is it the right file?")
     delimiter = "," if "," in rows[0][1] else None
-    array = _whole_numbers([line for _, line in rows], delimiter)
+    array = _numbers([line for _, line in rows], delimiter)
     if array is None:
-        try:
-            array = np.loadtxt([line for _, line in rows], delimiter=delimiter, ndmin=2)
-        except ValueError as error:
-            raise InputError(path, got=_bad_line(rows, delimiter) or error) from None
+        raise _bad_line(path, rows, delimiter)
     return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array)}, TEXT)
 
 
-def _whole_numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:
-    """Return one row or column of 64-bit integers, such as labels are, exactly; else None."""
-    if len(lines) > 1 and len(lines[0].split(delimiter)) > 1:
-        return None
-    words = [word.strip() for line in lines for word in line.split(delimiter)]
-    if not all(re.fullmatch("[+-]?[0-9]{1,19}", word) for word in words):
-        return None
-    numbers = [int(word) for word in words]
-    if not -2**63 <= min(numbers) <= max(numbers) < 2**63:
-        return None
-    shape = (1, -1) if len(lines) == 1 else (-1, 1)
-    return np.array(numbers, dtype=np.int64).reshape(shape)
+def _numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:
+    """Return the numbers, 64-bit integers where all are whole; None where a line has others."""
+    for dtype in (np.int64, np.float64):
+        with contextlib.suppress(ValueError, OverflowError, DeprecationWarning), \
+                warnings.catch_warnings():
+            warnings.simplefilter("error")     # numpy 1 reads 1.5 as 1, and warns
+            return np.loadtxt(lines, dtype, delimiter=delimiter, ndmin=2)
+    return None
 
 
-def _bad_line(rows: list[tuple[int, str]], delimiter: str | None) -> str | None:
-    """Return a message about the first line that is not a row of numbers like the first."""
+def _bad_line(path: Path, rows: list[tuple[int, str]], delimiter: str | None) -> InputError:
+    """Return the error of the first line that is not a row of numbers like the first."""
     width = len(rows[0][1].split(delimiter))
     for number, line in rows:
-        words = line.split(delimiter)
+        where, words = f"{path}: line {number}", line.split(delimiter)
         for word in words:
             try:
-                float(word)
+                float(word.replace("_", "x"))     # Python reads 5_0, numpy does not
             except ValueError:
-                return (f"line {number}: expected numbers separated by whitespace or commas, "
-                        f"got {word.strip()!r}; start other lines with #")
+                return InputError(where, "numbers separated by whitespace or commas",
+                                  repr(word.strip()), "start other lines with #")
         if len(words) != width:
-            return (f"line {number}: expected {width} numbers as in the first row, "
-                    f"got {len(words)}; is the file complete?")
-    return None
+            return InputError(where, f"{width} numbers as in the first row", len(words),
+                              "is the file complete?")
+    return InputError(path, "numbers", "something else")
 
 
 #: Suffix, in lower case, to the function that reads it.
@@ -350,7 +343,7 @@ FORMATS: Mapping[str, Callable[[Path], Contents]] = {
     ".mat": read_mat, ".npz": read_npz, ".npy": read_npy, ".h5": read_hdf5, ".hdf5": read_hdf5,
     ".txt": read_text, ".csv": read_text, ".tsv": read_text}
 
-_WAYS_OUT: Mapping[type[OSError], str] = {
+_REMEDIES: Mapping[type[OSError], str] = {
     FileNotFoundError: "check the name and the folder you are in",
     IsADirectoryError: "name the files in it; only a folder of .npy files is given as a whole",
     PermissionError: "change its rights, e.g. with chmod +r",
@@ -371,7 +364,7 @@ def read_contents(path: Path) -> Contents:
             raise InputError(path, "a result file", "an empty one", "write it again")
     except OSError as error:
         raise InputError(
-            path, got=error.strerror, remedy=_WAYS_OUT.get(type(error), "copy it again")) from None
+            path, got=error.strerror, remedy=_REMEDIES.get(type(error), "copy it again")) from None
     if path.suffix.lower() == ".json":
         raise InputError(
             path, "a file of arrays", "a .json file, such as a saved result, which has no "

@@ -1,11 +1,8 @@
 """Arrays that stay in the file until they are needed.
 
-Aim: an array that is not needed is not read, one larger than memory is refused before it is read,
-and a gallery larger than memory is evaluated block by block.
-
-Conventions: an array is lazy when it is a `numpy.memmap` (.npy files) or an `h5py.Dataset`
-(HDF5, MAT v7.3). Both have `shape`, `dtype`, `ndim` and a length, and give an array for a slice
-of rows. Labels are never lazy.
+An array that is not needed is not read, one larger than memory is refused before it is read, and
+a gallery larger than memory is evaluated block by block. An array is lazy when it is a
+`numpy.memmap` (.npy files) or an `h5py.Dataset` (HDF5, MAT v7.3). Labels are never lazy.
 """
 from __future__ import annotations
 
@@ -29,17 +26,17 @@ _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bi
 class Stored:
     """An array of a file as its header describes it, not yet read.
 
-    `where` is "path: key", for messages. `refusal` says why it cannot be read. `read` returns it
-    in `stored_shape`. `size`: the bytes that this takes, where more than the shape says.
+    `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
+    says why it cannot be read. `size`: the bytes that this takes, where more than the shape says.
     `dataset` gives rows without reading the whole. `turned`: the array is the transpose of what
     is stored.
     """
 
     where: str
-    stored_shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    read: Callable[[], Any]
-    refusal: str = ""
+    stored_shape: tuple[int, ...] = ()
+    dtype: np.dtype[Any] = np.dtype(object)
+    read: Callable[[], Any] = lambda: None
+    refusal: InputError | None = None
     size: int = 0
     dataset: Any = None
     turned: bool = False
@@ -111,7 +108,7 @@ class Stored:
     def _check(self, n_read: int) -> None:
         """Refuse an array without numbers, or one larger than memory."""
         if self.refusal:
-            raise InputError(self.where, got=self.refusal)
+            raise self.refusal
         if not self.numbers:
             raise InputError(
                 self.where, "numbers", f"dtype {str(self.dtype)[:60]}", "map names to integers "

@@ -151,7 +151,7 @@ def _from_folder(folder: Path) -> ResultFile:
                          "name its other file or files, e.g. its pytorch_result.mat")
     layout = _layout(arrays)
     if layout is None:
-        raise InputError(folder, got=_no_layout(set(arrays), ".npy files named by the keys"))
+        raise _no_layout(folder, set(arrays), ".npy files named by the keys")
     return _from_arrays(layout, arrays)
 
 
@@ -170,7 +170,7 @@ def _from_one(path: Path, contents: Contents) -> ResultFile:
             f"give the folder that holds {_NPY_FILES}, or name these files")
     layout = _layout(values)
     if layout is None:
-        raise InputError(path, got=_no_layout(set(values)))
+        raise _no_layout(path, set(values), "the keys")
     optional = {field: key for field, key in layout.optional.items() if key in values and (
         values[key].text or not field.endswith("_name"))}  # text in .mat files is not read
     used = {**layout.keys, **optional}
@@ -186,21 +186,19 @@ def _layout(values: Mapping[str, Any]) -> Layout | None:
                  if set(layout.keys.values()) <= values.keys()), None)
 
 
-def _no_layout(keys: set[str], what: str = "the keys") -> str:
-    def missing(layout: Layout) -> list[str]:
-        return [key for key in layout.keys.values() if key not in keys]
-
-    nearest = max(LAYOUTS.values(), key=lambda layout: len(layout.keys) - len(missing(layout)))
-    lacking = missing(nearest)
-    lacks = (f"; for {nearest.title} it lacks {', '.join(lacking)}"
-             if len(lacking) < len(nearest.keys) else "")
+def _no_layout(path: Path, keys: set[str], what: str) -> InputError:
+    """Return the error of a file without a layout; it names what the nearest layout lacks."""
+    nearest = max(LAYOUTS.values(), key=lambda layout: len(keys & set(layout.keys.values())))
+    missing = [key for key in nearest.keys.values() if key not in keys]
     listed = ", ".join(sorted(keys)[:20]) + (", ..." if len(keys) > 20 else "")
-    if len(lacking) < len(nearest.keys) / 2:  # it is clear which one is meant
-        return f"expected {what} of a known layout, got {listed}{lacks}; add what is missing"
-    known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
-                      for layout in (*LAYOUTS.values(), *SEPARATE.values()))
-    return (f"expected {what} of a known layout, got {listed or 'no keys'}"
-            f"{lacks}. Known layouts are {known}")
+    remedy = "add what is missing"
+    if len(missing) >= len(nearest.keys) / 2:  # it is not clear which one is meant
+        remedy = "known layouts are " + "; ".join(
+            f"{layout.title}: {', '.join(layout.keys.values())}"
+            for layout in (*LAYOUTS.values(), *SEPARATE.values()))
+    if len(missing) < len(nearest.keys):
+        remedy = f"for {nearest.title} it lacks {', '.join(missing)}; {remedy}"
+    return InputError(path, f"{what} of a known layout", listed or "no keys", remedy)
 
 
 def _from_several(files: Mapping[Path, Contents]) -> ResultFile:

@@ -22,7 +22,7 @@ def test_names_in_the_result_file(tmp_path):
     scipy.io.savemat(tmp_path / "c.mat", {"query_names": np.array(names, dtype=object)})
     np.savez(tmp_path / "d.npz", query_names=np.arange(2))
     assert names_of_side("query", 2, [tmp_path / "a.npz"], tmp_path) == names
-    with pytest.raises(InputError, match="b.npz: query_names: .*give the names in a text file"):
+    with pytest.raises(InputError, match="b.npz: query_names: .*save numbers, or names with"):
         names_of_side("query", 2, [tmp_path / "b.npz"], tmp_path)
     for file in ("c.mat", "d.npz"):
         with pytest.raises(InputError, match="query_names: .*the result file holds no names"):

@@ -130,26 +130,32 @@ def as_integers(value: Any, name: str) -> Integers:
         beyond which its dtype no longer represents every integer, so that labels may have merged.
     """
     array = as_vector(value, name)
-    if array.dtype.kind == "f":
-        _check_exact(array, name)
+    dtype = array.dtype
+    if dtype.kind not in "fiub":
+        raise InputError(name, "whole numbers", f"dtype {dtype}", "map names to integers first, "
+                         "e.g. numpy.unique(names, return_inverse=True)[1]")
+    too_large = array > np.iinfo(np.int64).max if dtype.kind == "u" else np.zeros(0, bool)
+    if dtype.kind == "f":
+        # From 2^53 (float32: 2^24, float16: 2^11) some integers are missing.
+        digits = min(np.finfo(dtype).nmant, 52) + 1
         array = array.astype(np.float64)
-        bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
-        if bad.size:
-            raise InputError(name, "whole numbers", f"{array[bad[0]]!s} at index {bad[0]}",
-                             "labels and cameras are integers")
-        bad = np.flatnonzero(np.abs(array) >= 2.0**63)
-    elif array.dtype.kind == "u":
-        bad = np.flatnonzero(array > np.iinfo(np.int64).max)
-    elif array.dtype.kind in "ib":
-        bad = np.zeros(0, dtype=np.int64)
-    else:
-        raise InputError(name, "whole numbers", f"dtype {array.dtype}", "map names to integers "
-                         "first, e.g. numpy.unique(names, return_inverse=True)[1]")
-    if bad.size:
-        raise InputError(
-            name, got=f"{array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer",
-            remedy="renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+        too_large = np.abs(array) >= 2.0**63
+        _refuse(array, (np.abs(array) >= 2.0**digits) & ~too_large, name,
+                f"whole numbers below 2^{digits} in {dtype}",
+                "beyond it different labels become one: save them as int64")
+        _refuse(array, ~np.isfinite(array) | (array != np.trunc(array)), name, "whole numbers",
+                "labels and cameras are integers")
+    _refuse(array, too_large, name, "numbers that fit a 64-bit integer", "renumber the "
+            "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
+
+
+def _refuse(array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], name: str, expected: str,
+            remedy: str) -> None:
+    for k in np.flatnonzero(wrong)[:1]:
+        whole = abs(array[k]) < 2.0**63 and array[k] == np.trunc(array[k])
+        got = int(array[k]) if whole else array[k]
+        raise InputError(name, expected, f"{got!s} at index {k}", remedy)
 
 
 def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
@@ -167,24 +173,13 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
     """
     array = as_vector(value, name)
     if array.dtype.kind in "OT" or not array.size:
-        odd = [one for one in array if not isinstance(one, (str, os.PathLike))]
-        if odd:
-            raise InputError(name, "text, one name an image", type(odd[0]).__name__)
-        return np.array([os.fspath(one) for one in array], dtype=np.str_)
+        for entry in array:
+            if not isinstance(entry, (str, os.PathLike)):
+                raise InputError(name, "text, one name per image", type(entry).__name__)
+        return np.array([os.fspath(entry) for entry in array], dtype=np.str_)
     if array.dtype.kind != "U":
-        raise InputError(name, "text, one name an image", f"dtype {array.dtype}")
+        raise InputError(name, "text, one name per image", f"dtype {array.dtype}")
     return array
-
-
-def _check_exact(array: npt.NDArray[Any], name: str) -> None:
-    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where some integers are missing."""
-    digits = min(np.finfo(array.dtype).nmant, 52) + 1
-    size = np.abs(array.astype(np.float64))
-    bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
-    if bad.size:
-        raise InputError(name, f"whole numbers below 2^{digits} in {array.dtype}",
-                         f"{int(array[bad[0]])} at index {bad[0]}", "beyond it different labels "
-                         "become one: save them as int64")
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

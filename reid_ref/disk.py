@@ -101,10 +101,10 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     """
     name = os.fspath(path)
     try:
-        there = _status(name)
-        if there is not None and stat.S_ISDIR(there.st_mode):
+        status = _status(name)
+        if status is not None and stat.S_ISDIR(status.st_mode):
             raise InputError(name, "a file name in a folder that exists", "a folder")
-        _check_is_no_input(name, there, inputs)
+        _check_is_no_input(name, status, inputs)
         if is_direct(name):
             return
         part, target = _part_and_target(name)
@@ -115,7 +115,7 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
             os.close(_create(part))
         finally:
             _remove(part)
-        if there is not None and not os.access(target, os.W_OK):
+        if status is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise InputError(name, got=f"cannot be written: {error.strerror}") from None
@@ -190,9 +190,9 @@ def _status(name: PathLike) -> os.stat_result | None:
         return None
 
 
-def _check_is_no_input(name: str, there: os.stat_result | None,
+def _check_is_no_input(name: str, status: os.stat_result | None,
                        inputs: Iterable[PathLike]) -> None:
-    if there is None or stat.S_ISCHR(there.st_mode):
+    if status is None or stat.S_ISCHR(status.st_mode):
         return
     for given in inputs:
         read = [os.fspath(given)]
@@ -200,22 +200,22 @@ def _check_is_no_input(name: str, there: os.stat_result | None,
             read += [os.path.join(given, inside) for inside in os.listdir(given)]
         for source in read:
             with contextlib.suppress(OSError):
-                if os.path.samestat(there, os.stat(source)):
+                if os.path.samestat(status, os.stat(source)):
                     raise InputError(
                         name, "a file to write", f"{source}, which is read", "give another name")
 
 
 def is_direct(path: PathLike) -> bool:
     """Tell whether a file is written to directly: see the top of this module."""
-    there = _status(path)
-    return there is not None and (not stat.S_ISREG(there.st_mode) or _stream(there) is not None)
+    status = _status(path)
+    return status is not None and (not stat.S_ISREG(status.st_mode) or _stream(status) is not None)
 
 
-def _stream(there: os.stat_result) -> int | None:
+def _stream(status: os.stat_result) -> int | None:
     """Return the number of the standard stream that goes to this file, if one does."""
     for number in (1, 2):
         with contextlib.suppress(OSError):  # Windows numbers no pipe and no device: all are 0
-            if there.st_ino and os.path.samestat(os.fstat(number), there):
+            if status.st_ino and os.path.samestat(os.fstat(number), status):
                 return number
     return None
 

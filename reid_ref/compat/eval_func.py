@@ -12,7 +12,7 @@ from reid_ref.compat.common import (
 from reid_ref.reranking.k_reciprocal import rerank
 
 
-def eval_func_of(toolbox: str, own_convention: str, *means: str) -> Callable[..., Any]:
+def eval_func_of(toolbox: str, record_name: str, *means: str) -> Callable[..., Any]:
     """Return the evaluator of a toolbox by its convention; `means` follow the curve."""
     def eval_func(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,
                   max_rank: int = 50, *, convention: Choice = None) -> tuple[Any, ...]:
@@ -44,13 +44,13 @@ def eval_func_of(toolbox: str, own_convention: str, *means: str) -> Callable[...
         (array([1.], dtype=float32), 0.8333)
         """
         result = evaluated(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
-                           convention or own_convention, max_rank)
+                           convention or record_name, max_rank)
         return curve_and_means(result, max_rank, *means)
 
     eval_func.__module__ = f"reid_ref.compat.{toolbox}"
     eval_func.__qualname__ = "eval_func"
     eval_func.__doc__ = (eval_func.__doc__ or "").format(
-        convention=own_convention, means=", ".join(means))
+        convention=record_name, means=", ".join(means))
     return eval_func
 
 

@@ -147,7 +147,7 @@ class ReidEvaluator:
         if predictions is None:
             return {}
         torch = import_module("torch")
-        features, pids, camids = (torch.cat([one[key] for one in predictions])
+        features, pids, camids = (torch.cat([batch[key] for batch in predictions])
                                   for key in ("feats", "pids", "camids"))
         n = self._num_query
         distances = self._distances(features[:n], features[n:])
@@ -169,7 +169,7 @@ class ReidEvaluator:
             return self._predictions
         comm.synchronize()
         parts = comm.gather(self._predictions, dst=0)
-        return [one for part in parts for one in part] if comm.is_main_process() else None
+        return [batch for part in parts for batch in part] if comm.is_main_process() else None
 
     def _distances(self, query: Any, gallery: Any) -> npt.NDArray[Any]:
         test = self.cfg.TEST

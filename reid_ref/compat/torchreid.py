@@ -53,10 +53,11 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     (array([1., 1.], dtype=float32), 0.8333)
     """
     cython = use_cython and has_cython(*_RANK)
-    own = ("cuhk03-single-shot-draws-function" if use_metric_cuhk03 else
-           "torchreid-cython-function" if cython else "torchreid-function")
+    record = "torchreid-cython-function" if cython else "torchreid-function"
+    if use_metric_cuhk03:
+        record = "cuhk03-single-shot-draws-function"
     sides = both_sides(q_pids, g_pids, q_camids, g_camids)
-    result = evaluated(distmat, sides, convention or own, max_rank)
+    result = evaluated(distmat, sides, convention or record, max_rank)
     if use_metric_cuhk03:  # no more images are drawn than there are identities
         max_rank = min(max_rank, len(np.unique(sides[1].identity)))
     cmc, mAP = curve_and_means(result, max_rank, "mAP")

@@ -20,7 +20,7 @@ from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.lazy import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 
@@ -211,7 +211,7 @@ def _is_training(path: Path) -> bool:
 
 
 def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
-    found: dict[str, tuple[Contents, Stored]] = {}
+    found: dict[str, tuple[Contents, StoredArray]] = {}
     for path in paths:
         contents = read_contents(path)
         for key, value in contents.values.items():
@@ -317,7 +317,7 @@ _READERS: Mapping[str, Callable[[Sequence[Path], np.dtype[Any]], Inputs]] = {
     "market1501": _read_sides, "ide": _read_sides, "cuhk03": _read_cuhk03, "mars": _read_mars}
 
 
-def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> Stored:
+def _rows(value: StoredArray, contents: Contents, n: int, exactly: bool = True) -> StoredArray:
     """Return a matrix with one row an image; MATLAB's files have one column an image."""
     if len(value.shape) == 2:
         turned = [] if contents.format == NPY else [value.T]

@@ -20,7 +20,7 @@ from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import LABELS, SEPARATE, role_of
-from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.lazy import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 #: The arrays of CUHK03-NP's configuration.
@@ -175,7 +175,7 @@ def query_indices(queries: Path, tracks: Path, n_tracks: int) -> Integers:
     return index
 
 
-def _places(value: Stored, n_all: int | None = None) -> Integers:
+def _places(value: StoredArray, n_all: int | None = None) -> Integers:
     index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
         raise InputError(where, "places from 1" + ("" if n_all is None else f" to {n_all}"),
@@ -260,8 +260,8 @@ def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
     return take(gallery, query_indices(queries, tracks, len(gallery))), gallery
 
 
-def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, Labels]:
-    found: dict[str, Stored] = {}
+def _from_vectors(files: Mapping[Path, Mapping[str, StoredArray]]) -> tuple[Labels, Labels]:
+    found: dict[str, StoredArray] = {}
     for path, arrays in files.items():
         for key, value in arrays.items():
             role = role_of(key)
@@ -284,7 +284,7 @@ def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, L
 
 
 @contextmanager
-def _arrays(path: Path) -> Iterator[Mapping[str, Stored]]:
+def _arrays(path: Path) -> Iterator[Mapping[str, StoredArray]]:
     """Give a file's arrays, which can be read while it is open."""
     contents = read_contents(path)
     try:
@@ -293,7 +293,7 @@ def _arrays(path: Path) -> Iterator[Mapping[str, Stored]]:
         contents.close()
 
 
-def _is_tracks(value: Stored) -> bool:
+def _is_tracks(value: StoredArray) -> bool:
     shape = value.shape
     return value.numbers and len(shape) == 2 and shape[1] == 4 and shape[0] > 1
 

@@ -243,11 +243,11 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     identity, camera = (as_integers(values[name], where[name]) for name in ("identity", "camera"))
     features = np.asarray(values["features"])
     check_same_length(len(identity), len(camera), (where["identity"], where["camera"]),
-                      features.shape if contents.either_way else features.shape[:1])
+                      features.shape if contents.transposable else features.shape[:1])
     with renamed({**where, "gallery": where["identity"], "query": where["identity"],
                   "query_features": where["features"]}):
         images = Labels(identity, camera)
-        if contents.either_way and features.shape[:1] != (len(images),):
+        if contents.transposable and features.shape[:1] != (len(images),):
             features = features.T
         features, _ = check_features(features, features, images, images)
     return images, features

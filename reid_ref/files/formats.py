@@ -29,7 +29,7 @@ from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import StoredArray
 from reid_ref.files.mat5 import Variable, check_numbers, variables
 
 
@@ -37,13 +37,13 @@ from reid_ref.files.mat5 import Variable, check_numbers, variables
 class Contents:
     """The arrays of a file by key, not yet read, and its format in words.
 
-    `either_way`: the format does not say which axis comes first (HDF5). `close` closes the file;
+    `transposable`: the format does not say which axis comes first (HDF5). `close` closes the file;
     after it no array can be read.
     """
 
-    values: dict[str, Stored]
+    values: dict[str, StoredArray]
     format: str
-    either_way: bool = False
+    transposable: bool = False
     close: Callable[[], object] = lambda: None
 
 
@@ -101,26 +101,26 @@ def read_mat(path: Path) -> Contents:
         return read_hdf5(path)
     with _reading(path, "a MAT file", (Exception,)):
         with path.open("rb") as file:
-            found = variables(file)
-        if found is None:
+            arrays = variables(file)
+        if arrays is None:
             from scipy.io import whosmat
-            found = [Variable(name, kind, shape) for name, shape, kind in whosmat(
+            arrays = [Variable(name, kind, shape) for name, shape, kind in whosmat(
                 str(path), appendmat=False)]
-        values = {variable.name: _mat_array(path, variable) for variable in found}
-        if len(values) < len(found):
+        values = {variable.name: _mat_array(path, variable) for variable in arrays}
+        if len(values) < len(arrays):
             raise ValueError("Duplicate variable name")
     return Contents(values, "a MAT file")
 
 
-def _mat_array(path: Path, variable: Variable) -> Stored:
+def _mat_array(path: Path, variable: Variable) -> StoredArray:
     where = f"{path}: {variable.name}"
     dtype = _MATLAB_NUMBERS.get(variable.kind)
     if dtype is None:
-        return Stored(where, refusal=InputError(where, "numbers", f"a MATLAB {variable.kind}"))
+        return StoredArray.refused(InputError(where, "numbers", f"a MATLAB {variable.kind}"))
     if variable.is_complex:
         dtype = np.result_type(dtype, np.complex64)
-    return Stored(where, variable.shape, dtype, partial(_read_mat_array, path, variable),
-                  size=variable.size)
+    return StoredArray(where, variable.shape, dtype, partial(_read_mat_array, path, variable),
+                       size=variable.size)
 
 
 def _read_mat_array(path: Path, variable: Variable) -> Any:
@@ -142,7 +142,7 @@ def read_npz(path: Path) -> Contents:
     if _head(path)[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
         raise InputError(path, "a .npz file (a zip archive)", "something else",
                          "write it with numpy.savez(path, key=array, ...)")
-    values: dict[str, Stored] = {}
+    values: dict[str, StoredArray] = {}
     with _reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             key = entry.filename.removesuffix(".npy")
@@ -152,16 +152,17 @@ def read_npz(path: Path) -> Contents:
     return Contents(values, "a .npz file")
 
 
-def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key: str) -> Stored:
+def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
+               key: str) -> StoredArray:
     where = f"{path}: {key}"
     try:
         with archive.open(entry) as file:
             shape, dtype = _npy_header(file)
     except _NUMPY_ERRORS as error:
-        return Stored(where, refusal=_damaged(where, "an array as numpy.savez writes it", error))
+        return StoredArray.refused(_damaged(where, "an array as numpy.savez writes it", error))
     if dtype.hasobject:
-        return Stored(where, refusal=_pickled(where))
-    return Stored(where, shape, dtype, partial(_read_npz_array, path, entry.filename))
+        return StoredArray.refused(_pickled(where))
+    return StoredArray(where, shape, dtype, partial(_read_npz_array, path, entry.filename))
 
 
 def _read_npz_array(path: Path, name: str) -> Any:
@@ -191,8 +192,12 @@ def read_npy(path: Path) -> Contents:
         if dtype.hasobject:
             raise _pickled(path)
         array = np.lib.format.open_memmap(path, mode="r")
-    return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array,
-                                       dataset=array)}, NPY)
+    return _single(path, array, NPY, dataset=array)
+
+
+def _single(path: Path, array: npt.NDArray[Any], kind: str, dataset: Any = None) -> Contents:
+    return Contents({path.stem: StoredArray(
+        str(path), array.shape, array.dtype, lambda: array, dataset=dataset)}, kind)
 
 
 def read_hdf5(path: Path) -> Contents:
@@ -212,16 +217,16 @@ def read_hdf5(path: Path) -> Contents:
                   or file.get(key, getclass=True) is h5py.Dataset}
         stack.pop_all()
     matlab = any(value.turned for value in values.values())
-    return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", either_way=True,
+    return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", transposable=True,
                     close=file.close)
 
 
-def _hdf5_array(file: Any, key: str, where: str) -> Stored:
+def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
     """Return a dataset as MATLAB shows it, or as stored where MATLAB did not write it."""
     import h5py
 
     if not isinstance(file.get(key, getlink=True), h5py.HardLink):
-        return Stored(where, refusal=InputError(
+        return StoredArray.refused(InputError(
             where, "an array", "a link to one elsewhere", "copy the array itself into the file"))
     try:
         item = file[key]
@@ -230,16 +235,18 @@ def _hdf5_array(file: Any, key: str, where: str) -> Stored:
             matlab_class = matlab_class.decode("latin1")
         refusal = _refusal(item, where, matlab_class)
         if matlab_class is not None and "MATLAB_empty" in item.attrs:     # it stores the shape
-            return Stored(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal, turned=True)
+            return StoredArray(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal,
+                               turned=True)
         shape, dtype = item.shape or (), item.dtype
     except _HDF5_ERRORS as error:
-        return Stored(where, refusal=_damaged(where, "numbers", error))
+        return StoredArray.refused(_damaged(where, "numbers", error))
     if h5py.check_string_dtype(dtype) and matlab_class is None:
-        return Stored(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
-                      refusal)
+        return StoredArray(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
+                           refusal)
     chunk = math.prod(item.chunks or ()) * dtype.itemsize
-    return Stored(where, shape, dtype, lambda: read_rows(item), refusal, size=chunk,
-                  dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
+    return StoredArray(where, shape, dtype, lambda: read_rows(item), refusal, size=chunk,
+                       dataset=item if len(shape) == 2 else None,
+                       turned=matlab_class is not None)
 
 
 def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
@@ -308,7 +315,7 @@ def read_text(path: Path) -> Contents:
     array = _numbers([line for _, line in rows], delimiter)
     if array is None:
         raise _bad_line(path, rows, delimiter)
-    return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array)}, TEXT)
+    return _single(path, array, TEXT)
 
 
 def _numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:

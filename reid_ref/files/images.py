@@ -61,7 +61,7 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     """
     if not os.path.isdir(root):
         raise InputError(root, "the folder of the images")
-    names, where = _found(side, files, Path(root), listed, known)
+    names, where = _names_and_source(side, files, Path(root), listed, known)
     if len(names) != n_images:
         raise InputError(
             where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
@@ -69,9 +69,9 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     return names
 
 
-def _found(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
-           listed: str | os.PathLike[str] | None,
-           known: list[str] | None) -> tuple[list[str], str]:
+def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
+                      listed: str | os.PathLike[str] | None,
+                      known: list[str] | None) -> tuple[list[str], str]:
     """Return names, and where they are from."""
     if listed is not None:
         lines = read_lines(Path(listed), "image names, one a line")

@@ -23,7 +23,7 @@ _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bi
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredArray:
     """An array of a file as its header describes it, not yet read.
 
     `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
@@ -41,13 +41,18 @@ class Stored:
     dataset: Any = None
     turned: bool = False
 
+    @classmethod
+    def refused(cls, error: InputError) -> StoredArray:
+        """Return an array that raises this error when it is read."""
+        return cls(error.argument, refusal=error)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array, not of what is stored."""
         return self.stored_shape[::-1] if self.turned else self.stored_shape
 
     @property
-    def T(self) -> Stored:  # noqa: N802
+    def T(self) -> StoredArray:  # noqa: N802
         """The transposed array; nothing is read."""
         return replace(self, turned=not self.turned)
 
@@ -67,7 +72,7 @@ class Stored:
         return self.dataset is not None and (
             not self.turned or isinstance(self.dataset, np.memmap))
 
-    def as_floats(self) -> Stored:
+    def as_floats(self) -> StoredArray:
         """The same numbers in double precision."""
         return replace(self, dtype=np.dtype(float), read=lambda: self.read().astype(float))
 
@@ -128,10 +133,10 @@ class StoredLabels:
     the other columns that the file has.
     """
 
-    identity: Stored
-    camera: Stored
+    identity: StoredArray
+    camera: StoredArray
     n_images: Collection[int] = ()
-    further: Mapping[str, Stored] = field(default_factory=dict)
+    further: Mapping[str, StoredArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         n, n_camera = self.identity.length(), self.camera.length()

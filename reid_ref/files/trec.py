@@ -119,9 +119,9 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
 def _roles(identity: np.int64, camera: np.int64, gallery: Labels) -> Integers:
     """1 good, 0 wrong, -1 junk: for every gallery image."""
     same = gallery.identity == identity
-    own_camera = gallery.camera == camera
-    roles: Integers = (same & ~own_camera).astype(np.int64)
-    roles[(same & own_camera) | (gallery.identity == JUNK)] = JUNK
+    same_camera = gallery.camera == camera
+    roles: Integers = (same & ~same_camera).astype(np.int64)
+    roles[(same & same_camera) | (gallery.identity == JUNK)] = JUNK
     return roles
 
 

@@ -41,12 +41,12 @@ class InputError(ValueError):
     def renamed(self, names: Mapping[str, str]) -> InputError:
         """Return the error with the name of its argument replaced; what follows it stays."""
         argument, colon, place = self.argument.partition(": ")
-        return InputError(names.get(argument, argument) + colon + place, *self.args[1:])
+        return type(self)(names.get(argument, argument) + colon + place, *self.args[1:])
 
     def at(self, place: object) -> InputError:
         """Return the error with a file, a system or a side before the argument."""
         argument = f"{place}: {self.argument}" if self.argument else place
-        return InputError(argument, *self.args[1:])
+        return type(self)(argument, *self.args[1:])
 
 
 def warn(message: str) -> None:

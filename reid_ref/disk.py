@@ -1,12 +1,10 @@
 """Files that are read are regular files; files that are written are whole or not at all.
 
-Aim: after an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and
-no other is left.
-
-Conventions: a new file is written in the folder of the one it replaces, under a random name, with
-the usual rights of a new file, and renamed at the end. A link is followed: the file that it names
-is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
-written to directly, and so is a file that standard output already goes to.
+After an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and no
+other is left. A new file is written in the folder of the one it replaces, under a random name,
+with the usual rights of a new file, and renamed at the end. A link is followed: the file that it
+names is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is written to directly,
+and so is a file that standard output already goes to.
 """
 from __future__ import annotations
 
@@ -15,7 +13,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,9 @@ from reid_ref.arrays import InputError
 _KINDS = {
     stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+#: Flags of `os.open`, where the system has them.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def check_regular(path: Path) -> None:
@@ -65,7 +65,7 @@ def check_different(paths: list[Path]) -> None:
             raise InputError(path, "different files", "this one twice")
 
 
-@contextmanager
+@contextlib.contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
     """Let a message that begins with an argument's name begin with another, such as a file's."""
     try:
@@ -195,18 +195,19 @@ def _check_is_no_input(name: str, status: os.stat_result | None,
     if status is None or stat.S_ISCHR(status.st_mode):
         return
     for given in inputs:
-        read = [os.fspath(given)]
+        source = os.fspath(given)
+        sources = [source]
         with contextlib.suppress(OSError):
-            read += [os.path.join(given, inside) for inside in os.listdir(given)]
-        for source in read:
+            sources += [os.path.join(source, inside) for inside in os.listdir(source)]
+        for path in sources:
             with contextlib.suppress(OSError):
-                if os.path.samestat(status, os.stat(source)):
+                if os.path.samestat(status, os.stat(path)):
                     raise InputError(
-                        name, "a file to write", f"{source}, which is read", "give another name")
+                        name, "a file to write", f"{path}, which is read", "give another name")
 
 
 def is_direct(path: PathLike) -> bool:
-    """Tell whether a file is written to directly: see the top of this module."""
+    """Return whether a file is written to directly: see the top of this module."""
     status = _status(path)
     return status is not None and (not stat.S_ISREG(status.st_mode) or _stream(status) is not None)
 
@@ -225,7 +226,7 @@ def _open_directly(name: str) -> int:
     if number is not None:  # both share one position in the file, so neither overwrites the other
         return os.dup(number)
     try:
-        descriptor = os.open(name, os.O_WRONLY | _flags("O_NONBLOCK", "O_NOCTTY"))
+        descriptor = os.open(name, os.O_WRONLY | _NO_WAIT)
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise OSError(error.errno, "nothing reads from it") from None
@@ -242,12 +243,7 @@ def _part_and_target(name: str) -> tuple[str, str]:
 
 
 def _create(part: str) -> int:
-    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_NOFOLLOW"), 0o666)
-
-
-def _flags(*names: str) -> int:
-    """Return the flags of `os.open` that this system has."""
-    return sum(getattr(os, name, 0) for name in names)
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
 
 
 def _remove(part: str) -> None:

@@ -307,12 +307,12 @@ def read_text(path: Path) -> Contents:
         raise InputError(path, "text with numbers", f"byte {error.object[error.start]:#04x} at "
                          f"{error.start}, which is not UTF-8",
                          "is it a .mat or .npz file?") from None
-    rows = [(number, line.split("#")[0]) for number, line in enumerate(lines, 1)]
-    rows = [(number, line) for number, line in rows if line.strip()]
+    rows = {number: line.split("#")[0].strip() for number, line in enumerate(lines, 1)}
+    rows = {number: line for number, line in rows.items() if line}
     if not rows:
         raise InputError(path, "numbers", "none", "is it the right file?")
-    delimiter = "," if "," in rows[0][1] else None
-    array = _numbers([line for _, line in rows], delimiter)
+    delimiter = "," if "," in next(iter(rows.values())) else None
+    array = _numbers(list(rows.values()), delimiter)
     if array is None:
         raise _bad_line(path, rows, delimiter)
     return _single(path, array, TEXT)
@@ -328,10 +328,10 @@ def _numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None
     return None
 
 
-def _bad_line(path: Path, rows: list[tuple[int, str]], delimiter: str | None) -> InputError:
+def _bad_line(path: Path, rows: Mapping[int, str], delimiter: str | None) -> InputError:
     """Return the error of the first line that is not a row of numbers like the first."""
-    width = len(rows[0][1].split(delimiter))
-    for number, line in rows:
+    width = len(next(iter(rows.values())).split(delimiter))
+    for number, line in rows.items():
         where, words = f"{path}: line {number}", line.split(delimiter)
         for word in words:
             try:

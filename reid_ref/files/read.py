@@ -297,14 +297,12 @@ def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) ->
 
 
 def _only_turned_fits(matrices: Mapping[str, StoredArray], n_query: int, n_gallery: int) -> bool:
-    rows = {"query_features": n_query, "gallery_features": n_gallery, "distances": n_query}
-    columns = {"distances": n_gallery}
+    sizes = {"query_features": (n_query,), "gallery_features": (n_gallery,),
+             "distances": (n_query, n_gallery)}
+    shapes = {field: value.shape for field, value in matrices.items()}
 
-    def fits(turned: bool) -> bool:
-        shapes = {field: value.shape[::-1] if turned else value.shape
-                  for field, value in matrices.items()}
-        return all(len(shape) == 2 and shape[0] == rows[field]
-                   and shape[1] == columns.get(field, shape[1])
+    def fit(shapes: Mapping[str, tuple[int, ...]]) -> bool:
+        return all(len(shape) == 2 and shape[:len(sizes[field])] == sizes[field]
                    for field, shape in shapes.items())
 
-    return fits(turned=True) and not fits(turned=False)
+    return fit({field: shape[::-1] for field, shape in shapes.items()}) and not fit(shapes)

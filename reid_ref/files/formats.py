@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import lzma
 import math
 import os
-import tokenize
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -49,12 +46,6 @@ class Contents:
 
 NPY, TEXT = "a .npy file", "text"
 
-# What the libraries raise on damaged files. scipy's MAT reader raises anything, from
-# IndexError to UnboundLocalError, so its calls catch Exception.
-_NUMPY_ERRORS = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError,
-                 OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-                 lzma.LZMAError)
-_HDF5_ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError)
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
 _DIMENSIONS = 32     # the most that every version of numpy takes
@@ -76,7 +67,11 @@ def _damaged(where: object, expected: str, error: Exception) -> InputError:
 
 
 @contextmanager
-def _reading(where: object, what: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+def _reading(where: object, what: str) -> Iterator[None]:
+    """Turn what a library raises on damage into an `InputError`.
+
+    scipy's reader of MAT files raises anything, from IndexError to UnboundLocalError.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -85,7 +80,7 @@ def _reading(where: object, what: str, errors: tuple[type[Exception], ...]) -> I
             yield
     except InputError:
         raise
-    except errors as error:
+    except Exception as error:
         raise _damaged(where, what, error) from None
 
 
@@ -99,7 +94,7 @@ def read_mat(path: Path) -> Contents:
     head = _head(path)
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
-    with _reading(path, "a MAT file", (Exception,)):
+    with _reading(path, "a MAT file"):
         with path.open("rb") as file:
             arrays = variables(file)
         if arrays is None:
@@ -124,7 +119,7 @@ def _mat_array(path: Path, variable: Variable) -> StoredArray:
 
 
 def _read_mat_array(path: Path, variable: Variable) -> Any:
-    with _reading(path, "a MAT file", (Exception,)):
+    with _reading(path, "a MAT file"):
         from scipy.io import loadmat
         if variable.size:
             with path.open("rb") as file:
@@ -143,7 +138,7 @@ def read_npz(path: Path) -> Contents:
         raise InputError(path, "a .npz file (a zip archive)", "something else",
                          "write it with numpy.savez(path, key=array, ...)")
     values: dict[str, StoredArray] = {}
-    with _reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive:
+    with _reading(path, "a .npz file"), zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             key = entry.filename.removesuffix(".npy")
             if key in values:
@@ -158,7 +153,7 @@ def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
     try:
         with archive.open(entry) as file:
             shape, dtype = _npy_header(file)
-    except _NUMPY_ERRORS as error:
+    except Exception as error:
         return StoredArray.refused(_damaged(where, "an array as numpy.savez writes it", error))
     if dtype.hasobject:
         return StoredArray.refused(_pickled(where))
@@ -166,7 +161,7 @@ def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
 
 
 def _read_npz_array(path: Path, name: str) -> Any:
-    with (_reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive,
+    with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
           archive.open(name) as file):
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -186,7 +181,7 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def read_npy(path: Path) -> Contents:
     """Map a .npy file as an array named after the file; objects in it are never unpickled."""
-    with _reading(path, NPY, _NUMPY_ERRORS):
+    with _reading(path, NPY):
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:
@@ -210,7 +205,7 @@ def read_hdf5(path: Path) -> Contents:
     except ImportError:
         raise InputError(path, got="this is an HDF5 file (MATLAB's v7.3), which needs h5py",
                          remedy='pip install "reid-ref[hdf5]", or save it with -v7') from None
-    with _reading(path, "an HDF5 file", _HDF5_ERRORS), ExitStack() as stack:
+    with _reading(path, "an HDF5 file"), ExitStack() as stack:
         file = stack.enter_context(h5py.File(path, "r"))
         values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
                   if not isinstance(file.get(key, getlink=True), h5py.HardLink)
@@ -238,7 +233,7 @@ def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
             return StoredArray(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal,
                                turned=True)
         shape, dtype = item.shape or (), item.dtype
-    except _HDF5_ERRORS as error:
+    except Exception as error:
         return StoredArray.refused(_damaged(where, "numbers", error))
     if h5py.check_string_dtype(dtype) and matlab_class is None:
         return StoredArray(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
@@ -250,7 +245,7 @@ def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
 
 
 def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
-    with _reading(where, "text in UTF-8", _HDF5_ERRORS):
+    with _reading(where, "text in UTF-8"):
         return np.array(np.ravel(item.asstr()[...]).tolist(), dtype=np.str_)
 
 
@@ -266,7 +261,7 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
                           "file", "copy them into one file")
     if item.chunks:     # a chunk that was never written would be read as zeros
         n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
-        written = _sound_chunks(item) == n_chunks
+        written = item.id.get_num_chunks() == n_chunks
     else:
         written = item.id.get_storage_size() > 0 or not item.size
     if not written:
@@ -275,26 +270,6 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
     if matlab_class not in (None, *_MATLAB_NUMBERS):
         return InputError(where, "numbers", f"a MATLAB {matlab_class}")
     return None
-
-
-def _sound_chunks(item: Any) -> int:
-    """Count the chunks that lie within the file and have a possible size.
-
-    HDF5 2.0 crashes on a chunk smaller than its checksum, and decompresses one that is larger than
-    its content.
-    """
-    least = 5 if item.fletcher32 else 1
-    most = 2 * math.prod(item.chunks) * item.dtype.itemsize + 1024
-    end, places = item.file.id.get_filesize(), set()
-
-    def look(chunk: Any) -> None:
-        if least <= chunk.size <= most and chunk.byte_offset + chunk.size <= end:
-            places.add(chunk.chunk_offset)
-
-    if not hasattr(item.id, "chunk_iter"):     # HDF5 before 1.12.3
-        return int(item.id.get_num_chunks())
-    item.id.chunk_iter(look)
-    return len(places)
 
 
 def read_text(path: Path) -> Contents:

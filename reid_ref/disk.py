@@ -1,12 +1,10 @@
 """Files that are read are regular files; files that are written are whole or not at all.
 
-Aim: after an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and
-no other is left.
-
-Conventions: a new file is written in the folder of the one it replaces, under a random name, with
-the usual rights of a new file, and renamed at the end. A link is followed: the file that it names
-is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is
-written to directly, and so is a file that standard output already goes to.
+After an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and no
+other is left. A new file is written in the folder of the one it replaces, under a random name,
+with the usual rights of a new file, and renamed at the end. A link is followed: the file that it
+names is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is written to directly,
+and so is a file that standard output already goes to.
 """
 from __future__ import annotations
 
@@ -15,7 +13,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,9 @@ from reid_ref.arrays import InputError
 _KINDS = {
     stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+#: Flags of `os.open`, where the system has them.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def check_regular(path: Path) -> None:
@@ -37,8 +37,8 @@ def check_regular(path: Path) -> None:
     """
     kind = stat.S_IFMT(os.stat(path).st_mode)
     if kind in _KINDS:
-        raise InputError(f"{path}: expected a file, got {_KINDS[kind]} which cannot be read "
-                         "twice; write its content to a file first")
+        raise InputError(path, "a file", f"{_KINDS[kind]} which cannot be read twice",
+                         "write its content to a file first")
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
@@ -54,24 +54,24 @@ def read_lines(path: Path, expected: str) -> list[str]:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text"
-        raise InputError(f"{path}: cannot be read: {reason}; expected {expected}") from None
+        raise InputError(
+            path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
 def check_different(paths: list[Path]) -> None:
     """Refuse a file that is named twice."""
     for path in paths:
         if paths.count(path) > 1:
-            raise InputError(f"{path}: expected different files, got this one twice")
+            raise InputError(path, "different files", "this one twice")
 
 
-@contextmanager
+@contextlib.contextmanager
 def renamed(names: Mapping[str, str]) -> Iterator[None]:
     """Let a message that begins with an argument's name begin with another, such as a file's."""
     try:
         yield
     except InputError as error:
-        name, _, rest = str(error).partition(": ")
-        raise InputError(f"{names.get(name, name)}: {rest}") from None
+        raise error.renamed(names) from None
 
 
 PathLike = str | os.PathLike[str]
@@ -101,24 +101,24 @@ def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
     """
     name = os.fspath(path)
     try:
-        there = _status(name)
-        if there is not None and stat.S_ISDIR(there.st_mode):
-            raise InputError(f"{name}: expected a file name in a folder that exists, got a folder")
-        _check_is_no_input(name, there, inputs)
+        status = _status(name)
+        if status is not None and stat.S_ISDIR(status.st_mode):
+            raise InputError(name, "a file name in a folder that exists", "a folder")
+        _check_is_no_input(name, status, inputs)
         if is_direct(name):
             return
         part, target = _part_and_target(name)
         folder = os.path.dirname(target) or os.curdir
         if not os.path.basename(target) or not os.path.isdir(folder):
-            raise InputError(f"{name}: expected a file name in a folder that exists")
+            raise InputError(name, "a file name in a folder that exists")
         try:
             os.close(_create(part))
         finally:
             _remove(part)
-        if there is not None and not os.access(target, os.W_OK):
+        if status is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        raise InputError(f"{name}: cannot be written: {error.strerror}") from None
+        raise InputError(name, got=f"cannot be written: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -176,8 +176,8 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
     except OSError as error:
         if error.errno is None:  # an error of reading, not of writing
             raise
-        raise InputError(f"{', '.join(names)}: cannot be written: {error.strerror}"
-                         f"{nothing}") from None
+        raise InputError(
+            ", ".join(names), got=f"cannot be written: {error.strerror}{nothing}") from None
     finally:
         for part in parts:
             _remove(part)
@@ -190,32 +190,33 @@ def _status(name: PathLike) -> os.stat_result | None:
         return None
 
 
-def _check_is_no_input(name: str, there: os.stat_result | None,
+def _check_is_no_input(name: str, status: os.stat_result | None,
                        inputs: Iterable[PathLike]) -> None:
-    if there is None or stat.S_ISCHR(there.st_mode):
+    if status is None or stat.S_ISCHR(status.st_mode):
         return
     for given in inputs:
-        read = [os.fspath(given)]
+        source = os.fspath(given)
+        sources = [source]
         with contextlib.suppress(OSError):
-            read += [os.path.join(given, inside) for inside in os.listdir(given)]
-        for source in read:
+            sources += [os.path.join(source, inside) for inside in os.listdir(source)]
+        for path in sources:
             with contextlib.suppress(OSError):
-                if os.path.samestat(there, os.stat(source)):
-                    raise InputError(f"{name}: expected a file to write, got {source}, which is "
-                                     "read; give another name")
+                if os.path.samestat(status, os.stat(path)):
+                    raise InputError(
+                        name, "a file to write", f"{path}, which is read", "give another name")
 
 
 def is_direct(path: PathLike) -> bool:
-    """Tell whether a file is written to directly: see the top of this module."""
-    there = _status(path)
-    return there is not None and (not stat.S_ISREG(there.st_mode) or _stream(there) is not None)
+    """Return whether a file is written to directly: see the top of this module."""
+    status = _status(path)
+    return status is not None and (not stat.S_ISREG(status.st_mode) or _stream(status) is not None)
 
 
-def _stream(there: os.stat_result) -> int | None:
+def _stream(status: os.stat_result) -> int | None:
     """Return the number of the standard stream that goes to this file, if one does."""
     for number in (1, 2):
         with contextlib.suppress(OSError):  # Windows numbers no pipe and no device: all are 0
-            if there.st_ino and os.path.samestat(os.fstat(number), there):
+            if status.st_ino and os.path.samestat(os.fstat(number), status):
                 return number
     return None
 
@@ -225,7 +226,7 @@ def _open_directly(name: str) -> int:
     if number is not None:  # both share one position in the file, so neither overwrites the other
         return os.dup(number)
     try:
-        descriptor = os.open(name, os.O_WRONLY | _flags("O_NONBLOCK", "O_NOCTTY"))
+        descriptor = os.open(name, os.O_WRONLY | _NO_WAIT)
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise OSError(error.errno, "nothing reads from it") from None
@@ -242,12 +243,7 @@ def _part_and_target(name: str) -> tuple[str, str]:
 
 
 def _create(part: str) -> int:
-    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _flags("O_NOFOLLOW"), 0o666)
-
-
-def _flags(*names: str) -> int:
-    """Return the flags of `os.open` that this system has."""
-    return sum(getattr(os, name, 0) for name in names)
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
 
 
 def _remove(part: str) -> None:

@@ -116,8 +116,7 @@ class Labels(Value):
 
     def _listed(self, name: str) -> list[Any]:
         if name not in self.columns():
-            raise InputError(f"{name}: expected labels with this column, got "
-                             f"{', '.join(self.columns())}")
+            raise InputError(name, "labels with this column", ", ".join(self.columns()))
         values: list[Any] = getattr(self, name).tolist()
         return values
 
@@ -156,12 +155,12 @@ class IndexLists(Value):
                 for k, images in enumerate(getattr(self, name)))
             for k, images in enumerate(lists):
                 if (images < 0).any() or len(np.unique(images)) != len(images):
-                    raise InputError(f"{name}[{k}]: expected gallery indices from 0, each once, "
-                                     f"got {images.tolist()}")
+                    raise InputError(
+                        f"{name}[{k}]", "gallery indices from 0, each once", images.tolist())
             object.__setattr__(self, name, lists)
         if len(self.good) != len(self.junk):
-            raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
-                             f"images, got {len(self.junk)}")
+            raise InputError("junk", f"{len(self.good)} lists, one for each list of good images",
+                             len(self.junk))
 
     def of_queries(self, block: slice) -> IndexLists:
         """Return the lists of a block of consecutive queries."""
@@ -205,9 +204,9 @@ def options_by_name(function: Function) -> Function:
         surplus = arguments[allowed:]
         if surplus:
             check_labels(*arguments[allowed - 2:allowed])
-            raise InputError(f"expected the options after query and gallery by name, got "
-                             f"{len(surplus)} more argument(s) by position, the first of type "
-                             f"{type(surplus[0]).__name__}; write convention=..., lists=...")
+            raise InputError("", "the options after query and gallery by name", f"{len(surplus)} "
+                             "more argument(s) by position, the first of type "
+                             f"{type(surplus[0]).__name__}", "write convention=..., lists=...")
         return function(*arguments, **options)
     return cast(Function, call)
 
@@ -217,12 +216,11 @@ def check_labels(query: Labels, gallery: Labels) -> None:
     for name, labels in (("query", query), ("gallery", gallery)):
         if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
             raise InputError(
-                f"{name}: expected Labels(identity, camera), got {type(labels).__name__}; wrap "
-                "the four arrays: Labels(query_identity, query_camera), "
-                "Labels(gallery_identity, gallery_camera)")
+                name, "Labels(identity, camera)", type(labels).__name__, "wrap the four arrays: "
+                "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
     for name, labels in (("query", query), ("gallery", gallery)):
         if len(labels) == 0:
-            raise InputError(f"{name}: expected at least one image, got none")
+            raise InputError(name, "at least one image", "none")
 
 
 def check_features(
@@ -246,23 +244,21 @@ def check_feature_shapes(
         array = stored_or_array(value, name)
         check_numeric_matrix(array, name, "features (n, d), one row an image")
         if array.dtype.kind == "c":
-            raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
+            raise InputError(name, "real features", f"dtype {array.dtype}")
         if array.shape[0] != len(labels):
             fits = array.shape[1] == len(labels)
             raise InputError(
-                f"{name}: expected {len(labels)} rows, one for each label, got shape "
-                f"{array.shape}; "
-                + ("its transpose would fit: pass or save it transposed" if fits
-                   else "features and labels must come from the same run"))
+                name, f"{len(labels)} rows, one for each label", f"shape {array.shape}",
+                "its transpose would fit: pass or save it transposed" if fits
+                else "features and labels must come from the same run")
         checked.append(array)
     dimensions = [array.shape[1] for array in checked]
     if dimensions[0] != dimensions[1]:
         raise InputError(
-            f"query_features, gallery_features: expected the same dimension, got "
-            f"{dimensions[0]} and {dimensions[1]}; both must come from the same model")
+            "query_features, gallery_features", "the same dimension",
+            f"{dimensions[0]} and {dimensions[1]}", "both must come from the same model")
     if dimensions[0] == 0:
-        raise InputError(
-            "query_features, gallery_features: expected at least one dimension, got 0")
+        raise InputError("query_features, gallery_features", "at least one dimension", "0")
     return checked[0], checked[1]
 
 
@@ -275,9 +271,9 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
     if array.shape != expected:
         fits = array.shape == expected[::-1]
         raise InputError(
-            f"distances: expected shape (n_query, n_gallery) = {expected}, got {array.shape}; "
-            + ("its transpose would fit: pass or save it transposed (MATLAB keeps "
-               "gallery x query)" if fits else "distances and labels must come from the same run"))
+            "distances", f"shape (n_query, n_gallery) = {expected}", array.shape,
+            "its transpose would fit: pass or save it transposed (MATLAB keeps gallery x query)"
+            if fits else "distances and labels must come from the same run")
     return array
 
 
@@ -288,15 +284,14 @@ def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
         return
     if lists is None:
         raise InputError(
-            f"lists: convention {names[0]!r} takes the good and junk images of every query from "
-            "lists, got none; pass lists=IndexLists(good, junk)")
+            "lists", got=f"convention {names[0]!r} takes the good and junk images of every query "
+            "from lists, got none", remedy="give IndexLists(good, junk), or the files of both")
     if not (hasattr(lists, "good") and hasattr(lists, "junk")):
-        raise InputError(f"lists: expected IndexLists(good, junk), got {type(lists).__name__}")
+        raise InputError("lists", "IndexLists(good, junk)", type(lists).__name__)
     if len(lists.good) != len(query):
-        raise InputError(f"lists: expected {len(query)} lists, one for each query, "
-                         f"got {len(lists.good)}")
+        raise InputError("lists", f"{len(query)} lists, one for each query", len(lists.good))
     for name, side in (("good", lists.good), ("junk", lists.junk)):
         for k, images in enumerate(side):
             if len(images) and images.max() >= len(gallery):
-                raise InputError(f"lists: {name}[{k}]: expected indices below {len(gallery)}, the "
-                                 f"number of gallery images, got {images.max()}")
+                raise InputError(f"lists: {name}[{k}]", f"indices below {len(gallery)}, the "
+                                 "number of gallery images", images.max())

@@ -100,15 +100,15 @@ def parse_signature(text: str) -> dict[str, str]:
     for part in text.split("|"):
         key, colon, value = (word.strip() for word in part.partition(":"))
         if not colon or not value or key in fields:
-            raise InputError(f"signature: expected KEY:VALUE, each key once, got {part.strip()!r}")
+            raise InputError("signature", "KEY:VALUE, each key once", repr(part.strip()))
         fields[key] = value
     missing = [key for key in (*FIRST, *LAST) if key not in fields]
     if missing:
-        raise InputError(f"signature: expected all of {', '.join((*FIRST, *LAST))}; "
-                         f"{', '.join(missing)} not there")
+        raise InputError("signature", f"all of {', '.join((*FIRST, *LAST))}",
+                         remedy=f"{', '.join(missing)} not there")
     for key in ("queries", "gallery"):
         if not re.fullmatch("[1-9][0-9]{0,17}", fields[key]):
-            raise InputError(f"signature: expected a number of images, got {key}:{fields[key]}")
+            raise InputError("signature", "a number of images", f"{key}:{fields[key]}")
     return fields
 
 

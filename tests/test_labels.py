@@ -55,7 +55,7 @@ def test_text_with_floats_or_too_many_digits(tmp_path):
     paths = write_texts(tmp_path, "3.0\n5e0\n", "+3\n-1\n5.\n")
     assert read_result(*paths).gallery.identity.tolist() == [3, -1, 5]
     for word, message in (("9007199254740993.0", r"below 2\^53 in float64"),
-                          ("9" * 19, "does not fit a 64-bit integer"),
+                          ("9" * 19, "expected numbers that fit a 64-bit integer"),
                           ("9" * 5000, "expected whole numbers, got inf at index 1")):
         paths = write_texts(tmp_path, f"3\n{word}\n", "3\n")
         with pytest.raises(InputError, match=f"query_id.txt: .*{message}"):
@@ -100,8 +100,8 @@ def test_a_fingerprint_is_that_of_identity_and_camera_and_of_what_is_named():
     ("video", [1, 2.5], "video: expected whole numbers, got 2.5 at index 1"),
     ("frame", [[1, 2], [3, 4]], r"frame: expected a vector .*, got shape \(2, 2\)"),
     ("name", ["a", "b", "c"], "name: expected 2 entries, one for each image, got 3"),
-    ("name", [1, 2], "name: expected text, one name an image, got dtype int64"),
-    ("name", np.array(["a", None]), "name: expected text, one name an image, got NoneType"),
+    ("name", [1, 2], "name: expected text, one name per image, got dtype int64"),
+    ("name", np.array(["a", None]), "name: expected text, one name per image, got NoneType"),
     ("name", "ab", r"name: expected a vector .*, got shape \(\)")])
 def test_further_columns_are_checked(column, value, message):
     with pytest.raises(InputError, match=f"^{message}"):

@@ -29,5 +29,4 @@ def test_every_option_and_command_that_a_page_names_exists():
     assert len(named) >= 12 and len(used) >= 8
     options = "".join(command(*words, option).stdout for words in [[], *zip(used)]
                       for option in ("--help", *["--help-all"] * (words == ("evaluate",))))
-    options += (ROOT / "reid_ref/compat/__main__.py").read_text()
     assert {name for name in named if name not in options} == set()

@@ -1,6 +1,7 @@
 """Checks of single arrays: shape, dtype, NaN, repeated numbers."""
 from __future__ import annotations
 
+import numbers
 from collections.abc import Collection
 from typing import Any
 
@@ -12,14 +13,25 @@ from reid_ref.arrays.device import DeviceArray, to_numpy
 from reid_ref.arrays.errors import InputError
 
 
+def check_count(value: Any, name: str, least: int = 1, most: int | None = None,
+                what: str = "") -> int:
+    """Return a whole number from `least` to `most`, of which `what` says what it is."""
+    if (isinstance(value, bool) or not isinstance(value, numbers.Integral)
+            or not least <= int(value) <= (int(value) if most is None else most)):
+        to = "" if most is None else f" to {most}{what and ', '}{what}"
+        plain = isinstance(value, (numbers.Number, str, type(None)))
+        raise InputError(name, f"a whole number from {least}{to}",
+                         repr(value) if plain else type(value).__name__)
+    return int(value)
+
+
 def check_distinct(value: Any, name: str) -> Integers:
     """Return `value` as whole numbers without repetition; it may be empty."""
-    numbers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
-    values, counts = np.unique(numbers, return_counts=True)
-    if len(values) < len(numbers):
-        raise InputError(f"{name}: expected each image once, got {values[counts > 1][0]} "
-                         f"{counts.max()} times")
-    return numbers
+    integers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
+    values, counts = np.unique(integers, return_counts=True)
+    if len(values) < len(integers):
+        raise InputError(name, "each image once", f"{values[counts > 1][0]} {counts.max()} times")
+    return integers
 
 
 def check_same_length(n_identity: int, n_camera: int,
@@ -35,15 +47,15 @@ def check_same_length(n_identity: int, n_camera: int,
     for name, length, other in ((names[0], n_identity, n_camera),
                                 (names[1], n_camera, n_identity)):
         if length not in n_images and other in n_images:
-            raise InputError(f"{name}: expected {other} entries, one for each image, got {length}")
-    raise InputError(f"{', '.join(names)}: expected one of each for every image, got "
-                     f"{n_identity} and {n_camera}")
+            raise InputError(name, f"{other} entries, one for each image", length)
+    raise InputError(
+        ", ".join(names), "one of each for every image", f"{n_identity} and {n_camera}")
 
 
 def check_length(n: int, n_images: int, name: str) -> None:
     """Check that a column has one entry for each image."""
     if n != n_images:
-        raise InputError(f"{name}: expected {n_images:,} entries, one for each image, got {n:,}")
+        raise InputError(name, f"{n_images:,} entries, one for each image", f"{n:,}")
 
 
 def is_stored(value: Any) -> bool:
@@ -54,8 +66,8 @@ def is_stored(value: Any) -> bool:
 def check_known_shape(value: Any, name: str) -> None:
     """Refuse a dask array of unknown shape."""
     if any(size != size for size in value.shape or ()):
-        raise InputError(f"{name}: expected chunks of known sizes, got shape {value.shape}; call "
-                         f"{name}.compute_chunk_sizes() first")
+        raise InputError(name, "chunks of known sizes", f"shape {value.shape}",
+                         f"call {name}.compute_chunk_sizes() first")
 
 
 def stored_or_array(value: Any, name: str) -> Any:
@@ -72,16 +84,16 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
     """Refuse complex distances; only the port of the scripts orders them as MATLAB does."""
     if distances.dtype.kind == "c":
         raise InputError(
-            f"distances: expected real numbers, got dtype {distances.dtype}; complex distances "
-            "come from the root of a tiny negative square. Use reid_ref.matlab.evaluation, "
-            "which orders them as MATLAB does, or clamp the squares at 0")
+            "distances", "real numbers", f"dtype {distances.dtype}", "complex distances come "
+            "from the root of a tiny negative square: clamp the squares at 0, or let the scripts "
+            "order them (reid_ref.matlab.evaluation, `reid-ref scripts`)")
 
 
 def check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
     if array.ndim != 2:
-        raise InputError(f"{name}: expected {what}, got {array.ndim}-D shape {array.shape}")
+        raise InputError(name, what, f"{array.ndim}-D shape {array.shape}")
     if array.dtype.kind not in "fciub":
-        raise InputError(f"{name}: expected numbers, got dtype {array.dtype}")
+        raise InputError(name, "numbers", f"dtype {array.dtype}")
 
 
 def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
@@ -99,6 +111,5 @@ def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
         if not finite.all():
             row = start + int(np.argmin(finite))
             kind = "NaN" if np.isnan(array[row]).any() else "Inf"
-            raise InputError(
-                f"{name}: expected finite numbers, got {kind} in row {first_row + row}; "
-                "look at how that image was read or normalised")
+            raise InputError(name, "finite numbers", f"{kind} in row {first_row + row}",
+                             "look at how that image was read or normalised")

@@ -29,27 +29,24 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     """
     masked = _count_masked(value)
     if masked:
-        raise InputError(
-            f"{name}: expected an array without masked entries, got {masked:,} of them; leave "
-            "out these images, or pass .filled(value) of the masked array")
+        raise InputError(name, "an array without masked entries", f"{masked:,} of them",
+                         "leave out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]
     try:
         array = _read_array(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        kind, device = type(value).__name__, accelerator(value)
         if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
-            message = ("an array, got rows of different length; every row needs the same number "
-                       "of entries")
-        elif device:
-            reason = str(error).partition("\n")[0].rstrip(".")
-            message = (f"an array that can be copied to main memory, got a {kind} on device "
-                       f"{device} ({reason}); pass a copy in main memory")
-        else:
-            reason = str(error).partition("\n")[0].rstrip(".")
-            message = (f"an array, got a {kind} that numpy cannot read ({reason}); pass a dense "
-                       "numpy array or a dense tensor in main memory")
-        raise InputError(f"{name}: expected {message}") from None
+            raise InputError(name, "an array", "rows of different length",
+                             "every row needs the same number of entries") from None
+        kind, device = type(value).__name__, accelerator(value)
+        reason = str(error).partition("\n")[0].rstrip(".")
+        if device:
+            raise InputError(
+                name, "an array that can be copied to main memory",
+                f"a {kind} on device {device} ({reason})", "pass a copy in main memory") from None
+        raise InputError(name, "an array", f"a {kind} that numpy cannot read ({reason})", "pass a "
+                         "dense numpy array or a dense tensor in main memory") from None
     return array.astype(np.float32) if numpy_lacks(array.dtype) else array
 
 
@@ -118,9 +115,8 @@ def as_vector(value: Any, name: str) -> npt.NDArray[Any]:
     if array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     if array.ndim != 1:
-        raise InputError(
-            f"{name}: expected a vector (n,), (n, 1) or (1, n), got shape {array.shape}; "
-            "pass one number per image")
+        raise InputError(name, "a vector (n,), (n, 1) or (1, n)", f"shape {array.shape}",
+                         "pass one number per image")
     return array
 
 
@@ -134,28 +130,32 @@ def as_integers(value: Any, name: str) -> Integers:
         beyond which its dtype no longer represents every integer, so that labels may have merged.
     """
     array = as_vector(value, name)
-    if array.dtype.kind == "f":
-        _check_exact(array, name)
+    dtype = array.dtype
+    if dtype.kind not in "fiub":
+        raise InputError(name, "whole numbers", f"dtype {dtype}", "map names to integers first, "
+                         "e.g. numpy.unique(names, return_inverse=True)[1]")
+    too_large = array > np.iinfo(np.int64).max if dtype.kind == "u" else np.zeros(0, bool)
+    if dtype.kind == "f":
+        # From 2^53 (float32: 2^24, float16: 2^11) some integers are missing.
+        digits = min(np.finfo(dtype).nmant, 52) + 1
         array = array.astype(np.float64)
-        bad = np.flatnonzero(~(np.isfinite(array) & (array == np.trunc(array))))
-        if bad.size:
-            raise InputError(
-                f"{name}: expected whole numbers, got {array[bad[0]]!s} at index {bad[0]}; "
+        too_large = np.abs(array) >= 2.0**63
+        _refuse(array, (np.abs(array) >= 2.0**digits) & ~too_large, name,
+                f"whole numbers below 2^{digits} in {dtype}",
+                "beyond it different labels become one: save them as int64")
+        _refuse(array, ~np.isfinite(array) | (array != np.trunc(array)), name, "whole numbers",
                 "labels and cameras are integers")
-        bad = np.flatnonzero(np.abs(array) >= 2.0**63)
-    elif array.dtype.kind == "u":
-        bad = np.flatnonzero(array > np.iinfo(np.int64).max)
-    elif array.dtype.kind in "ib":
-        bad = np.zeros(0, dtype=np.int64)
-    else:
-        raise InputError(
-            f"{name}: expected whole numbers, got dtype {array.dtype}; "
-            "map names to integers first, e.g. numpy.unique(names, return_inverse=True)[1]")
-    if bad.size:
-        raise InputError(
-            f"{name}: {array[bad[0]]!s} at index {bad[0]} does not fit a 64-bit integer; "
-            "renumber the identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+    _refuse(array, too_large, name, "numbers that fit a 64-bit integer", "renumber the "
+            "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
+
+
+def _refuse(array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], name: str, expected: str,
+            remedy: str) -> None:
+    for k in np.flatnonzero(wrong)[:1]:
+        whole = abs(array[k]) < 2.0**63 and array[k] == np.trunc(array[k])
+        got = int(array[k]) if whole else array[k]
+        raise InputError(name, expected, f"{got!s} at index {k}", remedy)
 
 
 def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
@@ -173,26 +173,13 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
     """
     array = as_vector(value, name)
     if array.dtype.kind in "OT" or not array.size:
-        odd = [one for one in array if not isinstance(one, (str, os.PathLike))]
-        if odd:
-            raise InputError(f"{name}: expected text, one name an image, got "
-                             f"{type(odd[0]).__name__}")
-        return np.array([os.fspath(one) for one in array], dtype=np.str_)
+        for entry in array:
+            if not isinstance(entry, (str, os.PathLike)):
+                raise InputError(name, "text, one name per image", type(entry).__name__)
+        return np.array([os.fspath(entry) for entry in array], dtype=np.str_)
     if array.dtype.kind != "U":
-        raise InputError(f"{name}: expected text, one name an image, got dtype {array.dtype}")
+        raise InputError(name, "text, one name per image", f"dtype {array.dtype}")
     return array
-
-
-def _check_exact(array: npt.NDArray[Any], name: str) -> None:
-    """Refuse floats from 2^53 (float32: 2^24, float16: 2^11), where some integers are missing."""
-    digits = min(np.finfo(array.dtype).nmant, 52) + 1
-    size = np.abs(array.astype(np.float64))
-    bad = np.flatnonzero((size >= 2.0**digits) & (size < 2.0**63))
-    if bad.size:
-        raise InputError(
-            f"{name}: expected whole numbers below 2^{digits} in {array.dtype}, got "
-            f"{int(array[bad[0]])} at index {bad[0]}; beyond it different labels become one: "
-            "save them as int64")
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -27,18 +27,16 @@ def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
                          re.IGNORECASE)
     size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
     if not 1 <= size < 2**63 or isinstance(max_memory, bool):
-        raise InputError(f"{name}: expected a size such as 512M or 2G, got "
-                         f"{repr(max_memory)[:40]}")
+        raise InputError(name, "a size such as 512M or 2G", repr(max_memory)[:40])
     return int(size)
 
 
-def check_fits(n_bytes: int, where: str, what: str, way_out: str) -> None:
+def check_fits(n_bytes: int, where: str, what: str, remedy: str) -> None:
     """Refuse to read more bytes than are free."""
     free = free_bytes()
     if n_bytes > free:
-        raise InputError(
-            f"{where}: expected numbers that fit in memory, got {what}: "
-            f"{n_bytes / 2**30:,.1f} GiB where {free / 2**30:,.1f} are free; {way_out}")
+        raise InputError(where, "numbers that fit in memory", f"{what}: {n_bytes / 2 ** 30:,.1f} "
+                         f"GiB where {free / 2 ** 30:,.1f} are free", remedy)
 
 
 def free_bytes() -> int:
@@ -61,11 +59,11 @@ def _available() -> int:
     """
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
-            found = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
+            match = re.search(r"^MemAvailable:\s+(\d+) kB$", file.read(), re.MULTILINE)
     except OSError:
-        found = None
-    if found:
-        return 1024 * int(found[1])
+        match = None
+    if match:
+        return 1024 * int(match[1])
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

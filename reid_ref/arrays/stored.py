@@ -68,8 +68,8 @@ def read_rows(array: Any, start: int = 0, stop: int | None = None,
         if not hasattr(array, "file"):
             raise
         raise InputError(
-            f"{array.file.filename}: {array.name.lstrip('/')}: expected sound data that fit in "
-            f"memory, got {type(error).__name__}: {error}; copy or write the file again") from None
+            f"{array.file.filename}: {array.name.lstrip('/')}", "sound data that fit in memory",
+            f"{type(error).__name__}: {error}", "copy or write the file again") from None
 
 
 def as_rows(value: Any, name: str) -> npt.NDArray[Any]:
@@ -87,9 +87,9 @@ def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArr
         expected = rows.stop - rows.start, width
         if array.shape != expected:
             raise InputError(
-                f"{name}: expected a block of shape {expected}, as its dask array declares for "
-                f"rows {rows.start} to {rows.stop - 1}, got {array.shape}; give map_blocks, "
-                "from_delayed or from_map the chunks that the blocks really have")
+                name, f"a block of shape {expected}, as its dask array declares for rows "
+                f"{rows.start} to {rows.stop - 1}", array.shape, "give map_blocks, from_delayed "
+                "or from_map the chunks that the blocks really have")
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
 
 

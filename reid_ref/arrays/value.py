@@ -32,7 +32,7 @@ class Value:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(same(one, another) for one, another in zip(_compared(self), _compared(other)))
+        return all(map(same, _compared(self), _compared(other)))
 
     def __hash__(self) -> int:
         return hash(tuple(map(_hashable, _compared(self))))
@@ -52,7 +52,7 @@ class Value:
                             for name, value in vars(self).items()})
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Return whether two values are equal; NaN equals NaN, also within.
 
     Arrays are equal where dtype, shape and numbers are; how wide the longest text is makes no
@@ -65,15 +65,16 @@ def same(one: Any, other: Any) -> bool:
     >>> same(np.zeros(1), np.zeros(1, np.float32)), same(np.zeros((1, 2)), np.zeros(2))
     (False, False)
     """
-    if one is other:
+    if value is other:
         return True
-    if _is_array(one) or _is_array(other):
-        return _is_array(one) and _is_array(other) and _same_arrays(one, other)
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, (tuple, list)):
-        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other or (one != one and other != other))
+    if _is_array(value) or _is_array(other):
+        return _is_array(value) and _is_array(other) and _same_arrays(value, other)
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(same(value[key], other[key]) for key in value)
+    if isinstance(value, (tuple, list)):
+        return type(value) is type(other) and len(value) == len(other) and all(
+            map(same, value, other))
+    return bool(value == other or (value != value and other != other))
 
 
 def _compared(value: Any) -> list[Any]:
@@ -90,17 +91,17 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_lazy(value)
 
 
-def _same_arrays(one: Any, other: Any) -> bool:
-    texts = one.dtype.kind == other.dtype.kind == "U"
-    if tuple(one.shape) != tuple(other.shape) or (one.dtype != other.dtype and not texts):
+def _same_arrays(value: Any, other: Any) -> bool:
+    texts = value.dtype.kind == other.dtype.kind == "U"
+    if tuple(value.shape) != tuple(other.shape) or (value.dtype != other.dtype and not texts):
         return False
-    numbers = one.dtype.kind in "fc"
-    if not (is_lazy(one) or is_lazy(other)):
-        return np.array_equal(one, other, equal_nan=numbers)
-    step = max(1, _BLOCK // max(1, one.dtype.itemsize * int(np.prod(one.shape[1:]))))
-    return all(np.array_equal(read_rows(one, start, start + step),
+    numbers = value.dtype.kind in "fc"
+    if not (is_lazy(value) or is_lazy(other)):
+        return np.array_equal(value, other, equal_nan=numbers)
+    step = max(1, _BLOCK // max(1, value.dtype.itemsize * int(np.prod(value.shape[1:]))))
+    return all(np.array_equal(read_rows(value, start, start + step),
                               read_rows(other, start, start + step), equal_nan=numbers)
-               for start in range(0, one.shape[0], step))
+               for start in range(0, value.shape[0], step))
 
 
 def _in_memory(value: Any, name: str) -> Any:
@@ -121,9 +122,9 @@ def _made(like: Self, state: Mapping[str, Any]) -> Self:
 def _each(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return what is in a container, changed, in a new one; else the value, changed."""
     if type(value) is dict:
-        return {key: _each(one, change) for key, one in value.items()}
+        return {key: _each(entry, change) for key, entry in value.items()}
     if type(value) in (tuple, list):
-        return type(value)(_each(one, change) for one in value)
+        return type(value)(_each(entry, change) for entry in value)
     return change(value)
 
 

@@ -63,7 +63,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.cli.parser import make_parser, removed
-    from reid_ref.console.terminal import WARNINGS, flush, in_options, set_quiet, tell
+    from reid_ref.console.terminal import OPTIONS, WARNINGS, flush, set_quiet, tell
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -98,7 +98,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             _drop_output()
         return status
     except InputError as error:
-        tell(f"error: {in_options(str(error))}")
+        tell(f"error: {error.renamed(OPTIONS)}")
         return 2
 
 

@@ -62,8 +62,8 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
 
     if args.figure in ("cameras", "distances"):
         if args.convention is not None or args.choices or args.index_lists:
-            raise InputError(f"--convention, --set, --index-lists: {args.figure} are drawn from "
-                             "the labels alone; leave them out")
+            raise InputError("--convention, --set, --index-lists", got=f"{args.figure} are drawn "
+                             "from the labels alone", remedy="leave them out")
         return []
     names = common.convention_names(args, "all" if args.figure == "conventions" else "matlab")
     if names is None:

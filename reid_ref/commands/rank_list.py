@@ -27,7 +27,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import InputError
+    from reid_ref.arrays import InputError, check_count
     from reid_ref.conventions import find_convention
     from reid_ref.disk import check_target
     from reid_ref.drawing.rank_list import check_picture, save_rank_list
@@ -37,17 +37,15 @@ def run(args: argparse.Namespace) -> int:
 
     convention = find_convention(args.convention, "--convention")
     if convention.needs_lists:
-        raise InputError(f"--convention: {convention.name} takes lists of good and junk images, "
-                         "which are not read here; name another")
-    if args.top < 1:
-        raise InputError(f"--top: expected a whole number from 1, got {args.top}")
+        raise InputError("--convention", got=f"{convention.name} takes lists of good and junk "
+                         "images, which are not read here", remedy="name another")
+    check_count(args.top, "--top")
     check_images(args)
     check_picture(args.output)
     check_target(args.output, args.files)
     data = common.read_files(args)
     if not 0 <= args.query < len(data.query):
-        raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
-                         f"got {args.query}")
+        raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
     found, = rank_lists(data, [args.query], common.how(args, [convention]), args.top)
     if args.images is None:
         save_rank_list(found, args.output)

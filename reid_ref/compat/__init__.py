@@ -1,13 +1,11 @@
 """Other toolboxes' evaluators, by their own names and signatures, computed here.
 
-One module a toolbox: `torchreid`, `fastreid`, `openreid`, `transreid` (`clip_reid`, `solider`),
+One module per toolbox: `torchreid`, `fastreid`, `openreid`, `transreid` (`clip_reid`, `solider`),
 `strong_baseline`, `reid_survey`, `cross_modal`, `ccreid`, `layumi`, `mmengine`, `torchmetrics`.
 Each function returns what its toolbox's returns, in its types: same AP rule, same queries left
-out. `convention=` changes the rule. `last_result()` is the whole `Result` of the last call.
-Equal distances stand in gallery order, where the toolboxes leave them to numpy's unstable sort.
-
-`python -m reid_ref.compat --patch torchreid SCRIPT ...` runs a script with the evaluator
-replaced.
+out. `convention=` changes the rule. `last_result()` is the whole `Result` of the last call;
+`patch("torchreid")` replaces a toolbox's evaluators in the running process.
+Images at equal distance are in gallery order; the toolboxes use numpy's unstable sort.
 """
 from __future__ import annotations
 
@@ -15,13 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reid_ref.compat.common import NoMatch, Refused, last_result
+from reid_ref.compat.patching import patch
 
 if TYPE_CHECKING:
     from reid_ref.compat import (
         ccreid, clip_reid, cross_modal, fastreid, layumi, mmengine, openreid, reid_survey, solider,
         strong_baseline, torchmetrics, torchreid, transreid)
 
-__all__ = ["NoMatch", "Refused", "last_result"]
+__all__ = ["NoMatch", "Refused", "last_result", "patch"]
 
 _TOOLBOXES = ("ccreid", "clip_reid", "cross_modal", "fastreid", "layumi", "mmengine", "openreid",
               "reid_survey", "solider", "strong_baseline", "torchmetrics", "torchreid",

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, as_integers, check_same_length
-from reid_ref.compat.common import Choice, Refused, evaluated, labels, matched
+from reid_ref.compat.common import Choice, Refused, both_sides, evaluated, matched
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import IndexLists
 
 #: Step AP over the queries with a good image, as torchreid's; the curve ends with the gallery.
-_OWN = CONVENTIONS["torchreid-function"].replace(name="simple-ccreid", cmc_length="gallery")
-_LISTED = _OWN.replace(name="simple-ccreid-clothes", ignored=("listed as junk",))
+_PLAIN = CONVENTIONS["torchreid-function"].replace(name="simple-ccreid", cmc_length="gallery")
+_LISTED = _PLAIN.replace(name="simple-ccreid-clothes", ignored=("listed as junk",))
 
 
 def evaluate(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any, *,
@@ -43,8 +43,8 @@ def evaluate(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: An
     >>> cmc, round(float(mean_ap), 4)
     (array([1., 1., 1.]), 0.8333)
     """
-    result = matched(evaluated(distmat, labels(q_pids, q_camids, "q"),
-                               labels(g_pids, g_camids, "g"), convention or _OWN))
+    result = matched(evaluated(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
+                               convention or _PLAIN))
     return result.cmc.copy(), np.float64(result.mAP)
 
 
@@ -86,26 +86,21 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
     (array([0., 1., 1.]), 0.5)
     """
     if mode not in ("CC", "SC"):
-        raise Refused(f"mode: expected 'CC' or 'SC', got {mode!r}")
-    query, gallery = labels(q_pids, q_camids, "q"), labels(g_pids, g_camids, "g")
-    lists = _lists(query, gallery, as_integers(q_clothids, "q_clothids"),
-                   as_integers(g_clothids, "g_clothids"), mode)
-    result = evaluated(distmat, query, gallery, convention or _LISTED, lists=lists)
+        raise Refused("mode", "'CC' or 'SC'", repr(mode))
+    query, gallery = sides = both_sides(q_pids, g_pids, q_camids, g_camids)
+    q_clothes = as_integers(q_clothids, "q_clothids")
+    g_clothes = as_integers(g_clothids, "g_clothids")
+    for side, clothes in zip(sides, (q_clothes, g_clothes)):
+        check_same_length(len(side), len(clothes))
+    good, junk = [], []
+    for k in range(len(query)):
+        of_identity = np.flatnonzero(gallery.identity == query.identity[k])
+        other_camera = gallery.camera[of_identity] != query.camera[k]
+        same_clothes = g_clothes[of_identity] == q_clothes[k]
+        is_good = other_camera & (same_clothes == (mode == "SC"))
+        good.append(of_identity[is_good])
+        junk.append(of_identity[~is_good])
+    result = evaluated(distmat, sides, convention or _LISTED, lists=IndexLists(good, junk))
     if not result.counts.status["ok"]:
         return np.zeros(len(gallery)), 0
     return result.cmc.copy(), np.float64(result.mAP)
-
-
-def _lists(query: Labels, gallery: Labels, q_clothes: Any, g_clothes: Any,
-           mode: str) -> IndexLists:
-    for labels_, clothes in ((query, q_clothes), (gallery, g_clothes)):
-        check_same_length(len(labels_), len(clothes))
-    good, junk = [], []
-    for k in range(len(query)):
-        own = np.flatnonzero(gallery.identity == query.identity[k])
-        same_clothes = g_clothes[own] == q_clothes[k]
-        is_good = ((gallery.camera[own] != query.camera[k])
-                   & (same_clothes if mode == "SC" else ~same_clothes))
-        good.append(own[is_good])
-        junk.append(own[~is_good])
-    return IndexLists(good, junk)

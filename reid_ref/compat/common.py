@@ -1,18 +1,20 @@
-"""What the modules of this room share: arrays in, one evaluation, its numbers in their types."""
+"""What the toolboxes share: labels from arrays, the evaluation, its numbers in their types."""
 from __future__ import annotations
 
-import numbers
+import inspect
+import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, as_integers, check_same_length, warn
+from reid_ref.arrays import (
+    InputError, as_integers, check_count, check_same_length, warn)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import IndexLists, Labels
-from reid_ref.reranking.k_reciprocal import rerank
 from reid_ref.result import Result
 
 #: What a caller may hand as `convention=`; None is the toolbox's own.
@@ -53,8 +55,8 @@ def last_result() -> Result:
     (array([0., 1., 1.], dtype=float32), 0.5833, ['ok'])
     """
     if not _LAST:
-        raise InputError("last_result: expected a call of an evaluator of reid_ref.compat "
-                         "before it, got none")
+        raise InputError(
+            "last_result", "a call of an evaluator of reid_ref.compat before it", "none")
     return _LAST[0]
 
 
@@ -64,26 +66,31 @@ def keep(result: Result) -> Result:
     return result
 
 
-def labels(pids: Any, camids: Any, side: str) -> Labels:
-    """Return the labels of one side, `q` or `g`, by the names that the toolboxes give them."""
-    identity, camera = (as_integers(value, f"{side}_{name}") for value, name in (
-        (pids, "pids"), (camids, "camids")))
+def labels(identity: Any, camera: Any, names: tuple[str, str]) -> Labels:
+    """Return the labels of one side; `names` are those of the toolbox's arguments."""
+    identity, camera = as_integers(identity, names[0]), as_integers(camera, names[1])
     check_same_length(len(identity), len(camera))
     return Labels(identity, camera)
 
 
-def evaluated(distmat: Any, query: Labels, gallery: Labels, convention: str | Convention,
+def both_sides(q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any) -> tuple[Labels, Labels]:
+    """Return the labels of query and gallery from four arrays, as most toolboxes name them."""
+    return (labels(q_pids, q_camids, ("q_pids", "q_camids")),
+            labels(g_pids, g_camids, ("g_pids", "g_camids")))
+
+
+def evaluated(distmat: Any, sides: tuple[Labels, Labels], convention: str | Convention,
               max_rank: int | None = None, lists: IndexLists | None = None) -> Result:
-    """Evaluate and remember; the CMC curve of a convention that ends at a rank ends at theirs."""
+    """Evaluate and remember; a curve that the convention ends at a rank ends at `max_rank`."""
     record = find_convention(convention)
     if max_rank is not None:
-        if not isinstance(max_rank, numbers.Integral) or max_rank is True or max_rank < 1:
-            raise InputError(f"max_rank: expected a whole number from 1, got {max_rank!r}")
+        check_count(max_rank, "max_rank")
         if not isinstance(record.cmc_length, str):
             record = record.replace(name=record.name, cmc_length=int(max_rank))
-    result = keep(evaluate_distances(distmat, query, gallery, convention=record, lists=lists))
-    if max_rank is not None and max_rank > len(gallery):
-        warn(f"max_rank: expected at most {len(gallery)}, the number of gallery images, got "
+    result = keep(evaluate_distances(distmat, *sides, convention=record, lists=lists))
+    n_gallery = len(sides[1])
+    if max_rank is not None and max_rank > n_gallery:
+        warn(f"max_rank: expected at most {n_gallery}, the number of gallery images, got "
              f"{max_rank}; the CMC curve ends with the gallery")
     return result
 
@@ -93,36 +100,35 @@ def matched(result: Result) -> Result:
     if not result.counts.status["ok"]:
         statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
                              if count)
-        raise NoMatch("q_pids, g_pids: expected a query with a good gallery image, got "
-                      f"{len(result.per_query.status)} queries, all without ({statuses}); check "
+        raise NoMatch("q_pids, g_pids", "a query with a good gallery image",
+                      f"{len(result.per_query.status)} queries, all without ({statuses})", "check "
                       "that identities and cameras are numbered alike on both sides")
     return result
 
 
-def of_valid(result: Result, values: Doubles) -> Doubles:
-    """Return the values of the queries with a good image, as the toolboxes list them."""
-    valid: Doubles = values[result.per_query.status == "ok"]
-    return valid
+def curve_and_means(result: Result, max_rank: int, *means: str) -> tuple[Any, ...]:
+    """Return the CMC curve in float32 and these means, as most toolboxes do."""
+    return (matched(result).cmc[:max_rank].astype(np.float32),
+            *(np.float64(getattr(result, name)) for name in means))
 
 
-def float32_curve(result: Result, max_rank: int) -> npt.NDArray[np.float32]:
-    """Return the CMC curve as most toolboxes do."""
-    return result.cmc[:max_rank].astype(np.float32)
+def class_of_module(module: str, name: str, classes: Mapping[str, type], library: str, base: str,
+                    otherwise: type | None = None) -> Any:
+    """Return a class as a subclass of another library's, for a module's ``__getattr__``.
 
-
-def class_over(own: type, name: str, module: str, base: str,
-               otherwise: type | None = None) -> type:
-    """Return the class `own` as a subclass of a toolbox's, which it comes before.
-
-    `otherwise` is the base where the toolbox is not installed; without it that is an ImportError.
+    `otherwise` is the base where the library is not installed; without it that is an ImportError.
     """
+    if name not in classes:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
     try:
-        theirs = getattr(import_module(module), base)
+        parent = getattr(import_module(library), base)
     except ImportError:
         if otherwise is None:
             raise
-        theirs = otherwise
-    return type(name, (own, theirs), {"__doc__": own.__doc__, "__module__": own.__module__})
+        parent = otherwise
+    made = type(name, (classes[name], parent), {"__module__": module})
+    made.__doc__ = inspect.getdoc(classes[name])
+    return vars(sys.modules[module]).setdefault(name, made)
 
 
 Array = npt.NDArray[Any]
@@ -143,55 +149,6 @@ def cosine_distances(query: Any, gallery: Any) -> Array:
     """1 - cosine of two tensors."""
     torch = import_module("torch")
     with torch.no_grad():
-        query, gallery = (torch.nn.functional.normalize(one, p=2, dim=1)
-                          for one in (query, gallery))
-        return np.asarray((1 - torch.mm(query, gallery.t())).cpu())
-
-
-class Collected:
-    """Features and labels of all batches, as the metrics of the strong-baseline line keep them.
-
-    `normalized`: the value of `feat_norm` that asks for unit features. `k1`, `k2`: re-ranking
-    with these and lambda 0.3; none where they are 0.
-    """
-
-    normalized: Any = True
-    k1, k2 = 0, 0
-
-    def __init__(self, num_query: int, max_rank: int = 50, feat_norm: Any = True, *,
-                 convention: Choice = None) -> None:
-        super().__init__()
-        self.num_query, self.max_rank, self.feat_norm = num_query, max_rank, feat_norm
-        self.convention = convention
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget all images."""
-        self.feats: list[Any] = []
-        self.pids: list[Any] = []
-        self.camids: list[Any] = []
-
-    def update(self, output: Any) -> None:
-        """Take a batch: features, identities, cameras."""
-        features, pids, camids = output
-        self.feats.append(features)
-        self.pids.extend(np.asarray(pids))
-        self.camids.extend(np.asarray(camids))
-
-    def sides(self) -> tuple[Any, Any]:
-        """Return the features of the queries and of the gallery."""
-        torch = import_module("torch")
-        features = torch.cat(self.feats, dim=0)
-        if self.feat_norm == self.normalized:
-            features = torch.nn.functional.normalize(features, dim=1, p=2)
-        return features[:self.num_query], features[self.num_query:]
-
-    def five(self, query: Any, gallery: Any) -> tuple[Array, Array, Array, Array, Array]:
-        """Return distances and labels, as an `eval_func` takes them."""
-        if self.k1:
-            distances: Array = rerank(query, gallery, self.k1, self.k2, 0.3, "strong-baseline",
-                                      normalize=False)
-        else:
-            distances = squared_distances(query, gallery)
-        n, pids, camids = self.num_query, np.asarray(self.pids), np.asarray(self.camids)
-        return distances, pids[:n], pids[n:], camids[:n], camids[n:]
+        unit_query, unit_gallery = (torch.nn.functional.normalize(features, p=2, dim=1)
+                                    for features in (query, gallery))
+        return np.asarray((1 - torch.mm(unit_query, unit_gallery.t())).cpu())

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, evaluated, float32_curve, labels, matched
+from reid_ref.compat.common import Choice, both_sides, curve_and_means, evaluated
+from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
-from reid_ref.result import Result
 
 Three = tuple[npt.NDArray[np.float32], float, float]
 
@@ -45,14 +45,13 @@ def eval_sysu(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: A
     >>> cmc, float(mean_ap), float(mean_inp)
     (array([0., 1.], dtype=float32), 0.5, 0.5)
     """
-    query, gallery = labels(q_pids, q_camids, "q"), labels(g_pids, g_camids, "g")
+    query, gallery = both_sides(q_pids, g_pids, q_camids, g_camids)
     if convention is None:
         # sysu-mm01 ignores the query's location, where cameras 2 and 3 are one. Theirs looks at
         # these two cameras alone: the others become two locations that never meet.
         query = Labels(query.identity, np.where(query.camera == 3, 3, -1))
         gallery = Labels(gallery.identity, np.where(gallery.camera == 2, 2, 0))
-    return _three(evaluated(distmat, query, gallery, convention or "sysu-mm01", max_rank),
-                  max_rank)
+    return _three(distmat, (query, gallery), convention or "sysu-mm01", max_rank)
 
 
 def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
@@ -84,12 +83,13 @@ def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
     >>> cmc, round(float(mean_ap), 4), round(float(mean_inp), 4)
     (array([1.], dtype=float32), 0.8333, 0.6667)
     """
-    query, gallery = (labels(pids, np.full(np.size(pids), camera), side)
-                      for pids, camera, side in ((q_pids, 1, "q"), (g_pids, 2, "g")))
-    return _three(evaluated(distmat, query, gallery, convention or "reid-survey-function",
-                            max_rank), max_rank)
+    cameras = np.full(np.size(q_pids), 1), np.full(np.size(g_pids), 2)
+    return _three(distmat, both_sides(q_pids, g_pids, *cameras),
+                  convention or "reid-survey-function", max_rank)
 
 
-def _three(result: Result, max_rank: int) -> Three:
-    matched(result)
-    return float32_curve(result, max_rank), np.float64(result.mAP), np.float64(result.mINP)
+def _three(distmat: Any, sides: tuple[Labels, Labels], convention: str | Convention,
+           max_rank: int) -> Three:
+    result = evaluated(distmat, sides, convention, max_rank)
+    cmc, mAP, mINP = curve_and_means(result, max_rank, "mAP", "mINP")
+    return cmc, mAP, mINP

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from reid_ref.compat import torchreid
 from reid_ref.compat.common import (
-    Choice, cosine_distances, evaluated, float32_curve, labels, matched, of_valid,
-    squared_distances)
+    Choice, both_sides, cosine_distances, curve_and_means, evaluated, squared_distances)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import check_distances
 from reid_ref.ranking.roles import query_roles
@@ -60,14 +59,13 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     if use_metric_cuhk03:
         return torchreid.evaluate_rank(distmat, q_pids, g_pids, q_camids, g_camids, max_rank,
                                        True, cython, convention=convention)
-    own = "torchreid-cython-function" if cython else "fast-reid-function"
-    result = matched(evaluated(
-        distmat, labels(q_pids, q_camids, "q"), labels(g_pids, g_camids, "g"),
-        convention or own, max_rank))
-    per_query = [of_valid(result, values)
-                 for values in (result.per_query.ap, result.per_query.inp)]
-    as_theirs: Any = np.float32 if cython else list
-    return (float32_curve(result, max_rank), *map(as_theirs, per_query))
+    record = "torchreid-cython-function" if cython else "fast-reid-function"
+    result = evaluated(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
+                       convention or record, max_rank)
+    cmc, = curve_and_means(result, max_rank)
+    matched = result.per_query.status == "ok"
+    kind: Any = np.float32 if cython else list
+    return cmc, kind(result.per_query.ap[matched]), kind(result.per_query.inp[matched])
 
 
 def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,
@@ -88,7 +86,7 @@ def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids
     >>> evaluate_roc(np.array([[.3, .2, .1]]), [7], [7, 8, 7], [1], [2, 2, 3])
     (array([0.1, 0.3, 0.2]), array([0., 0., 1.]))
     """
-    query, gallery = labels(q_pids, q_camids, "q"), labels(g_pids, g_camids, "g")
+    query, gallery = both_sides(q_pids, g_pids, q_camids, g_camids)
     distances = check_distances(distmat, query, gallery)
     dtype = np.float64
     if use_cython and torchreid.has_cython(_ROC):
@@ -149,7 +147,7 @@ class ReidEvaluator:
         if predictions is None:
             return {}
         torch = import_module("torch")
-        features, pids, camids = (torch.cat([one[key] for one in predictions])
+        features, pids, camids = (torch.cat([batch[key] for batch in predictions])
                                   for key in ("feats", "pids", "camids"))
         n = self._num_query
         distances = self._distances(features[:n], features[n:])
@@ -171,7 +169,7 @@ class ReidEvaluator:
             return self._predictions
         comm.synchronize()
         parts = comm.gather(self._predictions, dst=0)
-        return [one for part in parts for one in part] if comm.is_main_process() else None
+        return [batch for part in parts for batch in part] if comm.is_main_process() else None
 
     def _distances(self, query: Any, gallery: Any) -> npt.NDArray[Any]:
         test = self.cfg.TEST

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError, as_array, as_integers
-from reid_ref.compat.common import Choice, evaluated, keep
+from reid_ref.compat.common import Choice, evaluated, keep, labels
 from reid_ref.datasets.pooling import pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate as evaluate_features, evaluate_ranked_list
 from reid_ref.files.read import read_result
-from reid_ref.labels import Labels
 from reid_ref.result import Result
 
 
@@ -45,13 +44,11 @@ def evaluate(qf: Any, ql: Any, qc: Any, gf: Any, gl: Any, gc: Any, *,
         Its first entry is -1 where the query has no good image.
     """
     distances = -_scores(qf, gf)[np.newaxis]
-    gallery = Labels(as_integers(gl, "gl"), as_integers(gc, "gc"))
-    query = Labels(as_integers([ql], "ql"), as_integers([qc], "qc"))
-    result = evaluated(distances, query, gallery, convention or "layumi")
-    per_query = result.per_query
+    sides = labels([ql], [qc], ("ql", "qc")), labels(gl, gc, ("gl", "gc"))
+    per_query = evaluated(distances, sides, convention or "layumi").per_query
     if not per_query.n_good[0]:
-        return 0, _int_curve(len(gallery), -1)
-    return per_query.ap[0], _int_curve(len(gallery), int(per_query.first_match[0]))
+        return 0, _int_curve(len(sides[1]), 0)
+    return per_query.ap[0], _int_curve(len(sides[1]), int(per_query.first_match[0]))
 
 
 def compute_mAP(index: Any, good_index: Any, junk_index: Any) -> tuple[float, Any]:
@@ -73,7 +70,7 @@ def compute_mAP(index: Any, good_index: Any, junk_index: Any) -> tuple[float, An
     index = as_integers(index, "index")
     good = np.ravel(as_array(good_index, "good_index"))
     if not good.size:
-        return 0, _int_curve(len(index), -1)
+        return 0, _int_curve(len(index), 0)
     junk = np.unique(np.ravel(as_array(junk_index, "junk_index"))).astype(np.int64)
     ap, curve = evaluate_ranked_list(
         index.tolist(), good.tolist(), junk.tolist(), "trapezoid-layumi")
@@ -89,12 +86,12 @@ def _scores(query: Any, gallery: Any) -> Any:
 
 
 def _int_curve(length: int, first_match: int) -> Any:
-    """Return 1 from the first match on, as an IntTensor; its first entry is -1 for none."""
+    """CMC indicator as an IntTensor; starts with -1 if there is no match (`first_match` 0)."""
     curve = np.zeros(length, dtype=np.int32)
-    if first_match < 0:
-        curve[0] = -1
-    else:
+    if first_match:
         curve[first_match - 1:] = 1
+    else:
+        curve[0] = -1
     return import_module("torch").from_numpy(curve)
 
 
@@ -105,13 +102,12 @@ def line(result: Result) -> str:
     --------
     >>> import numpy as np, reid_ref
     >>> line(reid_ref.evaluate_distances(
-    ...     np.arange(10.)[np.newaxis], Labels([7], [1]), Labels([8, 7] * 5, [2] * 10),
-    ...     convention="layumi"))
+    ...     np.arange(10.)[np.newaxis], reid_ref.Labels([7], [1]),
+    ...     reid_ref.Labels([8, 7] * 5, [2] * 10), convention="layumi"))
     'Rank@1:0.000000 Rank@5:1.000000 Rank@10:1.000000 mAP:0.410635'
     """
     if len(result.cmc) < 10:
-        raise InputError(f"gallery: expected at least 10 images, for Rank@10, got "
-                         f"{len(result.cmc)}")
+        raise InputError("gallery", "at least 10 images, for Rank@10", len(result.cmc))
     ranks = " ".join(f"Rank@{k}:{np.float32(result.cmc[k - 1]):f}" for k in (1, 5, 10))
     return f"{ranks} mAP:{result.mAP:f}"
 
@@ -121,8 +117,8 @@ def main() -> int:
     try:
         data = read_result("pytorch_result.mat")
         query_features, gallery_features = data.features(
-            "pytorch_result.mat: expected features (query_f, gallery_f)",
-            "; `reid-ref evaluate` takes them")
+            "pytorch_result.mat", "features (query_f, gallery_f)",
+            "`reid-ref evaluate` takes them")
         gallery_side = gallery_features, data.query, data.gallery
         options: Any = {"metric": "dot", "normalize": False, "convention": "layumi"}
         print(line(keep(evaluate_features(query_features, *gallery_side, **options))))
@@ -136,10 +132,10 @@ def main() -> int:
     return 0
 
 
-def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"reid-ref: warning: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    warnings.showwarning = _tell
+    warnings.showwarning = _show_warning
     sys.exit(main())

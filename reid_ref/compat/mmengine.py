@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.compat.common import (
-    Choice, Refused, class_over, evaluated, matched, squared_distances)
+    Choice, Refused, class_of_module, evaluated, matched, squared_distances)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import IndexLists, Labels
 
-_OWN = CONVENTIONS["torchreid-function"].replace(
+_RECORD = CONVENTIONS["torchreid-function"].replace(
     name="mmtracking", ignored=("listed as junk",), cmc_length=20)
 
 
@@ -46,7 +46,7 @@ class _ReIDMetrics:
 
     Notes
     -----
-    As there, the nearest image of a row is taken for the query itself and left out.
+    As in the original, the nearest image of a row is taken for the query itself and left out.
     """
 
     allowed_metrics = ("mAP", "CMC")
@@ -61,29 +61,30 @@ class _ReIDMetrics:
         if not isinstance(metric, (str, list)):
             raise TypeError("metric must be a list or a str.")
         self.metrics = [metric] if isinstance(metric, str) else metric
-        for one in self.metrics:
-            if one not in self.allowed_metrics:
-                raise KeyError(f"metric {one} is not supported.")
+        for name in self.metrics:
+            if name not in self.allowed_metrics:
+                raise KeyError(f"metric {name} is not supported.")
         self.metric_options = metric_options or {"rank_list": [1, 5, 10, 20], "max_rank": 20}
         self.convention = convention
         for rank in self.metric_options["rank_list"]:
             if not 1 <= rank <= self.metric_options["max_rank"]:
-                raise Refused(f"metric_options: expected ranks from 1 to max_rank "
-                              f"{self.metric_options['max_rank']}, got {rank}")
+                raise Refused("metric_options", "ranks from 1 to max_rank "
+                              f"{self.metric_options['max_rank']}", rank)
 
     def process(self, data_batch: Any, data_samples: Sequence[Any]) -> None:
         """Take a batch: `pred_feature` and `gt_label["label"]` of each sample."""
-        self.results += [{"pred_feature": one["pred_feature"].data.cpu(),
-                          "gt_label": one["gt_label"]["label"].cpu()} for one in data_samples]
+        self.results += [{"pred_feature": sample["pred_feature"].data.cpu(),
+                          "gt_label": sample["gt_label"]["label"].cpu()}
+                         for sample in data_samples]
 
     def compute_metrics(self, results: list[Any]) -> dict[str, Any]:
         """Return mAP and R1, R5, ..., rounded to three decimals."""
         torch = import_module("torch")
-        pids = torch.cat([one["gt_label"] for one in results]).numpy()
-        features = torch.stack([one["pred_feature"] for one in results])
+        pids = torch.cat([sample["gt_label"] for sample in results]).numpy()
+        features = torch.stack([sample["pred_feature"] for sample in results])
         distances = squared_distances(features, features)
         images = Labels(pids, np.zeros(len(pids), np.int64))
-        result = matched(evaluated(distances, images, images, self.convention or _OWN,
+        result = matched(evaluated(distances, (images, images), self.convention or _RECORD,
                                    self.metric_options["max_rank"],
                                    _without_nearest(distances, pids)))
         numbers = {"mAP": result.mAP} if "mAP" in self.metrics else {}
@@ -96,14 +97,13 @@ def _without_nearest(distances: npt.NDArray[Any], pids: npt.NDArray[Any]) -> Ind
     """List the images of each identity as good, but for the nearest of the row, which is junk."""
     nearest = distances.argmin(axis=1)
     good = [np.flatnonzero(pids == pid) for pid in pids]
-    return IndexLists([own[own != k] for own, k in zip(good, nearest)], nearest[:, np.newaxis])
+    return IndexLists([images[images != k] for images, k in zip(good, nearest)],
+                      nearest[:, np.newaxis])
 
 
 def __getattr__(name: str) -> Any:
-    if name != "ReIDMetrics":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = class_over(_ReIDMetrics, name, "mmengine.evaluator", "BaseMetric", otherwise=_Alone)
-    return globals().setdefault(name, made)
+    return class_of_module(__name__, name, {"ReIDMetrics": _ReIDMetrics}, "mmengine.evaluator",
+                           "BaseMetric", otherwise=_Alone)
 
 
 def _register() -> None:

@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, as_array, as_integers, check_same_length
-from reid_ref.compat.common import Choice, Refused, evaluated, matched
-from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.arrays import Doubles, InputError, as_array
+from reid_ref.compat.common import Array, Choice, Refused, evaluated, labels, matched
+from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import Labels
-
-_DRAWS = {"cmc": "single-gallery-shot-draws"}
-_OTHER_CAMERAS = {"ignored": ("same identity, same camera", "same camera")}
 
 
 def cmc(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_cams: Any = None,
@@ -58,12 +55,17 @@ def cmc(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_cams
     array([0., 1.])
     """
     if single_gallery_shot and first_match_break and convention is None:
-        raise InputError("first_match_break: expected False with single_gallery_shot, got True: "
-                         "open-reid then counts each query 10 times; leave it out")
-    query, gallery, distances = _labels(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
-    own = _record(separate_camera_set, single_gallery_shot, first_match_break)
-    curve = matched(evaluated(distances, query, gallery, convention or own,
-                              max(1, min(topk, len(gallery))))).cmc[:topk]
+        raise InputError("first_match_break", "False with single_gallery_shot",
+                         "True: open-reid then counts each query 10 times", "leave it out")
+    distances, sides = _read(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
+    record = CONVENTIONS["open-reid-function" if first_match_break else
+                         "open-reid-allshots-function"]
+    if single_gallery_shot:
+        record = record.replace(cmc="single-gallery-shot-draws")
+    if separate_camera_set:
+        record = record.replace(ignored=("same identity, same camera", "same camera"))
+    max_rank = max(1, min(topk, distances.shape[1]))
+    curve = matched(evaluated(distances, sides, convention or record, max_rank)).cmc[:topk]
     return np.append(curve, np.full(topk - len(curve), curve[-1]))
 
 
@@ -93,8 +95,8 @@ def mean_ap(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_
     >>> round(float(mean_ap(np.array([[.2, .1, .3]]), [7], [7, 8, 7], [1], [2, 2, 3])), 4)
     0.5833
     """
-    query, gallery, distances = _labels(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
-    result = matched(evaluated(distances, query, gallery, convention or "open-reid-function"))
+    distances, sides = _read(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
+    result = matched(evaluated(distances, sides, convention or "open-reid-function"))
     mean: float = np.float64(result.mAP)
     return mean
 
@@ -127,9 +129,9 @@ def evaluate_all(distmat: Any, query: Any = None, gallery: Any = None, query_ids
         query_ids, query_cams, gallery_ids, gallery_cams = (
             [image[k] for image in side] for side in (query, gallery) for k in (1, 2))
     five = distmat, query_ids, gallery_ids, query_cams, gallery_cams
-    if any(one is None for one in five):
-        raise Refused("query, gallery: expected both, or all of query_ids, gallery_ids, "
-                      "query_cams and gallery_cams, got neither")
+    if any(array is None for array in five):
+        raise Refused("query, gallery", "both, or all of query_ids, gallery_ids, query_cams and "
+                      "gallery_cams", "neither")
     print(f"Mean AP: {mean_ap(*five):4.1%}")
     cuhk03 = cmc(*five, separate_camera_set=True, single_gallery_shot=True)
     market1501, allshots = cmc(*five, first_match_break=True), cmc(*five)
@@ -141,29 +143,16 @@ def evaluate_all(distmat: Any, query: Any = None, gallery: Any = None, query_ids
     return top1
 
 
-def _record(separate_camera_set: bool, single_gallery_shot: bool,
-            first_match_break: bool) -> Convention:
-    """Return the record of these flags; the cameras and draws of its CUHK03 setting are apart."""
-    record = CONVENTIONS["open-reid-function" if first_match_break else
-                         "open-reid-allshots-function"]
-    changes: dict[str, Any] = {**(_DRAWS if single_gallery_shot else {}),
-                               **(_OTHER_CAMERAS if separate_camera_set else {})}
-    return record.replace(**changes) if changes else record
-
-
-def _labels(distmat: Any, query_ids: Any, gallery_ids: Any, query_cams: Any,
-            gallery_cams: Any) -> tuple[Labels, Labels, Any]:
+def _read(distmat: Any, query_ids: Any, gallery_ids: Any, query_cams: Any,
+          gallery_cams: Any) -> tuple[Array, tuple[Labels, Labels]]:
     distances = as_array(distmat, "distmat")
     if distances.ndim != 2:
-        raise InputError("distmat: expected shape (n_query, n_gallery), got "
-                         f"{distances.shape}; pass one row a query")
-    sides = []
-    for name, n, camera, ids, cams in (("query", distances.shape[0], 0, query_ids, query_cams),
-                                       ("gallery", distances.shape[1], 1, gallery_ids,
-                                        gallery_cams)):
-        identity, cameras = (as_integers(value, f"{name}_{kind}") for kind, value in (
-            ("ids", np.arange(n) if ids is None else ids),
-            ("cams", np.full(n, camera) if cams is None else cams)))
-        check_same_length(len(identity), len(cameras))
-        sides.append(Labels(identity, cameras))
-    return sides[0], sides[1], distances
+        raise InputError(
+            "distmat", "shape (n_query, n_gallery)", distances.shape, "pass one row per query")
+    n, m = distances.shape
+    query_ids, gallery_ids, query_cams, gallery_cams = (
+        default if array is None else array for array, default in (
+            (query_ids, np.arange(n)), (gallery_ids, np.arange(m)),
+            (query_cams, np.zeros(n, int)), (gallery_cams, np.ones(m, int))))
+    return distances, (labels(query_ids, query_cams, ("query_ids", "query_cams")),
+                       labels(gallery_ids, gallery_cams, ("gallery_ids", "gallery_cams")))

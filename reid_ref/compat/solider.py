@@ -1,6 +1,4 @@
 """SOLIDER's evaluator (tinyvision/SOLIDER-REID 8c08e1c): TransReID's, but for re-ranking."""
-from __future__ import annotations
-
 from reid_ref.compat import transreid
 from reid_ref.compat.strong_baseline import eval_func
 
@@ -8,6 +6,6 @@ __all__ = ["R1_mAP_eval", "eval_func"]
 
 
 class R1_mAP_eval(transreid.R1_mAP_eval):
-    """SOLIDER's `R1_mAP_eval`: TransReID's, with k1=20, k2=6 where re-ranking is asked for."""
+    """SOLIDER's `R1_mAP_eval`: TransReID's, with k1=20, k2=6 where it re-ranks."""
 
-    _k1, _k2 = 20, 6
+    reranking_k = 20, 6

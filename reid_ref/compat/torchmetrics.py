@@ -7,7 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from reid_ref.compat.common import class_over, keep
+from reid_ref.compat.common import class_of_module, keep
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.batches import Evaluator
 
@@ -79,6 +79,5 @@ class _ReIDMetric:
 
 
 def __getattr__(name: str) -> Any:
-    if name != "ReIDMetric":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, class_over(_ReIDMetric, name, "torchmetrics", "Metric"))
+    return class_of_module(
+        __name__, name, {"ReIDMetric": _ReIDMetric}, "torchmetrics", "Metric")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, evaluated, float32_curve, labels, matched
+from reid_ref.compat.common import Choice, both_sides, curve_and_means, evaluated
 
 #: Its rank.py in the repository and in the package on PyPI.
 _RANK = ("torchreid.metrics.rank", "torchreid.reid.metrics.rank")
@@ -53,14 +53,15 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     (array([1., 1.], dtype=float32), 0.8333)
     """
     cython = use_cython and has_cython(*_RANK)
-    own = ("cuhk03-single-shot-draws-function" if use_metric_cuhk03 else
-           "torchreid-cython-function" if cython else "torchreid-function")
-    query, gallery = labels(q_pids, q_camids, "q"), labels(g_pids, g_camids, "g")
-    result = matched(evaluated(distmat, query, gallery, convention or own, max_rank))
+    record = "torchreid-cython-function" if cython else "torchreid-function"
+    if use_metric_cuhk03:
+        record = "cuhk03-single-shot-draws-function"
+    sides = both_sides(q_pids, g_pids, q_camids, g_camids)
+    result = evaluated(distmat, sides, convention or record, max_rank)
     if use_metric_cuhk03:  # no more images are drawn than there are identities
-        max_rank = min(max_rank, len(np.unique(gallery.identity)))
-    return (float32_curve(result, max_rank),
-            result.mAP if cython else np.float64(result.mAP))
+        max_rank = min(max_rank, len(np.unique(sides[1].identity)))
+    cmc, mAP = curve_and_means(result, max_rank, "mAP")
+    return cmc, result.mAP if cython else mAP
 
 
 def has_cython(*modules: str) -> bool:

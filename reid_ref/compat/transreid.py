@@ -3,10 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from reid_ref.compat.common import Choice, Collected
+from reid_ref.compat.common import Choice
+from reid_ref.compat.eval_func import Collected
 from reid_ref.compat.strong_baseline import eval_func
 
 __all__ = ["R1_mAP_eval", "eval_func"]
@@ -20,32 +18,32 @@ class R1_mAP_eval(Collected):
     num_query : int
         The first so many images are the queries.
     max_rank : int
-        Not used, as there: the curve has 50 ranks.
+        Ignored, as in the original: the curve has 50 ranks.
     feat_norm : bool
         Divide each feature by its 2-norm.
     reranking : bool
-        With k1=50, k2=15, lambda 0.3, as there.
+        With k1=50, k2=15, lambda 0.3 (SOLIDER: k1=20, k2=6).
     convention : str or Convention, optional
     """
 
-    _k1, _k2 = 50, 15
+    eval_func = staticmethod(eval_func)
+    reranking_k = 50, 15
 
     def __init__(self, num_query: int, max_rank: int = 50, feat_norm: bool = True,
                  reranking: bool = False, *, convention: Choice = None) -> None:
-        # It asks for the truth of feat_norm, not for a value.
         super().__init__(num_query, max_rank, bool(feat_norm), convention=convention)
         self.reranking = reranking
         if reranking:
-            self.k1, self.k2 = self._k1, self._k2
+            self.k1, self.k2 = self.reranking_k
 
     def update(self, output: Any) -> None:
         """Take a batch: features, identities, cameras."""
         features, pids, camids = output
         super().update((features.cpu(), pids, camids))
 
-    def compute(self) -> tuple[npt.NDArray[np.float32], float, Any, Any, Any, Any, Any]:
+    def compute(self) -> tuple[Any, ...]:
         """Return CMC, mAP, distances, identities, cameras, query and gallery features."""
-        query, gallery = self.sides()
-        five = self.five(query, gallery)
-        cmc, mean_ap = eval_func(*five, convention=self.convention)
-        return cmc, mean_ap, five[0], self.pids, self.camids, query, gallery
+        sides = self.sides()
+        five = self.five(*sides)
+        cmc, mAP = self.eval_func(*five, convention=self.convention)
+        return cmc, mAP, five[0], self.pids, self.camids, *sides

@@ -11,7 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, warn
 from reid_ref.console import options as common
-from reid_ref.console.terminal import in_options
+from reid_ref.console.terminal import OPTIONS
 from reid_ref.conventions import Convention
 from reid_ref.datasets.named_labels import read_sides
 from reid_ref.datasets.names import check_names
@@ -39,11 +39,10 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         try:
             yield
         except InputError as error:
-            text = in_options(str(error))
-            named = text.startswith(tuple(files))
-            raise InputError(text if named else f"{name}: {text}") from None
+            error = error.renamed(OPTIONS)
+            raise error if error.argument.startswith(tuple(files)) else error.at(name) from None
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        warn(f"{name}: {in_options(text)}")
+        warn(f"{name}: {text}")
 
 
 def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[str]:

@@ -109,7 +109,7 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     check_choice(args.metric or METRIC, "--metric", METRICS)
     data = read_result(*(args.files if files is None else files))
     if any(of_features(args).values()):
-        data.features("--metric, --no-normalize: expected features", "; leave them out")
+        data.features("--metric, --no-normalize", remedy="leave them out")
     return data
 
 

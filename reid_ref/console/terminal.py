@@ -15,20 +15,14 @@ from reid_ref.text import visible
 #: The warnings that this command has told, in order: JSON repeats them.
 WARNINGS: list[str] = []
 
-#: Arguments of the library that an option of a command sets; messages begin with their name.
+#: Arguments of the library, and the option of a command that sets each.
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
     "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
-    "published": "--published", "key": "KEY", "matlab_dir": "--matlab-dir"}
-
-#: What a message tells a caller of the library to do, and what a user of the command does.
-WAYS_OUT = {
-    "pass lists=IndexLists(good, junk)": "name the two files: --index-lists GOOD JUNK",
-    "Use reid_ref.matlab.evaluation": "Use `reid-ref scripts --only port`",
-    "convention.replace(unmatched='zero' or 'drop')": "--set unmatched=zero, or unmatched=drop",
-    "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
+    "published": "--published", "key": "KEY", "query_names": "--query-names",
+    "gallery_names": "--gallery-names", "matlab_dir": "--matlab-dir"}
 
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"
@@ -117,21 +111,7 @@ def tell(text: str) -> None:
 
 
 def tell_warning(message: str) -> None:
-    """Print one warning of the library on stderr, in the words of the command line."""
-    WARNINGS.append(in_options(message))
+    """Print one warning of the library on stderr."""
+    WARNINGS.append(message)
     if not _quiet:
         tell(f"warning: {WARNINGS[-1]}")
-
-
-def in_options(message: str) -> str:
-    """Return a message of the library with options in the place of arguments.
-
-    Examples
-    --------
-    >>> in_options("convention: unknown 'x'")
-    "--convention: unknown 'x'"
-    """
-    name, colon, rest = message.partition(": ")
-    for said, here in WAYS_OUT.items():
-        rest = rest.replace(said, here)
-    return OPTIONS.get(name, name) + colon + rest

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED,
     Curve, Mask, as_text)
@@ -163,7 +163,7 @@ class Convention:
         if isinstance(self.cmc_length, str):
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
         else:
-            _check_count(self.cmc_length, "cmc_length")
+            check_count(self.cmc_length, "cmc_length")
         _check_lists(self)
         _check_ranked(self)
 
@@ -270,23 +270,23 @@ def _check_lists(convention: Convention) -> None:
     if not convention.needs_lists:
         return
     if len(convention.ignored) > 1:
-        raise InputError("ignored: 'listed as junk' cannot be combined, since lists name every "
-                         f"ignored image; got {', '.join(convention.ignored)}")
+        raise InputError("ignored", got="'listed as junk' cannot be combined, since lists name "
+                         "every ignored image", remedy=f"got {', '.join(convention.ignored)}")
     if convention.curve.also_ignored:
-        raise InputError(f"cmc: {convention.cmc!r} leaves out images by their "
-                         "camera, 'listed as junk' by lists alone; choose another of the two")
+        raise InputError("cmc", got=f"{convention.cmc!r} leaves out images by their camera, "
+                         "'listed as junk' by lists alone", remedy="choose another of the two")
     if convention.loads != "all images":
-        raise InputError(f"loads: lists name every ignored image, got {convention.loads!r}; leave "
-                         "it at 'all images'")
+        raise InputError("loads", got=f"lists name every ignored image, got {convention.loads!r}",
+                         remedy="leave it at 'all images'")
 
 
 def _check_ranked(convention: Convention) -> None:
     """Refuse choices that cannot be combined with a cut list, float32 or grouped ties."""
     if convention.top_k is not None:
-        _check_count(convention.top_k, "top_k")
+        check_count(convention.top_k, "top_k")
         if convention.curve.of_rows is not None:
-            raise InputError(f"top_k: cuts ranked lists of images, got CMC {convention.cmc!r}, "
-                             "which counts identities")
+            raise InputError("top_k", got="cuts ranked lists of images, got CMC "
+                             f"{convention.cmc!r}, which counts identities")
     if convention.arithmetic == "float32":
         check_choice(convention.ap, "ap in float32",
                      [ap for ap, rule in AP.items() if rule.float32])
@@ -294,10 +294,5 @@ def _check_ranked(convention: Convention) -> None:
         check_choice(convention.ap, "ap of grouped ties",
                      [ap for ap, rule in AP.items() if rule.grouped])
         if convention.top_k is not None:
-            raise InputError("top_k: a list that is cut off needs an order of ties, "
-                             f"got ties {convention.ties!r}")
-
-
-def _check_count(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+            raise InputError("top_k", got="a list that is cut off needs an order of ties, got "
+                             f"ties {convention.ties!r}")

@@ -107,10 +107,10 @@ def find_conventions(conventions: str | Convention | Iterable[str | Convention],
     found = [find_convention(convention) for convention in conventions]
     names = [convention.name for convention in found]
     if not names:
-        raise InputError("convention: expected at least one, got none")
+        raise InputError("convention", "at least one", "none")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise InputError(f"convention: expected different names, got {twice[0]!r} twice; "
+        raise InputError("convention", "different names", f"{twice[0]!r} twice",
                          "replace(name=...) gives one of them another")
     return found
 
@@ -141,10 +141,10 @@ def choices_of_text(texts: Iterable[str], name: str) -> dict[str, Any]:
     for text in (part for given in texts for part in re.split(r",(?=[^,=]*=)", given)):
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            raise InputError(f"{name}: expected KEY=VALUE, e.g. ap=step, got {text!r}")
+            raise InputError(name, "KEY=VALUE, e.g. ap=step", repr(text))
         check_choice(key, name, [*CHOICES, "top_k"])
         if key in changes:
-            raise InputError(f"{name}: expected {key} once, got it twice; leave one out")
+            raise InputError(name, f"{key} once", "it twice", "leave one out")
         changes[key] = _value(key, value, f"{name} {key}")
     return changes
 
@@ -159,7 +159,7 @@ def _value(key: str, text: str, name: str) -> Any:
         return int(text)
     if key == "top_k":
         if text != "None":
-            raise InputError(f"{name}: expected a whole number from 1, or None, got {text!r}")
+            raise InputError(name, "a whole number from 1, or None", repr(text))
         return None
     check_choice(text, name, [*CMC_LENGTH, "a number"] if key == "cmc_length" else CHOICES[key])
     return text
@@ -184,4 +184,4 @@ def changed(convention: Convention, changes: Mapping[str, Any], name: str) -> Co
     try:
         return convention.replace(**new) if new else convention
     except InputError as error:
-        raise InputError(f"{name}, convention {convention.name}: {error}") from None
+        raise error.at(f"{name}, convention {convention.name}") from None

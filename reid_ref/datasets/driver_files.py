@@ -20,7 +20,7 @@ from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.lazy import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 
@@ -197,8 +197,8 @@ def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
 def _read_sides(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     training = [path for path in paths if _is_training(path)]
     data = read_result(*(path for path in paths if path not in training))
-    features = data.features(f"{', '.join(map(str, paths))}: expected features, since the driver "
-                             "computes the distances")
+    features = data.features(
+        ", ".join(map(str, paths)), "features, since the driver computes the distances")
     query, gallery = (
         _normalized(read_rows(one), labels, dtype, f"{side} features")
         for one, labels, side in zip(features, (data.query, data.gallery), ("query", "gallery")))
@@ -211,7 +211,7 @@ def _is_training(path: Path) -> bool:
 
 
 def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
-    found: dict[str, tuple[Contents, Stored]] = {}
+    found: dict[str, tuple[Contents, StoredArray]] = {}
     for path in paths:
         contents = read_contents(path)
         for key, value in contents.values.items():
@@ -220,17 +220,16 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
             field = role.rpartition("_")[2]
             if not role.startswith("query_") or field in found:
                 raise InputError(
-                    f"{path}: {key}: expected one array each of features, identity and camera of "
-                    f"the training images, got {'two' if field in found else 'another'}; name "
-                    f"them as {DRIVERS['market1501'].training_files}")
+                    f"{path}: {key}", "one array each of features, identity and camera of the "
+                    "training images", "two" if field in found else "another",
+                    f"name them as {DRIVERS['market1501'].training_files}")
             found[field] = contents, value
     missing = [name for field, name in (("features", "features"), ("identity", "train_label.mat"),
                                         ("camera", "train_cam.mat")) if field not in found]
     if missing:
-        raise InputError(
-            f"{', '.join(map(str, paths))}: expected features, identity and camera of the "
-            f"training images, got no {', no '.join(missing)}; name all "
-            f"({DRIVERS['market1501'].training_files}) or none of them")
+        raise InputError(", ".join(map(str, paths)), "features, identity and camera of the "
+                         "training images", f"no {', no '.join(missing)}", "name all "
+                         f"({DRIVERS['market1501'].training_files}) or none of them")
     labels = StoredLabels(found["identity"][1], found["camera"][1]).load()
     contents, value = found["features"]
     return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
@@ -249,9 +248,8 @@ def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
         return _read_sides(paths, dtype)
     others = [path for path in files if path not in configurations]
     if len(configurations) > 1 or len(others) != 1 or len(files[others[0]].values) != 1:
-        raise InputError(
-            f"{', '.join(map(str, paths))}: expected {DRIVERS['cuhk03'].files}: one configuration "
-            "and one file with the features of all images")
+        raise InputError(", ".join(map(str, paths)), f"{DRIVERS['cuhk03'].files}: one "
+                         "configuration and one file with the features of all images")
     (path,), part = others, read_cuhk03(configurations[0])
     (value,) = files[path].values.values()
     features = _rows(value, files[path], len(part.labels)).load()
@@ -269,10 +267,9 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     missing = [name for role, name in _MARS_FILES.items() if role not in found]
     if missing or len(found) < len(paths):
         raise InputError(
-            f"{', '.join(map(str, paths))}: expected {', '.join(_MARS_FILES.values())}, "
-            "recognised by train, test, query and tracks in their names; "
-            + (f"got no {', no '.join(missing)}: every line of this driver learns from training "
-               "tracklets" if missing else "got two files for one of them"))
+            ", ".join(map(str, paths)), f"{', '.join(_MARS_FILES.values())}, recognised by train, "
+            "test, query and tracks in their names", f"no {', no '.join(missing)}: every line of "
+            "this driver learns from training tracklets" if missing else "two for one of them")
     sides = []
     for side in ("train", "test"):
         tracks, features = found[side, "tracks"], found[side, "features"]
@@ -282,7 +279,7 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             pooled = pool_tracklets(_frames(features, int(info.last.max()) + 1),
                                     info.first, info.last)
         except InputError as error:
-            raise InputError(f"{tracks}, {features}: {error}") from None
+            raise error.at(f"{tracks}, {features}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
     index = query_indices(found["query", "tracks"], found["test", "tracks"], len(gallery))
@@ -300,8 +297,8 @@ def _mars_role(path: Path) -> tuple[str, str]:
 def _frames(path: Path, n_frames: int) -> Any:
     contents = read_contents(path)
     if len(contents.values) != 1:
-        raise InputError(f"{path}: expected one matrix, the features of all frames, got "
-                         f"{', '.join(contents.values) or 'none'}")
+        raise InputError(
+            path, "one matrix, the features of all frames", ", ".join(contents.values) or "none")
     (value,) = contents.values.values()
     return _rows(value, contents, n_frames, exactly=False).lazy()
 
@@ -309,10 +306,9 @@ def _frames(path: Path, n_frames: int) -> Any:
 def _check_cameras(labels: Labels, path: Path) -> None:
     outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
     if outside.size:
-        raise InputError(
-            f"{path}: expected cameras 1 to {SCRIPT_CAMERAS}, as the driver has, got "
-            f"{labels.camera[outside[0]]} in tracklet {outside[0]}; renumber them, or use "
-            "reid-ref camera-pairs, which takes any number")
+        raise InputError(path, f"cameras 1 to {SCRIPT_CAMERAS}, as the driver has",
+                         f"{labels.camera[outside[0]]} in tracklet {outside[0]}",
+                         "renumber them, or use reid-ref camera-pairs, which takes any number")
 
 
 # ---------------------------------------------------------------- checks
@@ -321,7 +317,7 @@ _READERS: Mapping[str, Callable[[Sequence[Path], np.dtype[Any]], Inputs]] = {
     "market1501": _read_sides, "ide": _read_sides, "cuhk03": _read_cuhk03, "mars": _read_mars}
 
 
-def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> Stored:
+def _rows(value: StoredArray, contents: Contents, n: int, exactly: bool = True) -> StoredArray:
     """Return a matrix with one row an image; MATLAB's files have one column an image."""
     if len(value.shape) == 2:
         turned = [] if contents.format == NPY else [value.T]
@@ -330,13 +326,13 @@ def _rows(value: Stored, contents: Contents, n: int, exactly: bool = True) -> St
                 return matrix
         if not exactly:
             return (*turned, value)[0]
-    raise InputError(f"{value.where}: expected features of {n} images, one column an image (in "
-                     f".npy one row), as many as its labels, got shape {value.shape}")
+    raise InputError(value.where, f"features of {n} images, one column an image (in .npy one "
+                     "row), as many as its labels", f"shape {value.shape}")
 
 
 def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: str) -> Images:
     if features.dtype.kind not in "fiub":
-        raise InputError(f"{where}: expected real numbers, got dtype {features.dtype}")
+        raise InputError(where, "real numbers", f"dtype {features.dtype}")
     features = features.astype(dtype)
     check_finite_rows(features, where)
     return _finite(unit_rows(features), labels, where)
@@ -345,9 +341,8 @@ def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: st
 def _finite(features: Array, labels: Labels, where: str) -> Images:
     zero = np.flatnonzero(np.isnan(features).any(axis=1))
     if zero.size:
-        raise InputError(f"{where}: expected features that can be normalised, got only zeros in "
-                         f"row {zero[0]} (of {len(features)}); check how it was read, or leave "
-                         "it out")
+        raise InputError(where, "features that can be normalised", f"only zeros in row {zero[0]} "
+                         f"(of {len(features)})", "check how it was read, or leave it out")
     return Images(features, labels)
 
 
@@ -356,8 +351,8 @@ def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
     dimensions = {name: side.features.shape[1] for name, side in sides.items()}
     for name, side in sides.items():
         if not len(side):
-            raise InputError(f"{name}: expected at least one image, got none")
+            raise InputError(name, "at least one image", "none")
     if len(set(dimensions.values())) > 1:
-        raise InputError("features: expected one dimension, as one model gives, got "
-                         + ", ".join(f"{d} ({name})" for name, d in dimensions.items()))
+        raise InputError("features", "one dimension, as one model gives",
+                         ", ".join(f"{d} ({name})" for name, d in dimensions.items()))
     return Inputs(query, gallery, train)

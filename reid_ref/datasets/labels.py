@@ -20,7 +20,7 @@ from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import LABELS, SEPARATE, role_of
-from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.lazy import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 #: The arrays of CUHK03-NP's configuration.
@@ -108,23 +108,23 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
             for number, line in enumerate(read_lines(path, "image names, one a line"), 1)
             if line.strip()]
     if not rows:
-        raise InputError(f"{path}: expected image names, one a line, got none")
+        raise InputError(path, "image names, one a line", "none")
     form = next((form for form in map(form_of, rows[0][1]) if form), None)
     names = []
     for number, words in rows:
         named = [word for word in words if form and FORMS[form].pattern.fullmatch(word)]
         if len(named) != 1 or len(words) > 2:
+            such = f" of {FORMS[form].title}, such as {FORMS[form].example}" if form else ""
             raise InputError(
-                f"{path}: line {number}: expected an image name"
-                + (f" of {FORMS[form].title}, such as {FORMS[form].example}" if form else "")
-                + f", alone or with its identity, got {' '.join(words)[:60]!r}")
+                f"{path}: line {number}", f"an image name{such}, alone or with its identity",
+                repr(" ".join(words)[:60]))
         names += named
     parsed = parse_names(names, form)
     for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
         words.remove(name)
         if words and not _is_number(words[0], identity):
-            raise InputError(f"{path}: line {number}: expected {identity}, the identity that the "
-                             f"name says, got {words[0][:20]!r}; names alone are enough")
+            raise InputError(f"{path}: line {number}", f"{identity}, the identity that the name "
+                             "says", repr(words[0][:20]), "names alone are enough")
     return Labels(parsed["identity"], parsed["camera"])
 
 
@@ -145,8 +145,8 @@ def read_tracks(path: str | os.PathLike[str]) -> Tracks:
     with _arrays(path) as arrays:
         value = next((value.load() for value in arrays.values() if _is_tracks(value)), None)
     if value is None:
-        raise InputError(f"{path}: expected one array of four columns (first frame, last frame, "
-                         "identity, camera), as in MARS's tracks_test_info.mat, got none")
+        raise InputError(path, "one array of four columns (first frame, last frame, identity, "
+                         "camera), as in MARS's tracks_test_info.mat", "none")
     columns = [as_integers(value[:, k], f"{path}: column {k + 1}") for k in range(4)]
     return Tracks(columns[0] - 1, columns[1] - 1, Labels(columns[2], columns[3]))
 
@@ -161,8 +161,7 @@ def read_indices(path: str | os.PathLike[str]) -> Integers:
     """
     with _arrays(Path(path)) as arrays:
         if len(arrays) != 1:
-            raise InputError(f"{path}: expected one array of places, got "
-                             f"{', '.join(arrays) or 'none'}")
+            raise InputError(path, "one array of places", ", ".join(arrays) or "none")
         value, = arrays.values()
         return _places(value)
 
@@ -171,17 +170,16 @@ def query_indices(queries: Path, tracks: Path, n_tracks: int) -> Integers:
     """Read the places of MARS's queries among the tracklets of a file."""
     index = read_indices(queries)
     if len(index) and index.max() >= n_tracks:
-        raise InputError(f"{queries}: expected places from 1 to {n_tracks}, the tracklets of "
-                         f"{tracks}, got {index.max() + 1}")
+        raise InputError(
+            queries, f"places from 1 to {n_tracks}, the tracklets of {tracks}", index.max() + 1)
     return index
 
 
-def _places(value: Stored, n_all: int | None = None) -> Integers:
+def _places(value: StoredArray, n_all: int | None = None) -> Integers:
     index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
-        raise InputError(f"{where}: expected places from 1"
-                         + ("" if n_all is None else f" to {n_all}")
-                         + f", got {index.min() + 1} to {index.max() + 1}")
+        raise InputError(where, "places from 1" + ("" if n_all is None else f" to {n_all}"),
+                         f"{index.min() + 1} to {index.max() + 1}")
     return index
 
 
@@ -205,8 +203,8 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
         missing = [key for key in CUHK03_KEYS if key not in arrays]
         if missing:
             raise InputError(
-                f"{path}: expected {', '.join(CUHK03_KEYS)}, as in "
-                f"cuhk03_new_protocol_config_labeled.mat; it lacks {', '.join(missing)}")
+                path, f"{', '.join(CUHK03_KEYS)}, as in cuhk03_new_protocol_config_labeled.mat",
+                remedy=f"it lacks {', '.join(missing)}")
         labels = StoredLabels(arrays[CUHK03_KEYS[0]], arrays[CUHK03_KEYS[1]]).load()
         return Partition(labels, *(_places(arrays[key], len(labels)) for key in CUHK03_KEYS[2:]))
 
@@ -234,7 +232,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     """
     listed = [Path(path) for path in paths]
     if not listed:
-        raise InputError("paths: expected at least one label file, got none")
+        raise InputError("paths", "at least one label file", "none")
     check_different(listed)
     if any(_is_list(path) for path in listed):
         return _from_lists(listed)
@@ -252,8 +250,8 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
 def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
     sides = {(role_of(path.stem) or "").partition("_")[0]: path for path in paths}
     if len(paths) != 2 or sides.keys() != {"query", "gallery"}:
-        raise InputError(f"{', '.join(map(str, paths))}: expected two lists of names, one with "
-                         "query and one with gallery or test in its file name; rename them")
+        raise InputError(", ".join(map(str, paths)), "two lists of names, one with query and one "
+                         "with gallery or test in its file name", remedy="rename them")
     return read_list(sides["query"]), read_list(sides["gallery"])
 
 
@@ -262,24 +260,23 @@ def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
     return take(gallery, query_indices(queries, tracks, len(gallery))), gallery
 
 
-def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, Labels]:
-    found: dict[str, Stored] = {}
+def _from_vectors(files: Mapping[Path, Mapping[str, StoredArray]]) -> tuple[Labels, Labels]:
+    found: dict[str, StoredArray] = {}
     for path, arrays in files.items():
         for key, value in arrays.items():
             role = role_of(key)
             if role not in LABELS and len(arrays) == 1:
                 role = role_of(path.stem)
             if role in LABELS and role in found:
-                raise InputError(f"{path}: {key}: expected one array for {role}, got two; "
-                                 "leave one out")
+                raise InputError(f"{path}: {key}", f"one array for {role}", "two", "leave one out")
             if role in LABELS:
                 found[role] = value
     missing = [f"{field} (e.g. {SEPARATE['features'].keys[field]})" for field in LABELS
                if field not in found]
     if missing:
         raise InputError(
-            f"{', '.join(map(str, files))}: expected the labels of query and gallery, got no "
-            + ", no ".join(missing) + "; or name two lists of image names, MARS's "
+            ", ".join(map(str, files)), "the labels of query and gallery",
+            f"no {', no '.join(missing)}", "or name two lists of image names, MARS's "
             "tracks_test_info and query_IDX, or the configuration of CUHK03-NP")
     query, gallery = (StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"]).load()
                       for side in ("query", "gallery"))
@@ -287,7 +284,7 @@ def _from_vectors(files: Mapping[Path, Mapping[str, Stored]]) -> tuple[Labels, L
 
 
 @contextmanager
-def _arrays(path: Path) -> Iterator[Mapping[str, Stored]]:
+def _arrays(path: Path) -> Iterator[Mapping[str, StoredArray]]:
     """Give a file's arrays, which can be read while it is open."""
     contents = read_contents(path)
     try:
@@ -296,7 +293,7 @@ def _arrays(path: Path) -> Iterator[Mapping[str, Stored]]:
         contents.close()
 
 
-def _is_tracks(value: Stored) -> bool:
+def _is_tracks(value: StoredArray) -> bool:
     shape = value.shape
     return value.numbers and len(shape) == 2 and shape[1] == 4 and shape[0] > 1
 

@@ -103,7 +103,7 @@ def read_side(path: str | os.PathLike[str]) -> NamedLabels:
 def _of_columns(path: Path) -> Labels:
     value = next(iter(read_contents(path).values.values()))
     if len(value.shape) != 2 or value.shape[1] != 2:
-        raise InputError(f"{path}: expected two columns, camera and identity, a row an image, got "
+        raise InputError(path, "two columns, camera and identity, a row an image",
                          f"an array of shape {value.shape}")
     array = value.load()
     camera, identity = (as_integers(array[:, k], f"{path}: column {k + 1}") for k in (0, 1))
@@ -116,9 +116,9 @@ def _of_columns(path: Path) -> Labels:
 def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabels:
     for column in ("identity", "camera", "name"):
         if columns.count(column) != 1 and (column != "name" or columns.count(column)):
-            raise InputError(f"{path}: line 1: expected one column of each of identity and "
-                             f"camera, and name where there is one, got {columns.count(column)} "
-                             f"for {column}; without cameras, give each image camera 0")
+            raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
+                             "name where there is one", f"{columns.count(column)} for {column}",
+                             "without cameras, give each image camera 0")
     found: dict[str, list[str]] = {column: [] for column in columns}
     n_header = 1 + next(k for k, line in enumerate(lines) if line.strip())
     for number, line in enumerate(lines[n_header:], n_header + 1):
@@ -126,12 +126,12 @@ def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabe
         if not words:
             continue
         if len(words) != len(columns):
-            raise InputError(f"{path}: line {number}: expected {len(columns)} columns, as in the "
-                             f"first line, got {len(words)}")
+            raise InputError(f"{path}: line {number}", f"{len(columns)} columns, as in the first "
+                             "line", len(words))
         for column, word in zip(columns, words):
             if column in ("identity", "camera") and not re.fullmatch("-?[0-9]{1,18}", word):
-                raise InputError(f"{path}: line {number}: expected a whole number for {column}, "
-                                 f"got {word[:40]!r}")
+                raise InputError(
+                    f"{path}: line {number}", f"a whole number for {column}", repr(word[:40]))
             found[column].append(word)
     identity, camera = (np.array(list(map(int, found[column])), dtype=np.int64)
                         for column in ("identity", "camera"))

@@ -105,24 +105,24 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
     (array([-1,  2]), array([3, 1]), array([451, 451]))
     """
     if isinstance(names, (str, os.PathLike)):
-        raise InputError(f"names: expected a list of file names, got one: {os.fspath(names)!r}; "
-                         "pass [name]")
+        raise InputError(
+            "names", "a list of file names", f"one: {os.fspath(names)!r}", "pass [name]")
     listed = [str(name) for name in names]
     if form is None:
         if not listed:
-            raise InputError("names: expected at least one file name, got none")
+            raise InputError("names", "at least one file name", "none")
         form = form_of(listed[0])
         if form is None:
             known = ", ".join(f"{naming.example} ({naming.title})" for naming in FORMS.values())
-            raise InputError(f"names[0]: expected a file name such as {known}; got {listed[0]!r}")
+            raise InputError("names[0]", f"a file name such as {known}", repr(listed[0]))
     check_choice(form, "form", FORMS)
     pattern = FORMS[form].pattern
     matches = []
     for k, name in enumerate(listed):
         match = pattern.fullmatch(name)
         if match is None:
-            raise InputError(f"names[{k}]: expected a file name of {FORMS[form].title}, such as "
-                             f"{FORMS[form].example}, got {name!r}")
+            raise InputError(f"names[{k}]", f"a file name of {FORMS[form].title}, such as "
+                             f"{FORMS[form].example}", repr(name))
         matches.append(match.groups())
     columns = zip(*matches) if matches else [()] * pattern.groups
     return {group: np.array([_number(text) for text in column], dtype=np.int64)
@@ -211,8 +211,7 @@ def _refuse(names: Sequence[str], side: str, labels: Labels, identity: Integers,
         return
     k = int(np.argmax(bad))
     said = f"identity {identity[k]}" + ("" if camera is None else f" and camera {camera[k]}")
-    raise InputError(
-        f"{side} names: image {k} is {names[k]!r}, of {said} by its name, but of identity "
-        f"{labels.identity[k]} and camera {labels.camera[k]} by its label, and {bad.sum():,} of "
-        f"{len(names):,} differ so; give the names in the order of the features with "
-        f"--{side}-names FILE")
+    raise InputError(f"{side}_names", got=f"image {k} is {names[k]!r}, of {said} by its name, "
+                     f"but of identity {labels.identity[k]} and camera {labels.camera[k]} by its "
+                     f"label, and {bad.sum():,} of {len(names):,} differ so", remedy="give the "
+                     "names in the order of the features")

@@ -78,20 +78,19 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     frames = (frame_features if is_lazy(frame_features)
               else as_array(frame_features, "frame_features"))
     if frames.ndim != 2 or frames.dtype.kind not in "fiub":
-        raise InputError("frame_features: expected real features (n_frames, d), one row a frame, "
-                         f"got shape {frames.shape}, dtype {frames.dtype}")
+        raise InputError("frame_features", "real features (n_frames, d), one row a frame",
+                         f"shape {frames.shape}, dtype {frames.dtype}")
     starts, ends = as_integers(first, "first"), as_integers(last, "last")
     if len(starts) != len(ends):
-        raise InputError(f"last: expected {len(starts)} frames, one for each of first, "
-                         f"got {len(ends)}")
+        raise InputError("last", f"{len(starts)} frames, one for each of first", len(ends))
     _check_frames(starts, ends, len(frames))
     pooled = np.empty((len(starts), frames.shape[1]))
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
         pooled[k] = read_rows(frames, start, end + 1).max(axis=0)
     bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1))
     if bad.size:
-        raise InputError(f"frame_features: expected finite numbers, got NaN or Inf in tracklet "
-                         f"{bad[0]} (rows {starts[bad[0]]} to {ends[bad[0]]})")
+        raise InputError("frame_features", "finite numbers", f"NaN or Inf in tracklet {bad[0]} "
+                         f"(rows {starts[bad[0]]} to {ends[bad[0]]})")
     total = np.zeros(len(pooled))
     for column in pooled.T:
         total += column * column
@@ -104,17 +103,17 @@ def _check_frames(first: Any, last: Any, n_frames: int) -> None:
     empty = np.flatnonzero(last < first)
     if empty.size:
         k = empty[0]
-        raise InputError(f"last: expected at least one frame a tracklet, got none in tracklet {k} "
-                         f"(first {first[k]}, last {last[k]}); leave that tracklet out")
+        raise InputError("last", "at least one frame a tracklet", f"none in tracklet {k} (first "
+                         f"{first[k]}, last {last[k]})", "leave that tracklet out")
     outside = np.flatnonzero((first < 0) | (last >= n_frames))
     if outside.size:
         k = outside[0]
         raise InputError(
-            f"first, last: expected frames from 0 to {n_frames - 1}, got {first[k]} to {last[k]} "
-            f"in tracklet {k}; "
-            + ("features and tracklets must come from the same list of frames"
-               if first[k] >= 0 and first.min() != 1 else
-               "MARS's files count from 1: read_tracks counts from 0"))
+            "first, last", f"frames from 0 to {n_frames - 1}",
+            f"{first[k]} to {last[k]} in tracklet {k}",
+            "features and tracklets must come from the same list of frames"
+            if first[k] >= 0 and first.min() != 1 else
+            "MARS's files count from 1: read_tracks counts from 0")
 
 
 Array = npt.NDArray[Any]
@@ -178,24 +177,23 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     if normalize:
         zero = np.flatnonzero(~features.any(axis=1))
         if zero.size:
-            raise InputError(f"features: expected no row of zeros, which cannot be normalised, "
-                             f"got one at {zero[0]}; leave that image out")
+            raise InputError("features", "no row of zeros, which cannot be normalised",
+                             f"one at {zero[0]}", "leave that image out")
         features = unit_rows(features)
     rows_of = _rows_by_label(images)
     pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
     for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
         if label not in rows_of:
-            raise InputError(
-                f"images: expected at least one for each query, got none of identity {label[0]} "
-                f"on camera {label[1]} (query {k}); the multi-query set holds the query's own "
-                "image too. Are both numbered alike?")
+            raise InputError("images", "at least one for each query", "none of identity "
+                             f"{label[0]} on camera {label[1]} (query {k})", "the multi-query "
+                             "set holds the query's own image too. Are both numbered alike?")
         pooled[k] = POOLINGS[pooling](features[rows_of[label]])
     if normalize:
         zero = np.flatnonzero(~pooled.any(axis=1))
         if zero.size:
             raise InputError(
-                f"features: the images of query {zero[0]} cancel out: their {pooling} is 0 and "
-                "cannot be normalised; look at these images")
+                "features", got=f"the images of query {zero[0]} cancel out: their {pooling} is 0 "
+                "and cannot be normalised", remedy="look at these images")
         pooled = unit_rows(pooled)
     return pooled
 
@@ -239,17 +237,17 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     missing = [key for name, key in KEYS.items() if name not in values]
     if missing:
         raise InputError(
-            f"{path}: expected {', '.join(KEYS.values())}, as layumi's test.py --multi writes "
-            f"them, got no {', no '.join(missing)}; it holds {', '.join(contents.values) or '-'}")
+            path, f"{', '.join(KEYS.values())}, as layumi's test.py --multi writes them",
+            f"no {', no '.join(missing)}", f"it holds {', '.join(contents.values) or '-'}")
     where = {name: f"{path}: {key}" for name, key in KEYS.items()}
     identity, camera = (as_integers(values[name], where[name]) for name in ("identity", "camera"))
     features = np.asarray(values["features"])
     check_same_length(len(identity), len(camera), (where["identity"], where["camera"]),
-                      features.shape if contents.either_way else features.shape[:1])
+                      features.shape if contents.transposable else features.shape[:1])
     with renamed({**where, "gallery": where["identity"], "query": where["identity"],
                   "query_features": where["features"]}):
         images = Labels(identity, camera)
-        if contents.either_way and features.shape[:1] != (len(images),):
+        if contents.transposable and features.shape[:1] != (len(images),):
             features = features.T
         features, _ = check_features(features, features, images, images)
     return images, features

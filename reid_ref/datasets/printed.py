@@ -77,11 +77,11 @@ def parse_figure(text: str) -> Figure:
     """
     parts = [part.strip() for part in text.split("/")]
     if len(parts) == 1 and _NUMBER.fullmatch(parts[0]):
-        raise InputError(f"published: expected RANK1/mAP, got {text!r}; for Rank-1 alone "
-                         f"write '{parts[0]}/', for mAP alone '/{parts[0]}'")
+        raise InputError("published", "RANK1/mAP", repr(text), "for Rank-1 alone write "
+                         f"'{parts[0]}/', for mAP alone '/{parts[0]}'")
     if len(parts) != 2 or not any(parts):
-        raise InputError(f"published: expected RANK1/mAP in percent as printed, such as "
-                         f"81.1/67.6, 81.1/ or /67.6, got {text!r}")
+        raise InputError("published", "RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ "
+                         "or /67.6", repr(text))
     rank1, mean_ap = (parse_percent(part) if part else None for part in parts)
     return Figure(rank1, mean_ap)
 
@@ -91,16 +91,14 @@ def parse_percent(text: str, name: str = "published") -> Decimal:
     number = _NUMBER.fullmatch(text)
     if number is None:
         comma = _NUMBER.fullmatch(text.replace(",", "."))
-        raise InputError(
-            f"{name}: expected a number in percent such as 81.1, got {text!r}"
-            + (f"; write the decimal point as a point: {comma[0]}" if comma else ""))
+        raise InputError(name, "a number in percent such as 81.1", repr(text),
+                         f"write the decimal point as a point: {comma[0]}" if comma else "")
     value = Decimal(number[1])
     if value > 100:
-        raise InputError(f"{name}: expected percent, 0 to 100, got {text}")
+        raise InputError(name, "percent, 0 to 100", text)
     if 0 < value <= 1 and not number[2]:
-        raise InputError(
-            f"{name}: expected percent, got {text}, which looks like a fraction; write "
-            f"{value.scaleb(2):f} (a figure of one percent or less: {text}%)")
+        raise InputError(name, "percent", f"{text}, which looks like a fraction",
+                         f"write {value.scaleb(2):f} (a figure of one percent or less: {text}%)")
     return value
 
 

@@ -25,6 +25,8 @@ from importlib import resources
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.datasets.printed import Figure, HitCounts, hit_counts
 
+ALL = "reid_ref.published.load() and `reid-ref published` list all"
+
 
 @dataclass(frozen=True)
 class Published:
@@ -119,9 +121,8 @@ def by_key(key: str) -> Published:
         near = (get_close_matches(folded, known, n=3)
                 or [name for name in known if folded and folded in name][:3])
         raise InputError(
-            f"key: unknown {key!r}; "
-            + (f"nearest: {', '.join(near)}; " if near else "")
-            + "reid_ref.published.load() lists all")
+            "key", got=f"unknown {key!r}",
+            remedy=(f"nearest: {', '.join(near)}; " if near else "") + ALL)
     return known[key]
 
 
@@ -152,9 +153,9 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
     rows = [row for row in rows
             if any(wanted in text.casefold() for text in (row.method, row.backbone, row.key))]
     if not rows:
-        raise InputError(
-            f"method: no published figure {f'on {dataset} ' if dataset else ''}has {method!r} in "
-            "its method, backbone or key; reid_ref.published.load() lists all")
+        raise InputError("method", got="no published figure "
+                         f"{f'on {dataset} ' if dataset else ''}has {method!r} in its method, "
+                         "backbone or key", remedy=ALL)
     return tuple(rows)
 
 

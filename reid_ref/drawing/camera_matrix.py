@@ -55,7 +55,7 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
     check_choice(metric, "metric", METRICS)
     n = len(pairs.cameras)
     if n > MOST_CAMERAS:
-        raise InputError(f"cameras: expected at most {MOST_CAMERAS} in a figure, got {n}; "
+        raise InputError("cameras", f"at most {MOST_CAMERAS} in a figure", n,
                          "are these the numbers of cameras?")
     ax = axes_or(ax, HEIGHT)
     matrix, count, mean = {

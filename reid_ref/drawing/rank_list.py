@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_count
 from reid_ref.evaluation.how import How
 from reid_ref.disk import whole_files
 from reid_ref.evaluation.rank_lists import DISTRACTING, GOOD, IGNORED, WRONG, RankList, rank_lists
@@ -35,8 +35,8 @@ def check_libraries(*modules: str) -> None:
     """Refuse, before any work, what could not be drawn for want of a library."""
     missing = [NEEDS[name] for name in modules or NEEDS if find_spec(name) is None]
     if missing:
-        raise InputError(f"report: needs {', '.join(missing)}, not installed here; "
-                         'pip install "reid-ref[report]"')
+        raise InputError("report", got=f"needs {', '.join(missing)}, not installed here",
+                         remedy='pip install "reid-ref[report]"')
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def read_image(path: str) -> Any:
                 return image.convert("RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError,
             Image.DecompressionBombWarning) as error:
-        raise InputError(f"{path}: expected an image, got a file that cannot be decoded "
-                         f"({type(error).__name__}); replace it, or leave the images out with "
-                         "--no-images") from None
+        raise InputError(
+            path, "an image", f"a file that cannot be decoded ({type(error).__name__})",
+            "replace it, or leave the images out") from None
 
 
 def thumbnail(path: str, pixelate: int | None = None) -> Thumbnail:
@@ -109,8 +109,7 @@ class Cell:
 def check_picture(path: str | os.PathLike[str]) -> None:
     """Refuse, before any work, a picture that could not be made."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise InputError(f"{os.fspath(path)}: expected a name that ends in "
-                         f"{', '.join(SUFFIXES)}")
+        raise InputError(os.fspath(path), f"a name that ends in {', '.join(SUFFIXES)}")
     check_libraries("PIL")
 
 
@@ -250,10 +249,9 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     """
     check_libraries("PIL")
     if data_type not in ("image", "video"):
-        raise InputError(f"data_type: expected 'image' or 'video', got {data_type!r}")
+        raise InputError("data_type", "'image' or 'video'", repr(data_type))
     for name, value in (("width", width), ("height", height), ("topk", topk)):
-        if not isinstance(value, int) or value < 1:
-            raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+        check_count(value, name)
     query, gallery = ([_record(row, name, k) for k, row in enumerate(rows)] for name, rows in zip(
         ("dataset: query", "dataset: gallery"), dataset))
     own, others = (Labels(np.array([row[1] for row in rows]), np.array([row[2] for row in rows]))
@@ -270,7 +268,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
 
 def _record(row: Any, name: str, k: int) -> tuple[str, int, int]:
     if not isinstance(row, (tuple, list)) or len(row) < 3:
-        raise InputError(f"{name}: row {k}: expected (path, pid, camid), got {str(row)[:60]}")
+        raise InputError(f"{name}: row {k}", "(path, pid, camid)", str(row)[:60])
     path = row[0][0] if isinstance(row[0], (tuple, list)) else row[0]
     return os.fspath(path), int(row[1]), int(row[2])
 

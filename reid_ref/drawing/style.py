@@ -34,8 +34,8 @@ def check_matplotlib() -> None:
     try:
         import matplotlib  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
     except ImportError:
-        raise InputError("figures: drawing needs matplotlib, which is not installed; "
-                         'pip install "reid-ref[plot]"') from None
+        raise InputError("figures", got="drawing needs matplotlib, which is not installed",
+                         remedy='pip install "reid-ref[plot]"') from None
 
 
 def panels(n: int, width: float = COLUMN, height: float = HEIGHT) -> list[Any]:
@@ -76,8 +76,7 @@ def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
     """Return the results by name as text without formulas; anything else is refused."""
     if not isinstance(results, Mapping) or not results:
         got = "none" if isinstance(results, Mapping) else type(results).__name__
-        raise InputError('results: expected results by name, such as {"ours": result}, got '
-                         f"{got}")
+        raise InputError("results", 'results by name, such as {"ours": result}', got)
     return {plain(name): result for name, result in results.items()}
 
 
@@ -133,7 +132,7 @@ DPI = 300
 def check_figure(path: str | os.PathLike[str]) -> None:
     """Refuse, before any work, a figure that could not be drawn or saved afterwards."""
     if Path(path).suffix.lower() not in KINDS:
-        raise InputError(f"{os.fspath(path)}: expected a name that ends in {', '.join(KINDS)}")
+        raise InputError(os.fspath(path), f"a name that ends in {', '.join(KINDS)}")
     check_matplotlib()
 
 

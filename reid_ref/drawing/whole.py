@@ -34,8 +34,8 @@ def inches(text: str, name: str = "width") -> float:
     found = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*(in|cm|mm|pt|)\s*", text, re.ASCII)
     width = float(found[1]) * UNITS[found[2] or "in"] if found else 0.0
     if not NARROWEST <= width <= WIDEST:
-        raise InputError(f"{name}: expected a length from {NARROWEST:g}in to {WIDEST:g}in, such "
-                         f"as 3.3in, 84mm or 8.4cm, got {text!r}")
+        raise InputError(name, f"a length from {NARROWEST:g}in to {WIDEST:g}in, such as 3.3in, "
+                         "84mm or 8.4cm", repr(text))
     return width
 
 

@@ -132,10 +132,9 @@ class Evaluator:
         batch = _checked_batch(features, identity, camera, index)
         mask = as_array(is_query, "is_query")
         if mask.dtype != np.bool_ or mask.shape not in ((), (len(batch),)):
-            raise InputError(
-                f"is_query: expected True, False or {len(batch)} booleans, one for each identity, "
-                f"got dtype {mask.dtype}, shape {mask.shape}; a comparison makes a mask, e.g. "
-                "numbers == 1")
+            raise InputError("is_query", f"True, False or {len(batch)} booleans, one for each "
+                             "identity", f"dtype {mask.dtype}, shape {mask.shape}",
+                             "a comparison makes a mask, e.g. numbers == 1")
         chosen = np.full(len(batch), mask)
         self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
@@ -163,8 +162,7 @@ class Evaluator:
             and whatever `evaluate` refuses.
         """
         if not any(self._batches.values()):
-            raise InputError(
-                "evaluator: expected images, got none; call update() before compute()")
+            raise InputError("evaluator", "images", "none", "call update() before compute()")
         (query_features, query), (gallery_features, gallery) = map(self._side, SIDES)
         return evaluate(query_features, gallery_features, query, gallery, metric=self.metric,
                         normalize=self.normalize, convention=self.convention, lists=lists,
@@ -183,7 +181,7 @@ class Evaluator:
             Different settings, or batches that do not fit together. Nothing is added then.
         """
         if not isinstance(other, Evaluator):
-            raise InputError(f"other: expected an Evaluator, got {type(other).__name__}; "
+            raise InputError("other", "an Evaluator", type(other).__name__,
                              "join states with Evaluator.from_states([...])")
         self._merge(other, "other: ")
 
@@ -248,7 +246,7 @@ class Evaluator:
             else:
                 merged._merge(evaluator, f"states[{k}]: ")
         if merged is None:
-            raise InputError("states: expected at least one state, got none")
+            raise InputError("states", "at least one state", "none")
         return merged
 
     @classmethod
@@ -263,9 +261,9 @@ class Evaluator:
                 for side in SIDES}, "")
         except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
             raise InputError(
-                f"{name}: expected what Evaluator.state() returns, got another "
-                f"{type(state).__name__} ({type(error).__name__}: {error}); save and send "
-                "complete states, between equal versions of reid-ref") from None
+                name, "what Evaluator.state() returns", f"another {type(state).__name__} "
+                f"({type(error).__name__}: {error})", "save and send complete states, between "
+                "equal versions of reid-ref") from None
         return evaluator
 
     def _merge(self, other: Evaluator, where: str) -> None:
@@ -274,9 +272,8 @@ class Evaluator:
             if mine != theirs:
                 if name == "convention" and _names(mine) != _names(theirs):
                     mine, theirs = _names(mine), _names(theirs)
-                raise InputError(
-                    f"{where}expected the same settings, {name} {mine!r}, got {theirs!r}; "
-                    "make all evaluators alike")
+                raise InputError("", got=f"{where}expected the same settings, {name} {mine!r}, "
+                                 f"got {theirs!r}", remedy="make all evaluators alike")
         self._add(other._batches, where)
 
     def _add(self, batches: Mapping[str, list[_Batch]], where: str) -> None:
@@ -289,12 +286,13 @@ class Evaluator:
             dimension, expected = batch.features.shape[1], first.features.shape[1]
             if dimension != expected:
                 raise InputError(
-                    f"{where}features: expected {expected} dimensions, as in earlier batches, got "
-                    f"{dimension}; all must come from the same model (reset() starts anew)")
+                    f"{where}features", f"{expected} dimensions, as in earlier batches", dimension,
+                    "all must come from the same model (reset() starts anew)")
             if (batch.index is None) != (first.index is None):
                 have = ("got none, where earlier batches had one" if batch.index is None else
                         "got one, where earlier batches had none")
-                raise InputError(f"{where}index: {have}; pass it with every batch or with none")
+                raise InputError(
+                    f"{where}index", got=have, remedy="pass it with every batch or with none")
         for side in SIDES:
             self._batches[side] += added[side]
 
@@ -302,10 +300,9 @@ class Evaluator:
         """Return the joined features and labels of a side, in the order of index if any."""
         if not self._batches[side]:
             other, = set(SIDES) - {side}
-            raise InputError(
-                f"evaluator: expected {side} images, got none beside "
-                f"{sum(map(len, self._batches[other]))} {other} images; add them by "
-                f"update(..., is_query={side == 'query'})")
+            raise InputError("evaluator", f"{side} images", "none beside "
+                             f"{sum(map(len, self._batches[other]))} {other} images",
+                             f"add them by update(..., is_query={side == 'query'})")
         whole = _joined(self._batches[side])
         if whole.index is not None:
             whole = whole.take(_first_of_each(whole.index, whole.labels, side))
@@ -344,14 +341,13 @@ def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Ba
     n = len(labels)
     if array.ndim != 2 or len(array) != n:
         raise InputError(
-            f"features: expected shape ({n}, d), one row for each identity, got {array.shape}"
-            + ("; a single image is a row: features[None]" if n == 1 and array.ndim == 1 else ""))
+            "features", f"shape ({n}, d), one row for each identity", array.shape,
+            "a single image is a row: features[None]" if n == 1 and array.ndim == 1 else "")
     if array.dtype.kind not in "fiub":
-        raise InputError(f"features: expected real numbers, got dtype {array.dtype}")
+        raise InputError("features", "real numbers", f"dtype {array.dtype}")
     numbers = None if index is None else as_integers(index, "index")
     if numbers is not None and len(numbers) != n:
-        raise InputError(
-            f"index: expected {n} entries, one for each identity, got {len(numbers)}")
+        raise InputError("index", f"{n} entries, one for each identity", len(numbers))
     return _Batch(array, labels, numbers)
 
 
@@ -382,7 +378,7 @@ def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:
     if differ.size:
         k, j = differ[0], other[differ[0]]
         raise InputError(
-            f"index: two {side} images share index {index[k]} but not their labels: identity "
-            f"{identity[j]} on camera {camera[j]}, and identity {identity[k]} on camera "
-            f"{camera[k]}; pass the position in the dataset, not in the batch")
+            "index", got=f"two {side} images share index {index[k]} but not their labels: "
+            f"identity {identity[j]} on camera {camera[j]}, and identity {identity[k]} on camera "
+            f"{camera[k]}", remedy="pass the position in the dataset, not in the batch")
     return first

@@ -198,8 +198,7 @@ def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *
         if progress:
             progress(len(block))
     if done != len(query):
-        raise InputError(f"blocks: expected {len(query)} rows in all, one for each query, "
-                         f"got {done}")
+        raise InputError("blocks", f"{len(query)} rows in all, one for each query", done)
     provenance = {"distances": "+".join(sorted(map(str, dtypes)))}
     return _pairs(concatenate(ranks), query, gallery, cameras, rule, provenance)
 
@@ -271,9 +270,9 @@ def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
         outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
         if outside.size:
             raise InputError(
-                f"{name}: expected cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera "
-                f"scripts have, got {labels.camera[outside[0]]} at index {outside[0]}; renumber "
-                "the cameras, or use the rule 'plain', which takes any")
+                name, f"cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera scripts "
+                "have", f"{labels.camera[outside[0]]} at index {outside[0]}",
+                "renumber the cameras, or use the rule 'plain', which takes any")
     return np.arange(1, SCRIPT_CAMERAS + 1)
 
 

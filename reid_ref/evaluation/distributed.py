@@ -35,7 +35,8 @@ from reid_ref.evaluation.how import How, Progress, in_queries
 from reid_ref.evaluation.ranks import Ranks, features_provenance
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, options_by_name
-from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before
+from reid_ref.ranking.counting import (
+    Counting, Goods, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Before, Source, rank
@@ -131,8 +132,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     conventions = find_conventions(convention)
     for unsuited in (one for one in conventions if one.needs_rows):
         raise InputError(
-            f"convention: {unsuited.name!r} needs whole rows of distances (ties "
-            f"{unsuited.ties!r}, CMC {unsuited.cmc!r}), which no shard has; use "
+            "convention", got=f"{unsuited.name!r} needs whole rows of distances (ties "
+            f"{unsuited.ties!r}, CMC {unsuited.cmc!r}), which no shard has", remedy="use "
             "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 block by block")
     bytes_of(max_memory)
     client = _client(client)
@@ -208,7 +209,7 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         if errors:  # of all shards, the first is told
             before = [k for k in range(min(errors)) if not len(pairs[k])]
             errors.update(_fill_in(values, query, image, pairs, before, shards, shared, client))
-            raise InputError(errors[min(errors)])
+            raise errors[min(errors)]
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
@@ -222,7 +223,7 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
 
 def _fill_in(values: Doubles, query: Integers, image: Integers, pairs: list[Integers],
              numbers: Iterable[int], shards: list[_Shard], shared: Any,
-             client: Any) -> dict[int, str]:
+             client: Any) -> dict[int, InputError]:
     """Fill in the distances of the pairs of some shards; return the errors of wrong input."""
     from dask import delayed
 
@@ -232,7 +233,7 @@ def _fill_in(values: Doubles, query: Integers, image: Integers, pairs: list[Inte
     errors = {}
     for k, found in _results(tasks, shards, client):
         if isinstance(found, InputError):
-            errors[k] = str(found)
+            errors[k] = found
         else:
             values[pairs[k]] = found
     return errors
@@ -254,7 +255,7 @@ def _added_up(goods: Goods, groups: dict[str, Counting], shards: list[_Shard], s
     zeros, errors = np.zeros(0, dtype=np.int64), {}
     for k, counts, zero in _results(tasks, shards, client):
         if isinstance(counts, InputError):
-            errors[k] = str(counts)
+            errors[k] = counts
             continue
         zeros = np.append(zeros, zero)
         for name in groups:
@@ -262,7 +263,7 @@ def _added_up(goods: Goods, groups: dict[str, Counting], shards: list[_Shard], s
         if tell:
             tell(1 / len(shards))
     if errors:
-        raise InputError(errors[min(errors)])
+        raise errors[min(errors)]
     return before, zeros
 
 
@@ -278,7 +279,7 @@ def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], que
     try:
         part, _ = _open(images, rows, widths, queries, np.float32)
     except InputError as error:
-        return number, InputError(str(error))
+        return number, error
     return number, part.exact(query, image - images.start)
 
 
@@ -298,8 +299,8 @@ def _count(number: int, images: slice, rows: Any, widths: tuple[int, ...], queri
         except TooFarOff:  # repeat in double precision
             continue
         except InputError as error:
-            return number, InputError(str(error)), goods.image[:0]
-    return number, InputError(WRONG_PRODUCTS), goods.image[:0]
+            return number, error, goods.image[:0]
+    return number, wrong_products(), goods.image[:0]
 
 
 def _of_shard(counting: Counting, images: slice) -> Counting:
@@ -320,10 +321,9 @@ def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
         else:
             gallery = as_array(rows() if callable(rows) else rows, "gallery_features")
     except OSError as error:
-        raise InputError(
-            f"gallery_features: expected a file that every worker can read, got {error} on "
-            f"{socket.gethostname()}; put it on storage that all workers share, under one path"
-            ) from None
+        raise InputError("gallery_features", "a file that every worker can read",
+                         f"{error} on {socket.gethostname()}", "put it on storage that all "
+                         "workers share, under one path") from None
     square = checked_squares(gallery, "gallery_features", images.start)
     return feature_part(queries.features, gallery, queries.square, square, images,
                         queries.metric, queries.normalize, bytes_of(queries.max_memory),
@@ -390,16 +390,16 @@ def _client(client: Any) -> Any:
         import dask.array  # noqa: F401
         from distributed import Client, default_client
     except ImportError as error:
-        raise InputError(f"reid_ref.distributed: needs dask and distributed ({error}); "
-                         'pip install "reid-ref[distributed]"') from None
+        raise InputError("reid_ref.distributed", got=f"needs dask and distributed ({error})",
+                         remedy='pip install "reid-ref[distributed]"') from None
     if client is None:
         try:
             return default_client()
         except ValueError:
             return None
     if not isinstance(client, Client) or client.asynchronous:
-        raise InputError(f"client: expected a distributed.Client that is not asynchronous, got "
-                         f"{client!r}; pass distributed.Client(address)")
+        raise InputError("client", "a distributed.Client that is not asynchronous", repr(client),
+                         "pass distributed.Client(address)")
     return client
 
 
@@ -445,9 +445,9 @@ def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[An
     except KilledWorker:
         most = max(shard.images.stop - shard.images.start for shard in shards)
         raise InputError(
-            f"gallery_features: several workers ended on a shard (of up to {most} rows), probably "
-            "out of memory: each thread of a worker needs its shard, the query features and "
-            "max_memory; pass smaller chunks, gallery_features.rechunk(...)"
-            ) from None
+            "gallery_features", got=f"several workers ended on a shard (of up to {most} rows), "
+            "probably out of memory: each thread of a worker needs its shard, the query features "
+            "and max_memory",
+            remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
     finally:
         client.cancel(futures)

@@ -79,8 +79,7 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
     n = len(result.per_query.status)
     query = result.per_query.labels() if query is None else query
     if len(query) != n:
-        raise InputError(f"query: expected the labels of the {n} queries evaluated, got "
-                         f"{len(query)}")
+        raise InputError("query", f"the labels of the {n} queries evaluated", len(query))
     value, group = np.unique(getattr(query, by), return_inverse=True)
     group = group.reshape(-1)
     there = result.per_query.status != "not loaded"

@@ -73,8 +73,8 @@ class Features(Value):
         """Whether reading a part reads from a file, or computes."""
         return is_stored(self.query) or is_stored(self.gallery)
 
-    def features(self, refusal: str) -> tuple[Any, Any]:
-        """Return the arrays of both sides; without features, `InputError` of `refusal`."""
+    def features(self, refusal: InputError) -> tuple[Any, Any]:
+        """Return the arrays of both sides; without features, raise `refusal`."""
         return self.query, self.gallery
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
@@ -181,9 +181,9 @@ class Distances(Value):
         """Whether reading a part reads from a file, or computes."""
         return is_stored(self.matrix)
 
-    def features(self, refusal: str) -> tuple[Any, Any]:
+    def features(self, refusal: InputError) -> tuple[Any, Any]:
         """There are none."""
-        raise InputError(refusal)
+        raise refusal
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""

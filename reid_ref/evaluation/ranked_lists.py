@@ -138,9 +138,9 @@ class Lists(Value):
         return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
                 "as missed, and leaves mINP unknown")
 
-    def features(self, refusal: str) -> tuple[Any, Any]:
+    def features(self, refusal: InputError) -> tuple[Any, Any]:
         """There are none."""
-        raise InputError(refusal)
+        raise refusal
 
     def check(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
@@ -148,8 +148,8 @@ class Lists(Value):
 
     def rows(self, *_: Any) -> Any:
         """Ranked lists have no distances."""
-        raise InputError("data: expected features or distances, got ranked lists; read the result "
-                         "file itself")
+        raise InputError(
+            "data", "features or distances", "ranked lists", "read the result file itself")
 
     exact_rows = blocks = exact_blocks = by_product = whole = rows
     rankings = sample = sample_bytes = rows
@@ -190,8 +190,9 @@ def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
                                              else len(ranked.n_good))):
         if n != len(query):
             what = "one list" if name == "lists" else "one number"
-            raise InputError(f"{'ranked' if name == 'lists' else name}: expected {len(query):,}, "
-                             f"{what} for each query, got {n:,}; are they of this benchmark?")
+            raise InputError(
+                "ranked" if name == "lists" else name, f"{len(query):,}, {what} for each query",
+                f"{n:,}", "are they of this benchmark?")
 
 
 def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -> None:
@@ -199,9 +200,9 @@ def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -
     if len(short):
         k = int(short[0])
         raise InputError(
-            f"{ranked.where(block.queries.start + k)}: expected all {block.n_gallery:,} gallery "
-            f"images, got {block.length[k]:,}; the CMC curve of {convention.name!r} needs every "
-            "image in its place; take complete lists, or another convention")
+            ranked.where(block.queries.start + k), f"all {block.n_gallery:,} gallery images",
+            f"{block.length[k]:,}", f"the CMC curve of {convention.name!r} needs every image in "
+            "its place; take complete lists, or another convention")
 
 
 def _joined(parts: list[tuple[GoodRanks, Integers]],
@@ -214,9 +215,8 @@ def _joined(parts: list[tuple[GoodRanks, Integers]],
     few = np.flatnonzero(ranked.n_good < ranks.n_good)
     if len(few):
         k = int(few[0])
-        raise InputError(
-            f"n_good: expected at least {ranks.n_good[k]} for query {k}, the good images that "
-            f"its gallery holds under this convention, got {ranked.n_good[k]}")
+        raise InputError("n_good", f"at least {ranks.n_good[k]} for query {k}, the good images "
+                         "that its gallery holds under this convention", ranked.n_good[k])
     return (replace(ranks, n_good=ranked.n_good),
             ranked_good + ranked.n_good - ranks.n_good)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, check_real_distances, warn
+from reid_ref.arrays import check_real_distances, warn
 from reid_ref.arrays.device import DeviceArray
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
@@ -23,7 +23,7 @@ from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels
-from reid_ref.ranking.counting import WRONG_PRODUCTS, TooFarOff
+from reid_ref.ranking.counting import TooFarOff, wrong_products
 from reid_ref.ranking.device_sources import (
     count_nan, feature_sources, matrix_source, or_in_main_memory)
 from reid_ref.ranking.exact_distances import feature_parts
@@ -134,7 +134,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
             try:
                 return rank(sources(np.float64, None), query, gallery, roles)
             except TooFarOff:
-                raise InputError(WRONG_PRODUCTS) from None
+                raise wrong_products() from None
 
     ranks = or_in_main_memory(ranked, query_features, gallery_features)
     return Ranks(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),

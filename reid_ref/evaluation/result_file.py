@@ -62,19 +62,22 @@ class ResultFile(Value):
             return Distances(self.distances)
         return Features(self.query_features, self.gallery_features)
 
-    def features(self, expected: str, remedy: str = "") -> tuple[Any, Any]:
-        """Return the features of both sides; `expected` begins the message where there are none.
-        """
+    def features(self, argument: str, expected: str = "features",
+                 remedy: str = "") -> tuple[Any, Any]:
+        """Return the features of both sides; the rest is for the message where there are none."""
         given = self.input
-        return given.features(f"{expected}, got {given.noun} ({self.layout}){remedy}")
+        return given.features(
+            InputError(argument, expected, f"{given.noun} ({self.layout})", remedy))
 
 
 def check_result_file(data: object) -> None:
     """Refuse what `read` did not return, such as the name of a file, and what has no values."""
     if not isinstance(data, ResultFile):
-        raise InputError(f"data: expected what reid_ref.read returns, got {type(data).__name__}; "
+        raise InputError("data", "what reid_ref.read returns", type(data).__name__,
                          "pass reid_ref.read(FILE), or arrays as a ResultFile")
     if data.distances is None and (data.query_features is None or data.gallery_features is None):
-        raise InputError("data: expected distances, or features of both sides, got " + (
-            "ranked lists; reid_ref.evaluate_ranked_lists takes them"
-            if data.ranked is not None else "neither; pass distances=... or both features"))
+        expected = "distances, or features of both sides"
+        if data.ranked is None:
+            raise InputError("data", expected, "neither", "pass distances=... or both features")
+        raise InputError("data", expected, "ranked lists",
+                         "reid_ref.evaluate_ranked_lists takes them")

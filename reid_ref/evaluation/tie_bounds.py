@@ -132,9 +132,9 @@ def check_rule(convention: Convention) -> None:
             or convention.top_k is not None or not convention.curve.counts
             or convention.arithmetic != "double"):
         raise InputError(
-            f"convention: bounds over tie orders are for AP by {' or '.join(RULES)} in double, "
-            f"first-match CMC, no cut-off and ordered ties, got {convention.name!r}; use matlab "
-            "or torchreid")
+            "convention", got=f"bounds over tie orders are for AP by {' or '.join(RULES)} in "
+            f"double, first-match CMC, no cut-off and ordered ties, got {convention.name!r}",
+            remedy="use matlab or torchreid")
 
 
 def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:

@@ -1,16 +1,10 @@
 """Reading result files: features or distances with their labels.
 
-Aim: read result files as the tools of the field write them. A file that cannot be evaluated raises
-one `InputError` that names the file, the key, what was expected, what came and the way out.
-
-Conventions: features have one row an image, distances one row a query; files with one column
+Result files are read as the tools of the field write them. A file that cannot be evaluated raises
+one `InputError` that names the file, the key, what was expected, what came and the remedy.
+Features have one row per image, distances one row per query; files with one column
 instead, as MATLAB's, are transposed while reading. Dtypes are kept as stored. Matrices in .npy and
 HDF5 files stay in the file until their rows are needed. Nothing is unpickled.
-
-Contents: `read_result` and its answer `ResultFile`, `results_of_files` (read.py), the known
-layouts as a table (layouts.py), the file formats (formats.py), arrays that stay in the file:
-`is_lazy`, `read_rows` (lazy.py), ranked lists (ranked_lists.py), index lists (lists.py), a check
-without which a damaged MAT file ends the process (mat5.py).
 """
 from reid_ref.arrays.stored import is_lazy, read_rows
 from reid_ref.evaluation.result_file import ResultFile

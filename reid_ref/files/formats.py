@@ -1,22 +1,17 @@
 """The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each as named arrays.
 
-One function a format. It reads names and headers; an array is read when it is needed. What a
-library raises on a damaged file becomes an `InputError`.
-
-Conventions: a MATLAB array has MATLAB's orientation, whether stored in MAT v5 or (transposed) in
-v7.3. Text is read at once.
+One function per format. It reads names and headers; an array is read when it is needed. What a
+library raises on a damaged file becomes an `InputError`. A MATLAB array has MATLAB's orientation,
+whether stored in MAT v5 or (transposed) in v7.3. Text is read at once.
 """
 from __future__ import annotations
 
+import contextlib
 import io
-import lzma
 import math
 import os
-import re
-import tokenize
 import warnings
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -31,7 +26,7 @@ from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular
-from reid_ref.files.lazy import Stored
+from reid_ref.files.lazy import StoredArray
 from reid_ref.files.mat5 import Variable, check_numbers, variables
 
 
@@ -39,24 +34,18 @@ from reid_ref.files.mat5 import Variable, check_numbers, variables
 class Contents:
     """The arrays of a file by key, not yet read, and its format in words.
 
-    `either_way`: the format does not say which axis comes first (HDF5). `close` closes the file;
+    `transposable`: the format does not say which axis comes first (HDF5). `close` closes the file;
     after it no array can be read.
     """
 
-    values: dict[str, Stored]
+    values: dict[str, StoredArray]
     format: str
-    either_way: bool = False
+    transposable: bool = False
     close: Callable[[], object] = lambda: None
 
 
 NPY, TEXT = "a .npy file", "text"
 
-# What the libraries raise on damaged files. scipy's MAT reader raises anything, from
-# IndexError to UnboundLocalError, so its calls catch Exception.
-_NUMPY_ERRORS = (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, MemoryError,
-                 OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
-                 lzma.LZMAError)
-_HDF5_ERRORS = (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError)
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
 _DIMENSIONS = 32     # the most that every version of numpy takes
@@ -65,12 +54,24 @@ _TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines ar
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
-_PICKLED = ("expected plain arrays, got pickled Python objects, which are not read because "
-            "unpickling can run code; save numbers, or names with .astype(str)")
+
+
+def _pickled(where: object) -> InputError:
+    return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
+                      "unpickling can run code", "save numbers, or names with .astype(str)")
+
+
+def _damaged(where: object, expected: str, error: Exception) -> InputError:
+    return InputError(where, expected, f"something else or damage ({type(error).__name__}: "
+                      f"{error})", "copy or write the file again")
 
 
 @contextmanager
-def _reading(path: Path, what: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+def _reading(where: object, what: str) -> Iterator[None]:
+    """Turn what a library raises on damage into an `InputError`.
+
+    scipy's reader of MAT files raises anything, from IndexError to UnboundLocalError.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -79,10 +80,8 @@ def _reading(path: Path, what: str, errors: tuple[type[Exception], ...]) -> Iter
             yield
     except InputError:
         raise
-    except errors as error:
-        raise InputError(
-            f"{path}: expected {what}, got something else or a damaged file "
-            f"({type(error).__name__}: {error}); copy or write it again") from None
+    except Exception as error:
+        raise _damaged(where, what, error) from None
 
 
 def _head(path: Path) -> bytes:
@@ -95,31 +94,32 @@ def read_mat(path: Path) -> Contents:
     head = _head(path)
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
-    with _reading(path, "a MAT file", (Exception,)):
+    with _reading(path, "a MAT file"):
         with path.open("rb") as file:
-            found = variables(file)
-        if found is None:
+            arrays = variables(file)
+        if arrays is None:
             from scipy.io import whosmat
-            found = [Variable(name, kind, shape) for name, shape, kind in whosmat(
+            arrays = [Variable(name, kind, shape) for name, shape, kind in whosmat(
                 str(path), appendmat=False)]
-        values = {variable.name: _mat_array(path, variable) for variable in found}
-        if len(values) < len(found):
+        values = {variable.name: _mat_array(path, variable) for variable in arrays}
+        if len(values) < len(arrays):
             raise ValueError("Duplicate variable name")
     return Contents(values, "a MAT file")
 
 
-def _mat_array(path: Path, variable: Variable) -> Stored:
-    numbers = variable.kind in _MATLAB_NUMBERS
-    dtype = _MATLAB_NUMBERS.get(variable.kind, np.dtype(object))
-    return Stored(
-        f"{path}: {variable.name}", variable.shape,
-        np.result_type(dtype, np.complex64) if variable.is_complex and numbers else dtype,
-        partial(_read_mat_array, path, variable), size=variable.size,
-        refusal="" if numbers else f"expected numbers, got a MATLAB {variable.kind}")
+def _mat_array(path: Path, variable: Variable) -> StoredArray:
+    where = f"{path}: {variable.name}"
+    dtype = _MATLAB_NUMBERS.get(variable.kind)
+    if dtype is None:
+        return StoredArray.refused(InputError(where, "numbers", f"a MATLAB {variable.kind}"))
+    if variable.is_complex:
+        dtype = np.result_type(dtype, np.complex64)
+    return StoredArray(where, variable.shape, dtype, partial(_read_mat_array, path, variable),
+                       size=variable.size)
 
 
 def _read_mat_array(path: Path, variable: Variable) -> Any:
-    with _reading(path, "a MAT file", (Exception,)):
+    with _reading(path, "a MAT file"):
         from scipy.io import loadmat
         if variable.size:
             with path.open("rb") as file:
@@ -135,11 +135,10 @@ def _read_mat_array(path: Path, variable: Variable) -> Any:
 def read_npz(path: Path) -> Contents:
     """Read the headers of a .npz file; objects in it are never unpickled."""
     if _head(path)[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
-        raise InputError(
-            f"{path}: expected a .npz file (a zip archive), got something else; "
-            "write it with numpy.savez(path, key=array, ...)")
-    values: dict[str, Stored] = {}
-    with _reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive:
+        raise InputError(path, "a .npz file (a zip archive)", "something else",
+                         "write it with numpy.savez(path, key=array, ...)")
+    values: dict[str, StoredArray] = {}
+    with _reading(path, "a .npz file"), zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
             key = entry.filename.removesuffix(".npy")
             if key in values:
@@ -148,21 +147,21 @@ def read_npz(path: Path) -> Contents:
     return Contents(values, "a .npz file")
 
 
-def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, key: str) -> Stored:
-    refused = partial(Stored, f"{path}: {key}", (), np.dtype(object), lambda: None)
+def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
+               key: str) -> StoredArray:
+    where = f"{path}: {key}"
     try:
         with archive.open(entry) as file:
             shape, dtype = _npy_header(file)
-    except _NUMPY_ERRORS as error:
-        return refused("expected an array as numpy.savez writes it, got something else or damage "
-                       f"({type(error).__name__}: {error}); write the file again")
+    except Exception as error:
+        return StoredArray.refused(_damaged(where, "an array as numpy.savez writes it", error))
     if dtype.hasobject:
-        return refused(_PICKLED)
-    return Stored(f"{path}: {key}", shape, dtype, partial(_read_npz_array, path, entry.filename))
+        return StoredArray.refused(_pickled(where))
+    return StoredArray(where, shape, dtype, partial(_read_npz_array, path, entry.filename))
 
 
 def _read_npz_array(path: Path, name: str) -> Any:
-    with (_reading(path, "a .npz file", _NUMPY_ERRORS), zipfile.ZipFile(path) as archive,
+    with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
           archive.open(name) as file):
         return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -182,14 +181,18 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def read_npy(path: Path) -> Contents:
     """Map a .npy file as an array named after the file; objects in it are never unpickled."""
-    with _reading(path, NPY, _NUMPY_ERRORS):
+    with _reading(path, NPY):
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:
-            raise InputError(f"{path}: {_PICKLED}")
+            raise _pickled(path)
         array = np.lib.format.open_memmap(path, mode="r")
-    return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array,
-                                       dataset=array)}, NPY)
+    return _single(path, array, NPY, dataset=array)
+
+
+def _single(path: Path, array: npt.NDArray[Any], kind: str, dataset: Any = None) -> Contents:
+    return Contents({path.stem: StoredArray(
+        str(path), array.shape, array.dtype, lambda: array, dataset=dataset)}, kind)
 
 
 def read_hdf5(path: Path) -> Contents:
@@ -200,97 +203,73 @@ def read_hdf5(path: Path) -> Contents:
     try:
         import h5py  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise InputError(
-            f"{path}: this is an HDF5 file (MATLAB's v7.3), which needs h5py; "
-            'pip install "reid-ref[hdf5]", or save it with -v7') from None
-    with _reading(path, "an HDF5 file", _HDF5_ERRORS), ExitStack() as stack:
+        raise InputError(path, got="this is an HDF5 file (MATLAB's v7.3), which needs h5py",
+                         remedy='pip install "reid-ref[hdf5]", or save it with -v7') from None
+    with _reading(path, "an HDF5 file"), ExitStack() as stack:
         file = stack.enter_context(h5py.File(path, "r"))
         values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
                   if not isinstance(file.get(key, getlink=True), h5py.HardLink)
                   or file.get(key, getclass=True) is h5py.Dataset}
         stack.pop_all()
     matlab = any(value.turned for value in values.values())
-    return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", either_way=True,
+    return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", transposable=True,
                     close=file.close)
 
 
-def _hdf5_array(file: Any, key: str, where: str) -> Stored:
+def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
     """Return a dataset as MATLAB shows it, or as stored where MATLAB did not write it."""
     import h5py
 
-    refused = partial(Stored, where, (), np.dtype(object), lambda: None)
     if not isinstance(file.get(key, getlink=True), h5py.HardLink):
-        return refused("expected an array, got a link to one elsewhere; copy the array itself "
-                       "into the file")
+        return StoredArray.refused(InputError(
+            where, "an array", "a link to one elsewhere", "copy the array itself into the file"))
     try:
         item = file[key]
         matlab_class = item.attrs.get("MATLAB_class")
-        refusal = _not_in_the_file(item)
-        if not refusal and matlab_class is not None:
-            name = (matlab_class.decode("latin1") if isinstance(matlab_class, bytes)
-                    else str(matlab_class))
-            if name not in _MATLAB_NUMBERS:
-                refusal = f"expected numbers, got a MATLAB {name}"
-            if "MATLAB_empty" in item.attrs:     # it stores the shape
-                return Stored(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal,
-                              turned=True)
+        if isinstance(matlab_class, bytes):
+            matlab_class = matlab_class.decode("latin1")
+        refusal = _refusal(item, where, matlab_class)
+        if matlab_class is not None and "MATLAB_empty" in item.attrs:     # it stores the shape
+            return StoredArray(where, (0,), np.dtype(float), lambda: np.zeros(0), refusal,
+                               turned=True)
         shape, dtype = item.shape or (), item.dtype
-    except _HDF5_ERRORS as error:
-        return refused(f"expected numbers, got something else or damage ({type(error).__name__}: "
-                       f"{error}); write the file again")
+    except Exception as error:
+        return StoredArray.refused(_damaged(where, "numbers", error))
     if h5py.check_string_dtype(dtype) and matlab_class is None:
-        return Stored(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
-                      refusal)
+        return StoredArray(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
+                           refusal)
     chunk = math.prod(item.chunks or ()) * dtype.itemsize
-    return Stored(where, shape, dtype, lambda: read_rows(item), refusal, size=chunk,
-                  dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
+    return StoredArray(where, shape, dtype, lambda: read_rows(item), refusal, size=chunk,
+                       dataset=item if len(shape) == 2 else None,
+                       turned=matlab_class is not None)
 
 
 def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
-    try:
+    with _reading(where, "text in UTF-8"):
         return np.array(np.ravel(item.asstr()[...]).tolist(), dtype=np.str_)
-    except _HDF5_ERRORS as error:
-        raise InputError(f"{where}: expected text in UTF-8, got something else or damage "
-                         f"({type(error).__name__}: {error}); write the file again") from None
 
 
-def _not_in_the_file(item: Any) -> str:
-    """Return why a dataset's numbers are not in its file; "" if they are."""
+def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | None:
+    """Return why a dataset's numbers cannot be read, or are not in its file; else None."""
     if item.shape is None:
-        return "expected numbers, got a dataset without any (its data space is null)"
+        return InputError(where, "numbers", "a dataset without any (its data space is null)")
     if item.is_virtual:
-        return ("expected the numbers themselves, got a virtual dataset: they are in other files, "
-                "and zeros where these are missing; copy them into one file")
+        return InputError(where, "the numbers themselves", "a virtual dataset: they are in other "
+                          "files, and zeros where these are missing", "copy them into one file")
     if item.external:
-        return ("expected the numbers themselves, got a dataset whose bytes are in another file; "
-                "copy them into one file")
+        return InputError(where, "the numbers themselves", "a dataset whose bytes are in another "
+                          "file", "copy them into one file")
     if item.chunks:     # a chunk that was never written would be read as zeros
         n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
-        written = _sound_chunks(item) == n_chunks
+        written = item.id.get_num_chunks() == n_chunks
     else:
         written = item.id.get_storage_size() > 0 or not item.size
-    return "" if written else ("expected numbers, got a dataset of which all or a part was never "
-                               "written, or is damaged; write the file again")
-
-
-def _sound_chunks(item: Any) -> int:
-    """Count the chunks that lie within the file and have a possible size.
-
-    HDF5 2.0 crashes on a chunk smaller than its checksum, and decompresses one that is larger than
-    its content.
-    """
-    least = 5 if item.fletcher32 else 1
-    most = 2 * math.prod(item.chunks) * item.dtype.itemsize + 1024
-    end, places = item.file.id.get_filesize(), set()
-
-    def look(chunk: Any) -> None:
-        if least <= chunk.size <= most and chunk.byte_offset + chunk.size <= end:
-            places.add(chunk.chunk_offset)
-
-    if not hasattr(item.id, "chunk_iter"):     # HDF5 before 1.12.3
-        return int(item.id.get_num_chunks())
-    item.id.chunk_iter(look)
-    return len(places)
+    if not written:
+        return InputError(where, "numbers", "a dataset of which all or a part was never written, "
+                          "or is damaged", "write the file again")
+    if matlab_class not in (None, *_MATLAB_NUMBERS):
+        return InputError(where, "numbers", f"a MATLAB {matlab_class}")
+    return None
 
 
 def read_text(path: Path) -> Contents:
@@ -300,52 +279,45 @@ def read_text(path: Path) -> Contents:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}: expected text with numbers, got byte {error.object[error.start]:#04x} at "
-            f"{error.start}, which is not UTF-8; is it a .mat or .npz file?") from None
-    rows = [(number, line.split("#")[0]) for number, line in enumerate(lines, 1)]
-    rows = [(number, line) for number, line in rows if line.strip()]
+        raise InputError(path, "text with numbers", f"byte {error.object[error.start]:#04x} at "
+                         f"{error.start}, which is not UTF-8",
+                         "is it a .mat or .npz file?") from None
+    rows = {number: line.split("#")[0].strip() for number, line in enumerate(lines, 1)}
+    rows = {number: line for number, line in rows.items() if line}
     if not rows:
-        raise InputError(f"{path}: expected numbers, got none; is it the right file?")
-    delimiter = "," if "," in rows[0][1] else None
-    array = _whole_numbers([line for _, line in rows], delimiter)
+        raise InputError(path, "numbers", "none", "is it the right file?")
+    delimiter = "," if "," in next(iter(rows.values())) else None
+    array = _numbers(list(rows.values()), delimiter)
     if array is None:
-        try:
-            array = np.loadtxt([line for _, line in rows], delimiter=delimiter, ndmin=2)
-        except ValueError as error:
-            raise InputError(f"{path}: {_bad_line(rows, delimiter) or error}") from None
-    return Contents({path.stem: Stored(str(path), array.shape, array.dtype, lambda: array)}, TEXT)
+        raise _bad_line(path, rows, delimiter)
+    return _single(path, array, TEXT)
 
 
-def _whole_numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:
-    """Return one row or column of 64-bit integers, such as labels are, exactly; else None."""
-    if len(lines) > 1 and len(lines[0].split(delimiter)) > 1:
-        return None
-    words = [word.strip() for line in lines for word in line.split(delimiter)]
-    if not all(re.fullmatch("[+-]?[0-9]{1,19}", word) for word in words):
-        return None
-    numbers = [int(word) for word in words]
-    if not -2**63 <= min(numbers) <= max(numbers) < 2**63:
-        return None
-    shape = (1, -1) if len(lines) == 1 else (-1, 1)
-    return np.array(numbers, dtype=np.int64).reshape(shape)
+def _numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:
+    """Return the numbers, 64-bit integers where all are whole; None where a line has others."""
+    for dtype in (np.int64, np.float64):
+        with contextlib.suppress(ValueError, OverflowError, DeprecationWarning), \
+                warnings.catch_warnings():
+            warnings.simplefilter("error")     # numpy 1 reads 1.5 as 1, and warns
+            return np.loadtxt(lines, dtype, delimiter=delimiter, ndmin=2)
+    return None
 
 
-def _bad_line(rows: list[tuple[int, str]], delimiter: str | None) -> str | None:
-    """Return a message about the first line that is not a row of numbers like the first."""
-    width = len(rows[0][1].split(delimiter))
-    for number, line in rows:
-        words = line.split(delimiter)
+def _bad_line(path: Path, rows: Mapping[int, str], delimiter: str | None) -> InputError:
+    """Return the error of the first line that is not a row of numbers like the first."""
+    width = len(next(iter(rows.values())).split(delimiter))
+    for number, line in rows.items():
+        where, words = f"{path}: line {number}", line.split(delimiter)
         for word in words:
             try:
-                float(word)
+                float(word.replace("_", "x"))     # Python reads 5_0, numpy does not
             except ValueError:
-                return (f"line {number}: expected numbers separated by whitespace or commas, "
-                        f"got {word.strip()!r}; start other lines with #")
+                return InputError(where, "numbers separated by whitespace or commas",
+                                  repr(word.strip()), "start other lines with #")
         if len(words) != width:
-            return (f"line {number}: expected {width} numbers as in the first row, "
-                    f"got {len(words)}; is the file complete?")
-    return None
+            return InputError(where, f"{width} numbers as in the first row", len(words),
+                              "is the file complete?")
+    return InputError(path, "numbers", "something else")
 
 
 #: Suffix, in lower case, to the function that reads it.
@@ -353,7 +325,7 @@ FORMATS: Mapping[str, Callable[[Path], Contents]] = {
     ".mat": read_mat, ".npz": read_npz, ".npy": read_npy, ".h5": read_hdf5, ".hdf5": read_hdf5,
     ".txt": read_text, ".csv": read_text, ".tsv": read_text}
 
-_WAYS_OUT: Mapping[type[OSError], str] = {
+_REMEDIES: Mapping[type[OSError], str] = {
     FileNotFoundError: "check the name and the folder you are in",
     IsADirectoryError: "name the files in it; only a folder of .npy files is given as a whole",
     PermissionError: "change its rights, e.g. with chmod +r",
@@ -371,16 +343,15 @@ def read_contents(path: Path) -> Contents:
     try:
         check_regular(path)
         if not _head(path):
-            raise InputError(f"{path}: expected a result file, got an empty one; write it again")
+            raise InputError(path, "a result file", "an empty one", "write it again")
     except OSError as error:
         raise InputError(
-            f"{path}: {error.strerror}; {_WAYS_OUT.get(type(error), 'copy it again')}") from None
+            path, got=error.strerror, remedy=_REMEDIES.get(type(error), "copy it again")) from None
     if path.suffix.lower() == ".json":
-        raise InputError(f"{path}: expected a file of arrays, got a .json file, such as a saved "
-                         "result, which has no features, distances or gallery labels; name the "
-                         "file that was evaluated")
-    if path.suffix.lower() not in FORMATS:
         raise InputError(
-            f"{path}: expected one of {', '.join(FORMATS)}, got {path.suffix or 'no suffix'}; "
-            "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")
+            path, "a file of arrays", "a .json file, such as a saved result, which has no "
+            "features, distances or gallery labels", "name the file that was evaluated")
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(path, f"one of {', '.join(FORMATS)}", path.suffix or "no suffix",
+                         "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")
     return FORMATS[path.suffix.lower()](path)

@@ -1,22 +1,16 @@
 """Names of the images behind features: from lists, from a result file, or from folders.
 
-Conventions: names are relative to a root folder, in the order of the features. Folders are read
-in the order that made the features: sorted names (Market-style), or torchvision's ImageFolder:
-sorted classes, then sorted names, which is what layumi's result files are made from.
-
-Contents: `names_of_side`; `path_below`, a name below its root and nowhere else.
+Names are relative to a root folder, in the order of the features. Folders are read in the order
+that made the features: sorted names (Market-style), or torchvision's ImageFolder: sorted classes,
+then sorted names, which is what layumi's result files are made from.
 """
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from reid_ref.arrays import InputError
-from reid_ref.arrays.memory import check_fits
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
 
@@ -66,18 +60,18 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     ['query/-1_c1_1.jpg', 'query/0002_c1_2.jpg']
     """
     if not os.path.isdir(root):
-        raise InputError(f"{root}: expected the folder of the images")
-    names, where = _found(side, files, Path(root), listed, known)
+        raise InputError(root, "the folder of the images")
+    names, where = _names_and_source(side, files, Path(root), listed, known)
     if len(names) != n_images:
-        raise InputError(f"{where}: expected {n_images:,} {side} images, as many as labels, got "
-                         f"{len(names):,}; name them in the order of the features with "
-                         f"--{side}-names FILE, a name a line")
+        raise InputError(
+            where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
+            "name them in the order of the features")
     return names
 
 
-def _found(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
-           listed: str | os.PathLike[str] | None,
-           known: list[str] | None) -> tuple[list[str], str]:
+def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
+                      listed: str | os.PathLike[str] | None,
+                      known: list[str] | None) -> tuple[list[str], str]:
     """Return names, and where they are from."""
     if listed is not None:
         lines = read_lines(Path(listed), "image names, one a line")
@@ -91,28 +85,26 @@ def _found(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
     for folder in FOLDERS[side]:
         if (root / folder).is_dir():
             return _names_in_folder(root, folder), str(root / folder)
-    raise InputError(f"{root}: expected a folder {' or '.join(FOLDERS[side])} in it, for the "
-                     f"result file holds no names; name the images in the order of the features "
-                     f"with --{side}-names FILE, a name a line")
+    raise InputError(f"{side}_names", "a file with one name per line, in the order of the "
+                     "features", f"none, the result file holds no names, and {root} has no folder "
+                     f"{' or '.join(FOLDERS[side])}")
 
 
 def _names_in_folder(root: Path, folder: str) -> list[str]:
     """Return sorted names, or ImageFolder's order where each class has a folder of its own."""
     top = root / folder
     classes = sorted(entry.name for entry in os.scandir(top) if entry.is_dir())
-    own = _images_in(top)
-    if own or not classes:
-        return [f"{folder}/{name}" for name in own]
-    names = []
-    for one in classes:
-        for place, _, _ in sorted(os.walk(top / one)):
-            below = Path(place).relative_to(root).as_posix()
-            names += [f"{below}/{name}" for name in _images_in(place)]
-    return names
+    names = _images_in(top, root)
+    if names or not classes:
+        return names
+    return [name for label in classes for subfolder, _, _ in sorted(os.walk(top / label))
+            for name in _images_in(Path(subfolder), root)]
 
 
-def _images_in(folder: str | Path) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name.lower().endswith(SUFFIXES))
+def _images_in(folder: Path, root: Path) -> list[str]:
+    below = folder.relative_to(root).as_posix()
+    return sorted(f"{below}/{name}" for name in os.listdir(folder)
+                  if name.lower().endswith(SUFFIXES))
 
 
 def _stored_names(path: Path, keys: Sequence[str]) -> list[str] | None:
@@ -124,13 +116,11 @@ def _stored_names(path: Path, keys: Sequence[str]) -> list[str] | None:
         return None
     values = read_contents(path).values
     value = next((values[key] for key in keys if key in values), None)
-    if value is not None and value.refusal:
-        raise InputError(f"{value.where}: {value.refusal}; or give the names in a text file")
-    if value is None or value.dtype.kind != "U":
+    if value and value.refusal:
+        raise value.refusal
+    if value is None or not value.text:
         return None
-    check_fits(2 * math.prod(value.shape) * value.dtype.itemsize, value.where, "names",
-               "give the names in a text file")
-    return [str(name).strip() for name in np.ravel(value.read())]
+    return [str(name).strip() for name in value.names()]
 
 
 def path_below(root: str | os.PathLike[str], name: str) -> str:
@@ -150,9 +140,9 @@ def path_below(root: str | os.PathLike[str], name: str) -> str:
     """
     clean = name.replace("\\", "/")
     if clean.startswith("/") or os.path.splitdrive(clean)[0] or ".." in clean.split("/"):
-        raise InputError(f"{name!r}: expected an image below {root}")
+        raise InputError(repr(name), f"an image below {root}")
     path = os.path.join(root, clean)
     if not os.path.isfile(path):
-        raise InputError(f"{path}: no such image; names are relative to the folder after "
-                         "--images, or leave the images out with --no-images")
+        raise InputError(path, got="no such image", remedy=f"names are relative to {root}; "
+                         "correct them, or leave the images out")
     return path

@@ -47,10 +47,13 @@ class Layout:
     optional: Mapping[str, str] = field(default_factory=lambda: OPTIONAL)
 
 
-_LAYUMI_LABELS = {
-    "query_identity": "query_label", "query_camera": "query_cam",
-    "gallery_identity": "gallery_label", "gallery_camera": "gallery_cam"}
-_OWN_LABELS = {field: field for field in LABELS}
+def _keys(labels: str, *matrices: str) -> dict[str, str]:
+    """Return field to key: features of both sides or distances, then the four labels."""
+    fields = FEATURES if len(matrices) == 2 else ("distances",)
+    return dict(zip((*fields, *LABELS), (*matrices, *labels.split())))
+
+
+_LAYUMI_LABELS = "query_label query_cam gallery_label gallery_cam"
 
 #: One file that holds everything, by its keys, or a folder of .npy files named by the keys; the
 #: first that fits is taken.
@@ -58,33 +61,24 @@ LAYOUTS: Mapping[str, Layout] = {
     "layumi": Layout(
         "layumi's pytorch_result (features, one row an image)",
         "layumi/Person_reID_baseline_pytorch, test.py",
-        {"query_features": "query_f", "gallery_features": "gallery_f", **_LAYUMI_LABELS}),
+        _keys(_LAYUMI_LABELS, "query_f", "gallery_f")),
     "reid-ref": Layout(
-        "reid-ref's own names (features, one row an image)",
-        "reid-ref",
-        {"query_features": "query_features", "gallery_features": "gallery_features",
-         **_OWN_LABELS}),
+        "reid-ref's own names (features, one row an image)", "reid-ref",
+        _keys(" ".join(LABELS), *FEATURES)),
     "matlab-distances": Layout(
         "MATLAB's distances (dist, gallery x query)",
         "zhunzhong07/person-re-ranking, evaluation/utils/evaluation.m",
-        {"distances": "dist",
-         "query_identity": "label_query", "query_camera": "cam_query",
-         "gallery_identity": "label_gallery", "gallery_camera": "cam_gallery"},
-        columns=True),
+        _keys("label_query cam_query label_gallery cam_gallery", "dist"), columns=True),
     "torchreid-distances": Layout(
         "torchreid's distances (distmat, query x gallery)",
         "KaiyangZhou/deep-person-reid, torchreid/metrics/rank.py",
-        {"distances": "distmat",
-         "query_identity": "q_pids", "query_camera": "q_camids",
-         "gallery_identity": "g_pids", "gallery_camera": "g_camids"}),
+        _keys("q_pids q_camids g_pids g_camids", "distmat")),
     "layumi-distances": Layout(
         "distances (query x gallery) with layumi's label names",
-        "layumi/Person_reID_baseline_pytorch, test.py",
-        {"distances": "distances", **_LAYUMI_LABELS}),
+        "layumi/Person_reID_baseline_pytorch, test.py", _keys(_LAYUMI_LABELS, "distances")),
     "reid-ref-distances": Layout(
-        "distances (query x gallery) with reid-ref's own label names",
-        "reid-ref",
-        {"distances": "distances", **_OWN_LABELS}),
+        "distances (query x gallery) with reid-ref's own label names", "reid-ref",
+        _keys(" ".join(LABELS), "distances")),
 }
 
 #: Several files, one array each, by their names.
@@ -92,23 +86,18 @@ SEPARATE: Mapping[str, Layout] = {
     "features": Layout(
         "the separate files of the MATLAB drivers (features, one column an image)",
         "zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m",
-        {"query_features": "ResNet_50_IDE_query.mat",
-         "gallery_features": "ResNet_50_IDE_test.mat",
-         "query_identity": "queryID.mat", "query_camera": "queryCam.mat",
-         "gallery_identity": "testID.mat", "gallery_camera": "testCam.mat"},
-        columns=True),
+        _keys("queryID.mat queryCam.mat testID.mat testCam.mat",
+              "ResNet_50_IDE_query.mat", "ResNet_50_IDE_test.mat"), columns=True),
     "npy": Layout(
-        "separate .npy files (features, one row an image)",
-        "reid-ref",
-        {"query_features": "query_f.npy", "gallery_features": "gallery_f.npy",
-         **{field: f"{key}.npy" for field, key in _LAYUMI_LABELS.items()}}),
+        "separate .npy files (features, one row an image)", "reid-ref",
+        _keys("query_label.npy query_cam.npy gallery_label.npy gallery_cam.npy",
+              "query_f.npy", "gallery_f.npy")),
     "distances": Layout(
         "a distance matrix and four label files",
         "huanghoujing/person-re-identification-check-eval-code",
-        {"distances": "query_gallery_distance.txt or .npy (query x gallery), or dist.mat "
-                      "(gallery x query)",
-         "query_identity": "query_id.txt", "query_camera": "query_cam.txt",
-         "gallery_identity": "gallery_id.txt", "gallery_camera": "gallery_cam.txt"}),
+        _keys("query_id.txt query_cam.txt gallery_id.txt gallery_cam.txt",
+              "query_gallery_distance.txt or .npy (query x gallery), or dist.mat "
+              "(gallery x query)")),
 }
 
 _WORDS = {word: role for role, words in {

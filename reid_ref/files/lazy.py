@@ -1,11 +1,8 @@
 """Arrays that stay in the file until they are needed.
 
-Aim: an array that is not needed is not read, one larger than memory is refused before it is read,
-and a gallery larger than memory is evaluated block by block.
-
-Conventions: an array is lazy when it is a `numpy.memmap` (.npy files) or an `h5py.Dataset`
-(HDF5, MAT v7.3). Both have `shape`, `dtype`, `ndim` and a length, and give an array for a slice
-of rows. Labels are never lazy.
+An array that is not needed is not read, one larger than memory is refused before it is read, and
+a gallery larger than memory is evaluated block by block. An array is lazy when it is a
+`numpy.memmap` (.npy files) or an `h5py.Dataset` (HDF5, MAT v7.3). Labels are never lazy.
 """
 from __future__ import annotations
 
@@ -26,23 +23,28 @@ _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bi
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredArray:
     """An array of a file as its header describes it, not yet read.
 
-    `where` is "path: key", for messages. `refusal` says why it cannot be read. `read` returns it
-    in `stored_shape`. `size`: the bytes that this takes, where more than the shape says.
+    `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
+    says why it cannot be read. `size`: the bytes that this takes, where more than the shape says.
     `dataset` gives rows without reading the whole. `turned`: the array is the transpose of what
     is stored.
     """
 
     where: str
-    stored_shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    read: Callable[[], Any]
-    refusal: str = ""
+    stored_shape: tuple[int, ...] = ()
+    dtype: np.dtype[Any] = np.dtype(object)
+    read: Callable[[], Any] = lambda: None
+    refusal: InputError | None = None
     size: int = 0
     dataset: Any = None
     turned: bool = False
+
+    @classmethod
+    def refused(cls, error: InputError) -> StoredArray:
+        """Return an array that raises this error when it is read."""
+        return cls(error.argument, refusal=error)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,7 +52,7 @@ class Stored:
         return self.stored_shape[::-1] if self.turned else self.stored_shape
 
     @property
-    def T(self) -> Stored:  # noqa: N802
+    def T(self) -> StoredArray:  # noqa: N802
         """The transposed array; nothing is read."""
         return replace(self, turned=not self.turned)
 
@@ -70,7 +72,7 @@ class Stored:
         return self.dataset is not None and (
             not self.turned or isinstance(self.dataset, np.memmap))
 
-    def as_floats(self) -> Stored:
+    def as_floats(self) -> StoredArray:
         """The same numbers in double precision."""
         return replace(self, dtype=np.dtype(float), read=lambda: self.read().astype(float))
 
@@ -111,11 +113,11 @@ class Stored:
     def _check(self, n_read: int) -> None:
         """Refuse an array without numbers, or one larger than memory."""
         if self.refusal:
-            raise InputError(f"{self.where}: {self.refusal}")
+            raise self.refusal
         if not self.numbers:
             raise InputError(
-                f"{self.where}: expected numbers, got dtype {str(self.dtype)[:60]}; map names to "
-                "integers first, e.g. numpy.unique(names, return_inverse=True)[1]")
+                self.where, "numbers", f"dtype {str(self.dtype)[:60]}", "map names to integers "
+                "first, e.g. numpy.unique(names, return_inverse=True)[1]")
         whole = math.prod(max(n, 1) for n in self.shape) * self.dtype.itemsize
         n_bytes = whole if whole >= 2**63 else max(self.size, n_read * self.dtype.itemsize)
         memory.check_fits(
@@ -131,10 +133,10 @@ class StoredLabels:
     the other columns that the file has.
     """
 
-    identity: Stored
-    camera: Stored
+    identity: StoredArray
+    camera: StoredArray
     n_images: Collection[int] = ()
-    further: Mapping[str, Stored] = field(default_factory=dict)
+    further: Mapping[str, StoredArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         n, n_camera = self.identity.length(), self.camera.length()

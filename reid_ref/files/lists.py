@@ -43,8 +43,7 @@ def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str])
     """
     lists = [_read(Path(good)), _read(Path(junk))]
     if len(lists[0]) != len(lists[1]):
-        raise InputError(f"{junk}: expected {len(lists[0])} lines, as {good} has, "
-                         f"got {len(lists[1])}")
+        raise InputError(junk, f"{len(lists[0])} lines, as {good} has", len(lists[1]))
     return IndexLists(*lists)
 
 
@@ -53,8 +52,7 @@ def _read(path: Path) -> list[Integers]:
     for number, line in enumerate(read_lines(path, "gallery numbers, one line a query"), 1):
         words = line.split()
         if not all(re.fullmatch("[0-9]{1,19}", word) and 0 < int(word) < 2**63 for word in words):
-            raise InputError(f"{path}: line {number}: expected gallery numbers from 1, "
-                             f"got {line[:40]!r}")
+            raise InputError(f"{path}: line {number}", "gallery numbers from 1", repr(line[:40]))
         lists.append(np.array([int(word) for word in words], dtype=np.int64) - 1)
     return lists
 
@@ -74,8 +72,7 @@ def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
     groups = [line.strip() for line in read_lines(
         Path(path), "identity, query, or a file with one group a query, a line each")]
     if "" in groups:
-        raise InputError(f"{path}: line {groups.index('') + 1}: expected the group of a query, "
-                         "got nothing")
+        raise InputError(f"{path}: line {groups.index('') + 1}", "the group of a query", "nothing")
     if not groups:
-        raise InputError(f"{path}: expected one group a query, a line each, got an empty file")
+        raise InputError(path, "one group a query, a line each", "an empty file")
     return np.array(groups)

@@ -58,7 +58,7 @@ def variables(file: BinaryIO) -> list[Variable] | None:
         return None
     order = "<" if head[126:128] == b"IM" else ">"
     end = file.seek(0, os.SEEK_END)
-    start, found = 128, []
+    start, arrays = 128, []
     while start + 8 <= end:
         file.seek(start)
         kind, length = struct.unpack(order + "II", file.read(8))
@@ -76,9 +76,9 @@ def variables(file: BinaryIO) -> list[Variable] | None:
         if kind != _MATRIX:
             raise ValueError(f"no array starts at byte {start}")
         if variable and variable.name:
-            found.append(variable)
+            arrays.append(variable)
         start += length
-    return found
+    return arrays
 
 
 def _decompress(packed: bytes, n: int) -> bytes:
@@ -121,10 +121,10 @@ def _element(stream: BinaryIO, at: int, order: str) -> tuple[int, int, int, int]
 
 def _bytes(stream: BinaryIO, at: int, n: int) -> bytes:
     stream.seek(at)
-    found = stream.read(n)
-    if len(found) < n:
+    data = stream.read(n)
+    if len(data) < n:
         raise ValueError("truncated: an array ends in its header")
-    return found
+    return data
 
 
 def check_numbers(file: BinaryIO, variable: Variable) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,6 @@ from reid_ref.ranking.ranked_lists import RankedLists
 _TEXT_FACTOR = 8     # bytes of memory for each byte of text while its lines are read
 _NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")
 _NUMBERED_IMAGE = re.compile(f"(?<=[0-9]){SUFFIX}(?= |$)", re.IGNORECASE)
-
-#: Words of a list, and what messages call it, to gallery indices from 0.
-Reader = Callable[[Sequence[str], str], Integers]
 
 
 def read_ranked_lists(path: str | os.PathLike[str], n_query: int,
@@ -87,8 +85,7 @@ def read_n_good(path: str | os.PathLike[str]) -> Integers:
     """Read how many good images exist for each query: one vector of whole numbers."""
     values = read_contents(Path(path)).values
     if len(values) != 1:
-        raise InputError(f"{path}: expected one array, a number for each query, got "
-                         f"{', '.join(values) or 'none'}")
+        raise InputError(path, "one array, a number for each query", ", ".join(values) or "none")
     value, = values.values()
     return value.vector()
 
@@ -100,46 +97,44 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise InputError(f"{path}: expected ranked lists, one line a query, got an empty file")
+        raise InputError(path, "ranked lists, one line a query", "an empty file")
 
     where = partial(_place, f"{path}: line")
     for k, line in enumerate(lines):
         if not line:
-            raise InputError(f"{where(k)}: expected the list of query {k + 1}, got an empty "
-                             "line; JSON can hold a list without images")
+            raise InputError(where(k), f"the list of query {k + 1}", "an empty line",
+                             "JSON can hold a list without images")
     _check_number(len(lines), n_query, f"{path}: line {min(len(lines), n_query) + 1}", "lines")
-    read, spelled = _reader(lines[0].split(" ", 1)[0], gallery_names, first)
-    return RankedLists([read(line.split(), where(k)) for k, line in enumerate(lines)], where,
-                       spelled)
+    return _parsed((line.split() for line in lines), lines[0].split(" ", 1)[0], where,
+                   gallery_names, first)
 
 
 def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
                gallery_names: Sequence[str] | None, first: int) -> RankedLists:
     value = _load_json(path)
     where = partial(_place, f"{path}: list")
-    by_id = isinstance(value, list) and all(isinstance(one, dict) for one in value) and value
+    by_id = isinstance(value, list) and all(isinstance(row, dict) for row in value) and value
     if by_id:
         value = _by_id(value, path)
     if isinstance(value, Mapping):
         if query_names is None:
-            raise InputError(f"{path}: expected a list of lists, got lists by the names of "
-                             "queries, and the labels say no names; name label files with names")
+            raise InputError(path, "a list of lists", "lists by the names of queries, and the "
+                             "labels say no names", "name label files with names")
         value = in_order_of_queries(value, query_names, str(path))
         where = partial(_name, f"{path}: the list of", query_names)
-    if not isinstance(value, list) or not all(isinstance(one, list) for one in value):
-        raise InputError(f"{path}: expected a list of ranked lists, one a query, or an object of "
-                         f"query name to list, got {json.dumps(value)[:40]}")
+    if not isinstance(value, list) or not all(isinstance(images, list) for images in value):
+        raise InputError(path, "a list of ranked lists, one a query, or an object of query name "
+                         "to list", json.dumps(value)[:40])
     if not any(value):
-        raise InputError(f"{path}: expected ranked lists, got no image in any of them")
+        raise InputError(path, "ranked lists", "no image in any of them")
     _check_number(len(value), n_query, str(path), "lists")
-    sample = next(one for one in value if one)[0]
+    sample = next(images for images in value if images)[0]
     if isinstance(sample, int) and not by_id:
-        return RankedLists([_whole(one, where(k), first) for k, one in enumerate(value)], where,
-                           partial(_number, first))
+        return RankedLists([_whole(images, where(k), first) for k, images in enumerate(value)],
+                           where, partial(_number, first))
     # Names that are numbers alone count images from 1, as in text.
-    read, spelled = _reader(str(sample), gallery_names, 1)
-    return RankedLists([read(list(map(str, one)), where(k)) for k, one in enumerate(value)],
-                       where, spelled)
+    return _parsed((list(map(str, images)) for images in value), str(sample), where,
+                   gallery_names, 1)
 
 
 def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
@@ -147,13 +142,12 @@ def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
     check_matrix(matrix, str(path))
     _check_number(len(matrix), n_query, str(path), "rows")
     if not matrix.size:
-        raise InputError(f"{path}: expected ranked lists, got an array without numbers")
+        raise InputError(path, "ranked lists", "an array without numbers")
     where = partial(_place, f"{path}: row")
     if first:
         matrix = np.asarray(matrix, dtype=np.int64)
-        zero = np.flatnonzero((matrix == 0).any(axis=1))
-        if len(zero):
-            raise InputError(f"{where(int(zero[0]))}: expected numbers from 1, got 0")
+        for row in np.flatnonzero((matrix == 0).any(axis=1)).tolist():
+            raise InputError(where(row), "numbers from 1", 0)
         matrix = np.where(matrix == -1, -1, matrix - 1)
     return RankedLists(matrix, where, partial(_number, first))
 
@@ -180,84 +174,82 @@ def _number(first: int, k: int) -> str:
 def _check_number(n: int, n_query: int, where: str, what: str) -> None:
     if n != n_query:
         reason = "a query is missing" if n < n_query else "are these lists of another benchmark?"
-        raise InputError(f"{where}: expected {n_query:,} {what}, one for each query of the "
-                         f"labels, got {n:,}; {reason}")
+        raise InputError(
+            where, f"{n_query:,} {what}, one for each query of the labels", f"{n:,}", reason)
 
 
-def _reader(sample: str, gallery_names: Sequence[str] | None,
-            first: int) -> tuple[Reader, Callable[[int], str]]:
-    """Return what reads a list, of names where the first word is one of the gallery's, and how
-    messages call an image.
-    """
+def _parsed(lists: Iterable[Sequence[str]], sample: str, where: Callable[[int], str],
+            gallery_names: Sequence[str] | None, first: int) -> RankedLists:
+    """Read lists of names where the first word, `sample`, is a name; else of numbers."""
     names = [] if gallery_names is None else list(gallery_names)
     places = places_of(names, "the gallery's labels")
     if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
-        return lambda words, where: _by_name(words, where, places), names.__getitem__
-    return lambda words, where: _by_number(words, where, first), partial(_number, first)
+        return RankedLists([_by_name(words, where(k), places) for k, words in enumerate(lists)],
+                           where, names.__getitem__)
+    return RankedLists([_by_number(words, where(k), first) for k, words in enumerate(lists)],
+                       where, partial(_number, first))
 
 
 def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:
-    found = [place(places, word) for word in words]
-    if None in found:
-        word = words[found.index(None)]
-        raise InputError(f"{where}: {word[:60]!r} is no " + (
-            "name of a gallery image in the labels; are these lists of this gallery?" if places
-            else "number, and the labels say no names; name a label file of the gallery that "
-                 "has names"))
-    return np.array(found, dtype=np.int64)
+    images = [place(places, word) for word in words]
+    if None in images:
+        word = repr(words[images.index(None)][:60])
+        if places:
+            raise InputError(where, got=f"{word} is no name of a gallery image in the labels",
+                             remedy="are these lists of this gallery?")
+        raise InputError(where, got=f"{word} is no number, and the labels say no names",
+                         remedy="name a label file of the gallery that has names")
+    return np.array(images, dtype=np.int64)
 
 
 def _by_number(words: Sequence[str], where: str, first: int) -> Integers:
     line = _NUMBERED_IMAGE.sub("", " ".join(words))
     if not _NUMBERS.fullmatch(line):
-        word = next(word for word in words
-                    if not _NUMBERS.fullmatch(_NUMBERED_IMAGE.sub("", word)))
-        raise InputError(f"{where}: expected gallery numbers from {first}, as in the first line, "
-                         f"got {word[:60]!r}")
+        wrong = next(word for word in words
+                     if not _NUMBERS.fullmatch(_NUMBERED_IMAGE.sub("", word)))
+        raise InputError(
+            where, f"gallery numbers from {first}, as in the first line", repr(wrong[:60]))
     return _from_first(np.array(list(map(int, line.split(" "))), dtype=np.int64), where, first)
 
 
-def _whole(one: list[Any], where: str, first: int) -> Integers:
-    if not all(type(word) is int and abs(word) < 2**62 for word in one):
-        word = next(word for word in one if type(word) is not int or abs(word) >= 2**62)
-        raise InputError(f"{where}: expected whole numbers from {first}, got "
-                         f"{json.dumps(word)[:40]}")
-    return _from_first(np.array(one, dtype=np.int64), where, first)
+def _whole(images: list[Any], where: str, first: int) -> Integers:
+    for word in images:
+        if type(word) is not int or abs(word) >= 2**62:
+            raise InputError(where, f"whole numbers from {first}", json.dumps(word)[:40])
+    return _from_first(np.array(images, dtype=np.int64), where, first)
 
 
 def _from_first(numbers: Integers, where: str, first: int) -> Integers:
     if first and (numbers == 0).any():
-        raise InputError(f"{where}: expected gallery numbers from 1, got 0; where numbers count "
-                         "from 0, say so (--numbers-from 0)")
+        raise InputError(where, "gallery numbers from 1", 0, "where numbers count from 0, say so "
+                         "(first=0, at the command line --numbers-from 0)")
     return numbers - first
 
 
 def _load_json(path: Path) -> Any:
     text = "\n".join(_lines(path, "ranked lists as JSON"))
     if not text.strip():
-        raise InputError(f"{path}: expected ranked lists as JSON, got an empty file")
+        raise InputError(path, "ranked lists as JSON", "an empty file")
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
     except InputError:
         raise
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: expected JSON, got something else ({error}); write it "
-                         "again") from None
+        raise InputError(path, "JSON", f"something else ({error})", "write it again") from None
 
 
 def _once(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None) if (
-        len(set(names)) < len(names)) else None
-    if twice is not None:
-        raise InputError(f"{path}: expected each query once, got {twice!r} twice")
-    return dict(pairs)
+    lists = dict(pairs)
+    if len(lists) < len(pairs):
+        (twice, _), = Counter(name for name, _ in pairs).most_common(1)
+        raise InputError(path, "each query once", f"{twice!r} twice")
+    return lists
 
 
 def _by_id(rows: list[dict[str, Any]], path: Path) -> dict[str, Any]:
     """Return ATRW's rows as query name to list."""
     for k, row in enumerate(rows):
         if not {"query_id", "ans_ids"} <= row.keys():
-            raise InputError(f"{path}: list {k + 1}: expected an object with query_id and "
-                             f"ans_ids, got {', '.join(row) or 'none'}")
+            raise InputError(f"{path}: list {k + 1}", "an object with query_id and ans_ids",
+                             ", ".join(row) or "none")
     return _once([(str(row["query_id"]), row["ans_ids"]) for row in rows], path)

@@ -1,7 +1,7 @@
 """One or several files → features or distances with labels.
 
-Aim: find the layout (layouts.py), give each array its field, and check the whole once, with
-messages that name the file and the key.
+The layout is found, each array gets its field, and the whole is checked once, with messages that
+name the file and the key.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reid_ref.disk import check_different, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
 from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
-from reid_ref.files.lazy import Stored, StoredLabels
+from reid_ref.files.lazy import StoredArray, StoredLabels
 from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
 _MATRICES = (*FEATURES, "distances")
@@ -74,8 +74,8 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
         for path in listed:
             files[path] = read_contents(path)
         if len(files) == 1 and files[listed[0]].format != TEXT:
-            return _from_one(listed[0], files[listed[0]])
-        return _from_several(files)
+            return _from_file(listed[0], files[listed[0]])
+        return _from_files(files)
     except InputError:
         for contents in files.values():
             contents.close()
@@ -111,10 +111,9 @@ def results_of_files(*paths: str | os.PathLike[str]) -> list[list[Path]]:
     if complete and len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # it says better what is wrong with a file that is none
-        raise InputError(
-            f"{part}: expected a file that holds everything, as {complete[0]} does, got one that "
-            "lacks features or labels; evaluate it in a call of its own, with the files that "
-            "belong to it")
+        raise InputError(part, f"a file that holds everything, as {complete[0]} does",
+                         "one that lacks features or labels", "evaluate it in a call of its own, "
+                         "with the files that belong to it")
     return [[path] for path in listed] if complete else [listed]
 
 
@@ -134,7 +133,7 @@ read = read_result
 
 def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     if not paths:
-        raise InputError("paths: expected at least one result file, got none")
+        raise InputError("paths", "at least one result file", "none")
     listed = [Path(path) for path in paths]
     check_different(listed)
     return listed
@@ -145,41 +144,40 @@ def _from_folder(folder: Path) -> ResultFile:
     try:
         arrays = {path.stem: path for path in folder.iterdir() if path.suffix.lower() == ".npy"}
     except OSError as error:
-        raise InputError(f"{folder}: {error.strerror}; change its rights, or name the files "
-                         "in it") from None
+        raise InputError(folder, got=error.strerror,
+                         remedy="change its rights, or name the files in it") from None
     if not arrays:
-        raise InputError(
-            f"{folder}: expected a folder of .npy files ({_NPY_FILES}), got none in it; name its "
-            "other file or files, e.g. its pytorch_result.mat")
+        raise InputError(folder, f"a folder of .npy files ({_NPY_FILES})", "none in it",
+                         "name its other file or files, e.g. its pytorch_result.mat")
     layout = _layout(arrays)
     if layout is None:
-        raise InputError(f"{folder}: {_no_layout(set(arrays), '.npy files named by the keys')}")
+        raise _no_layout(folder, set(arrays), ".npy files named by the keys")
     return _from_arrays(layout, arrays)
 
 
 def _from_arrays(layout: Layout, arrays: Mapping[str, Path]) -> ResultFile:
-    found = {field: read_contents(arrays[key]).values[arrays[key].stem]
-             for field, key in {**layout.keys, **layout.optional}.items() if key in arrays}
-    return _result(f"{layout.title}, in .npy files", found,
-                   columns=set(_MATRICES) if layout.columns else set(), either_way=False)
+    by_field = {field: read_contents(arrays[key]).values[arrays[key].stem]
+                for field, key in {**layout.keys, **layout.optional}.items() if key in arrays}
+    return _result(f"{layout.title}, in .npy files", by_field,
+                   columns=set(_MATRICES) if layout.columns else set(), transposable=False)
 
 
-def _from_one(path: Path, contents: Contents) -> ResultFile:
+def _from_file(path: Path, contents: Contents) -> ResultFile:
     values = contents.values
     if contents.format == NPY:
         raise InputError(
-            f"{path}: expected features or distances with labels, got {NPY}, which holds one "
-            f"array; give the folder that holds {_NPY_FILES}, or name these files")
+            path, "features or distances with labels", f"{NPY}, which holds one array",
+            f"give the folder that holds {_NPY_FILES}, or name these files")
     layout = _layout(values)
     if layout is None:
-        raise InputError(f"{path}: {_no_layout(set(values))}")
+        raise _no_layout(path, set(values), "the keys")
     optional = {field: key for field, key in layout.optional.items() if key in values and (
         values[key].text or not field.endswith("_name"))}  # text in .mat files is not read
     used = {**layout.keys, **optional}
     return _result(
         f"{layout.title}, in {contents.format}",
         {field: values[key] for field, key in used.items()},
-        columns=set(_MATRICES) if layout.columns else set(), either_way=contents.either_way,
+        columns=set(_MATRICES) if layout.columns else set(), transposable=contents.transposable,
         extra=tuple(key for key in values if key not in used.values()))
 
 
@@ -188,87 +186,85 @@ def _layout(values: Mapping[str, Any]) -> Layout | None:
                  if set(layout.keys.values()) <= values.keys()), None)
 
 
-def _no_layout(keys: set[str], what: str = "the keys") -> str:
-    def missing(layout: Layout) -> list[str]:
-        return [key for key in layout.keys.values() if key not in keys]
-
-    nearest = max(LAYOUTS.values(), key=lambda layout: len(layout.keys) - len(missing(layout)))
-    lacking = missing(nearest)
-    lacks = (f"; for {nearest.title} it lacks {', '.join(lacking)}"
-             if len(lacking) < len(nearest.keys) else "")
+def _no_layout(path: Path, keys: set[str], what: str) -> InputError:
+    """Return the error of a file without a layout; it names what the nearest layout lacks."""
+    nearest = max(LAYOUTS.values(), key=lambda layout: len(keys & set(layout.keys.values())))
+    missing = [key for key in nearest.keys.values() if key not in keys]
     listed = ", ".join(sorted(keys)[:20]) + (", ..." if len(keys) > 20 else "")
-    if len(lacking) < len(nearest.keys) / 2:  # it is clear which one is meant
-        return f"expected {what} of a known layout, got {listed}{lacks}; add what is missing"
-    known = "; ".join(f"{layout.title}: {', '.join(layout.keys.values())}"
-                      for layout in (*LAYOUTS.values(), *SEPARATE.values()))
-    return (f"expected {what} of a known layout, got {listed or 'no keys'}"
-            f"{lacks}. Known layouts are {known}")
+    remedy = "add what is missing"
+    if len(missing) >= len(nearest.keys) / 2:  # it is not clear which one is meant
+        remedy = "known layouts are " + "; ".join(
+            f"{layout.title}: {', '.join(layout.keys.values())}"
+            for layout in (*LAYOUTS.values(), *SEPARATE.values()))
+    if len(missing) < len(nearest.keys):
+        remedy = f"for {nearest.title} it lacks {', '.join(missing)}; {remedy}"
+    return InputError(path, f"{what} of a known layout", listed or "no keys", remedy)
 
 
-def _from_several(files: Mapping[Path, Contents]) -> ResultFile:
-    found: dict[str, Stored] = {}
+def _from_files(files: Mapping[Path, Contents]) -> ResultFile:
+    by_field: dict[str, StoredArray] = {}
     columns = set()
     for path, contents in files.items():
         whole = _layout(contents.values)
         if whole or path.suffix.lower() not in SEPARATE_SUFFIXES:
-            raise InputError(
-                f"{path}: expected one of several {', '.join(SEPARATE_SUFFIXES)} files with an "
-                f"array each, got {whole.title if whole else contents.format}; "
-                "a file that holds everything is read alone")
+            raise InputError(path, f"one of several {', '.join(SEPARATE_SUFFIXES)} files with an "
+                             "array each", whole.title if whole else contents.format,
+                             "a file that holds everything is read alone")
         for key, value in contents.values.items():
             field = _field(path, key, contents)
-            if field in found:
+            if field in by_field:
                 raise InputError(
-                    f"{value.where}: expected one array for {field}, got this one and "
-                    f"{found[field].where}; leave one out, or rename it")
-            found[field] = value.as_floats() if contents.format == TEXT and (
+                    value.where, f"one array for {field}", f"this one and {by_field[field].where}",
+                    "leave one out, or rename it")
+            by_field[field] = value.as_floats() if contents.format == TEXT and (
                 field == "distances") else value
             if contents.format not in (TEXT, NPY):
                 columns.add(field)
     formats = {contents.format for contents in files.values()}
-    layout = SEPARATE["distances" if "distances" in found or formats == {TEXT}
+    layout = SEPARATE["distances" if "distances" in by_field or formats == {TEXT}
                       else "npy" if formats <= {NPY, TEXT} else "features"]
-    missing = [field for field in layout.keys if field not in found]
+    missing = [field for field in layout.keys if field not in by_field]
     if missing:
         raise InputError(
-            f"{', '.join(map(str, files))}: expected {layout.title}, got no "
-            + ", no ".join(f"{field} (e.g. {layout.keys[field]})" for field in missing)
-            + "; name all the files in one call")
-    unused = found.keys() - layout.keys.keys()
+            ", ".join(map(str, files)), layout.title,
+            ", ".join(f"no {field} (e.g. {layout.keys[field]})" for field in missing),
+            "name all the files in one call")
+    unused = by_field.keys() - layout.keys.keys()
     if unused:
         raise InputError(
-            f"{found[unused.pop()].where}: expected either features or distances, got both; "
-            "leave one out")
-    return _result(layout.title, found, columns=columns,
-                   either_way=any(contents.either_way for contents in files.values()))
+            by_field[unused.pop()].where, "either features or distances", "both", "leave one out")
+    return _result(layout.title, by_field, columns=columns,
+                   transposable=any(contents.transposable for contents in files.values()))
 
 
 def _field(path: Path, key: str, contents: Contents) -> str:
     """Return an array's field by its own name, else by the file's if it is alone there."""
-    own = role_of(key)
+    role = role_of(key)
     of_file = role_of(path.stem) if len(contents.values) == 1 else None
-    field = own if own not in (None, *FEATURES) else of_file or own
+    field = role if role not in (None, *FEATURES) else of_file or role
     if field is None or (contents.format == TEXT and field in FEATURES):
         raise InputError(
-            f"{path}: {key}: expected a name that says the role, with query or gallery (probe, "
-            "test) and id or cam, or dist; features only in .mat or .npy files. Rename it, e.g. "
-            f"{', '.join(SEPARATE['features'].keys.values())}; a file with the keys of a known "
-            "layout is read alone; ranked lists need their labels (--labels)")
+            f"{path}: {key}", "a name that says the role, with query or gallery (probe, test) "
+            "and id or cam, or dist", remedy="features only in .mat or .npy files. Rename it, "
+            f"e.g. {', '.join(SEPARATE['features'].keys.values())}; a file with the keys of a "
+            "known layout is read alone; ranked lists need files of labels")
     return field
 
 
-def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way: bool,
+def _result(layout: str, by_field: dict[str, StoredArray], columns: set[str], transposable: bool,
             extra: tuple[str, ...] = ()) -> ResultFile:
-    where = {field: array.where for field, array in found.items()}
+    where = {field: array.where for field, array in by_field.items()}
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
-    stored = {field: found[field].T if field in columns else found[field]
-              for field in _MATRICES if field in found}
-    sides = [StoredLabels(
-        found[f"{side}_identity"], found[f"{side}_camera"], _n_images(stored, side, either_way),
-        {column: found[f"{side}_{column}"] for column in FURTHER if f"{side}_{column}" in found})
-        for side in ("query", "gallery")]
-    if either_way and _only_turned_fits(stored, *map(len, sides)):
+    stored = {field: by_field[field].T if field in columns else by_field[field]
+              for field in _MATRICES if field in by_field}
+    sides = []
+    for side in ("query", "gallery"):
+        further = {column: by_field[f"{side}_{column}"] for column in FURTHER
+                   if f"{side}_{column}" in by_field}
+        sides.append(StoredLabels(by_field[f"{side}_identity"], by_field[f"{side}_camera"],
+                                  _n_images(stored, side, transposable), further))
+    if transposable and _only_turned_fits(stored, *map(len, sides)):
         stored = {field: value.T for field, value in stored.items()}
         layout += ", matrices the other way round"
     with renamed(names):
@@ -284,12 +280,13 @@ def _result(layout: str, found: dict[str, Stored], columns: set[str], either_way
                       ready.get("distances"), extra)
 
 
-def _n_images(matrices: Mapping[str, Stored], side: str, either_way: bool) -> Collection[int]:
+def _n_images(matrices: Mapping[str, StoredArray], side: str,
+              transposable: bool) -> Collection[int]:
     """Return how many images a side may have, as its features or the distances tell."""
-    own = f"{side}_features"
-    shape = matrices[own if own in matrices else "distances"].shape
-    axis = 1 if side == "gallery" and own not in matrices else 0
-    return shape if either_way else shape[axis:axis + 1]
+    features = f"{side}_features"
+    shape = matrices[features if features in matrices else "distances"].shape
+    axis = 1 if side == "gallery" and features not in matrices else 0
+    return shape if transposable else shape[axis:axis + 1]
 
 
 def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) -> None:
@@ -299,15 +296,13 @@ def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) ->
         check_feature_shapes(matrices[FEATURES[0]], matrices[FEATURES[1]], query, gallery)
 
 
-def _only_turned_fits(matrices: Mapping[str, Stored], n_query: int, n_gallery: int) -> bool:
-    rows = {"query_features": n_query, "gallery_features": n_gallery, "distances": n_query}
-    columns = {"distances": n_gallery}
+def _only_turned_fits(matrices: Mapping[str, StoredArray], n_query: int, n_gallery: int) -> bool:
+    sizes = {"query_features": (n_query,), "gallery_features": (n_gallery,),
+             "distances": (n_query, n_gallery)}
+    shapes = {field: value.shape for field, value in matrices.items()}
 
-    def fits(turned: bool) -> bool:
-        shapes = {field: value.shape[::-1] if turned else value.shape
-                  for field, value in matrices.items()}
-        return all(len(shape) == 2 and shape[0] == rows[field]
-                   and shape[1] == columns.get(field, shape[1])
+    def fit(shapes: Mapping[str, tuple[int, ...]]) -> bool:
+        return all(len(shape) == 2 and shape[:len(sizes[field])] == sizes[field]
                    for field, shape in shapes.items())
 
-    return fits(turned=True) and not fits(turned=False)
+    return fit({field: shape[::-1] for field, shape in shapes.items()}) and not fit(shapes)

@@ -86,11 +86,12 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     done = lines = 0
     for block in blocks:
         if np.ndim(block) != 2:
-            raise InputError(f"blocks: expected 2-D arrays (n_block, n_gallery), got one of shape "
-                             f"{np.shape(block)}; put a single matrix in a list: [distances]")
+            raise InputError(
+                "blocks", "2-D arrays (n_block, n_gallery)", f"one of shape {np.shape(block)}",
+                "put a single matrix in a list: [distances]")
         if done + len(block) > len(query):
-            raise InputError(f"blocks: expected distances of {len(query)} queries, got those of "
-                             f"{done + len(block)} or more")
+            raise InputError("blocks", f"distances of {len(query)} queries",
+                             f"those of {done + len(block)} or more")
         rows = slice(done, done + len(block))
         block = check_distances(block, query[rows], gallery)
         check_real_distances(block)
@@ -99,16 +100,15 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
             images = _until_last_good(distances, roles == 1)
             if len(images) > LONGEST_LIST:
                 raise InputError(
-                    f"query {k}: its last good image is in place {len(images)}; trec_eval's "
-                    f"single precision tells only {LONGEST_LIST} places apart")
+                    "", got=f"query {k}: its last good image is in place {len(images)}",
+                    remedy=f"trec_eval's single precision tells only {LONGEST_LIST} places apart")
             _write_query(f"q{k}", images.tolist(), roles[images].tolist(), qrels, run)
             lines += len(images)
         done += len(block)
         if progress is not None:
             progress(len(block))
     if done != len(query):
-        raise InputError(f"blocks: expected distances of {len(query)} queries, got those of "
-                         f"{done}")
+        raise InputError("blocks", f"distances of {len(query)} queries", f"those of {done}")
     n_junk = int(np.count_nonzero(query.identity == JUNK))
     if n_junk:
         warn(f"query: {n_junk} of {len(query)} are labelled -1; in trec_eval they match nothing, "
@@ -119,9 +119,9 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
 def _roles(identity: np.int64, camera: np.int64, gallery: Labels) -> Integers:
     """1 good, 0 wrong, -1 junk: for every gallery image."""
     same = gallery.identity == identity
-    own_camera = gallery.camera == camera
-    roles: Integers = (same & ~own_camera).astype(np.int64)
-    roles[(same & own_camera) | (gallery.identity == JUNK)] = JUNK
+    same_camera = gallery.camera == camera
+    roles: Integers = (same & ~same_camera).astype(np.int64)
+    roles[(same & same_camera) | (gallery.identity == JUNK)] = JUNK
     return roles
 
 

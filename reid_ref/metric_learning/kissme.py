@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from reid_ref.arrays import InputError, as_integers, check_choice
+from reid_ref.arrays import InputError, as_integers, check_choice, check_count
 from reid_ref.metric_learning.metric import checked_features, image_numbers, solve, symmetric
 
 Array = npt.NDArray[Any]
@@ -64,17 +64,15 @@ def pca(features: Any, dimensions: int = N_COMPONENTS,
     # The smaller product has the same leading eigenvalues, and is faster to decompose.
     n, d = rows.shape
     size = min(n, d)
-    if not isinstance(dimensions, (int, np.integer)) or dimensions < 1:
-        raise InputError(f"dimensions: expected a positive whole number, got {dimensions!r}")
+    check_count(dimensions, "dimensions")
     leading = (max(0, size - dimensions), size - 1)
     values, vectors = linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T,
                                   subset_by_index=leading)
     values, vectors = values[::-1], vectors[:, ::-1]
     rank = int((values > values[0] * size * np.finfo(np.float64).eps).sum())
     if rank < dimensions:
-        raise InputError(
-            f"dimensions: expected at most {rank}, the rank of the features {x.shape} without "
-            f"their mean, got {dimensions}; pass fewer")
+        raise InputError("dimensions", f"at most {rank}, the rank of the features {x.shape} "
+                         "without their mean", dimensions, "pass fewer")
     if d <= n:
         vectors = rows @ vectors / np.sqrt(values)
     components = x.T @ vectors
@@ -160,14 +158,13 @@ def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: An
     second = image_numbers(second, "second", len(x))
     similar = as_integers(similar, "similar").astype(bool)
     if not len(first) == len(second) == len(similar):
-        raise InputError(
-            "first, second, similar: expected one entry for each pair, got "
-            f"{len(first)}, {len(second)} and {len(similar)}")
+        raise InputError("first, second, similar", "one entry for each pair",
+                         f"{len(first)}, {len(second)} and {len(similar)}")
     word = "similar" if kind else "dissimilar"
     chosen = np.flatnonzero(similar == kind)
     if not len(chosen):
-        raise InputError(f"similar: expected at least one {word} pair, got none among "
-                         f"{len(similar)}; see kissme_pairs")
+        raise InputError("similar", f"at least one {word} pair", f"none among {len(similar)}",
+                         "see kissme_pairs")
     covariance = np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(chosen), block):
         pairs = chosen[start:start + block]

@@ -17,10 +17,9 @@ Array = npt.NDArray[Any]
 def checked_features(value: Any, name: str) -> Array:
     array = as_array(value, name)
     if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f"{name}: expected features (n, d), one row an image, "
-                         f"got shape {array.shape}")
+        raise InputError(name, "features (n, d), one row an image", f"shape {array.shape}")
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name}: expected real numbers, got dtype {array.dtype}")
+        raise InputError(name, "real numbers", f"dtype {array.dtype}")
     array = working_precision(array)
     check_finite_rows(array, name)
     return array
@@ -29,15 +28,15 @@ def checked_features(value: Any, name: str) -> Array:
 def one_for_each(value: Any, name: str, features: Array) -> Integers:
     identity = as_integers(value, name)
     if len(identity) != len(features):
-        raise InputError(f"{name}: expected {len(features)} entries, one for each row of the "
-                         f"features, got {len(identity)}")
+        raise InputError(
+            name, f"{len(features)} entries, one for each row of the features", len(identity))
     return identity
 
 
 def checked_labels(identity: Any, camera: Any) -> tuple[Integers, Integers]:
     identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
     if len(identity) != len(camera) or not len(identity):
-        raise InputError("identity, camera: expected one of each for every training image, got "
+        raise InputError("identity, camera", "one of each for every training image",
                          f"{len(identity)} and {len(camera)}")
     return identity, camera
 
@@ -46,8 +45,8 @@ def image_numbers(value: Any, name: str, n: int) -> Integers:
     images = as_integers(value, name)
     outside = np.flatnonzero((images < 0) | (images >= n))
     if outside.size:
-        raise InputError(f"{name}: expected images 0 to {n - 1}, got {images[outside[0]]} at "
-                         f"index {outside[0]}; numbers count from 0")
+        raise InputError(name, f"images 0 to {n - 1}", f"{images[outside[0]]} at index "
+                         f"{outside[0]}", "numbers count from 0")
     return images
 
 
@@ -85,10 +84,9 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
     gallery = checked_features(gallery_features, "gallery_features")
     M = checked_features(M, "M")
     if not query.shape[1] == gallery.shape[1] == len(M) == M.shape[1]:
-        raise InputError(
-            f"query_features, gallery_features, M: expected (n, r), (m, r) and (r, r), got "
-            f"{query.shape}, {gallery.shape} and {M.shape}; features must be in the space of M, "
-            "e.g. features @ W")
+        raise InputError("query_features, gallery_features, M", "(n, r), (m, r) and (r, r)",
+                         f"{query.shape}, {gallery.shape} and {M.shape}", "features must be in "
+                         "the space of M, e.g. features @ W")
     query_M = query @ M
     distances: Array = query_M @ gallery.T
     distances *= -2
@@ -104,9 +102,8 @@ def solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -
         try:
             solution: Array = linalg.solve(symmetric(covariance), right, assume_a="pos")
         except (linalg.LinAlgError, linalg.LinAlgWarning):
-            raise InputError(
-                f"{name}: the {what} is singular in {len(covariance)} dimensions; {way_out}"
-            ) from None
+            raise InputError(name, got=f"the {what} is singular in {len(covariance)} dimensions",
+                             remedy=way_out) from None
     return solution
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_array, as_integers
+from reid_ref.arrays import InputError, Integers, as_array, as_integers, check_count
 from reid_ref.metric_learning.metric import checked_labels, image_numbers
 
 #: Pairs of images that the drivers draw for KISSME.
@@ -52,8 +52,8 @@ def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Intege
     order = as_integers(order, "order")
     if not np.array_equal(np.sort(order), np.arange(len(identity))):
         raise InputError(
-            f"order: expected a permutation of 0 to {len(identity) - 1}, one number for each "
-            "training image; e.g. numpy.random.default_rng(0).permutation(n)")
+            "order", f"a permutation of 0 to {len(identity) - 1}, one number for each training "
+            "image", remedy="e.g. numpy.random.default_rng(0).permutation(n)")
     first, second = [], []
     for images in by_identity(identity, order):
         half = len(images) // 2
@@ -63,8 +63,8 @@ def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Intege
     cross_camera = camera[left] != camera[right]
     if not cross_camera.any():
         raise InputError(
-            "identity, camera: expected a person with images of two cameras that the order pairs, "
-            f"got none among {len(first)} persons; training needs two images of a person")
+            "identity, camera", "a person with images of two cameras that the order pairs",
+            f"none among {len(first)} persons", "training needs two images of a person")
     return left[cross_camera], right[cross_camera]
 
 
@@ -112,13 +112,11 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
     identity, camera = checked_labels(identity, camera)
     draws = as_array(draws, "draws")
     if draws.ndim != 2 or draws.shape[1] != 2:
-        raise InputError(
-            f"draws: expected pairs of images (m, 2), got shape {draws.shape}; e.g. "
-            "numpy.random.default_rng(0).integers(n, size=(150_000, 2))")
+        raise InputError("draws", "pairs of images (m, 2)", f"shape {draws.shape}",
+                         "e.g. numpy.random.default_rng(0).integers(n, size=(150_000, 2))")
     draws = np.stack([image_numbers(draws[:, side], f"draws[:, {side}]", len(identity))
                       for side in (0, 1)], 1)
-    if not isinstance(every, (int, np.integer)) or every < 1:
-        raise InputError(f"every: expected a positive whole number, got {every!r}")
+    check_count(every, "every")
 
     pairs = [np.stack([images[k] for k in np.triu_indices(len(images), 1)], 1)
              for images in by_identity(identity, np.arange(len(identity)))]
@@ -126,16 +124,16 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
     similar = similar[camera[similar[:, 0]] != camera[similar[:, 1]]]
     if not len(similar):
         raise InputError(
-            "identity, camera: expected a person with images of two cameras, got none among "
-            f"{len(pairs)} persons; training needs two images of a person")
+            "identity, camera", "a person with images of two cameras",
+            f"none among {len(pairs)} persons", "training needs two images of a person")
 
     left, right = draws.T
     dissimilar = draws[
         (identity[left] != identity[right]) & (camera[left] != camera[right])]
     if len(dissimilar) < len(similar):
         raise InputError(
-            f"draws: expected {len(similar)} pairs of two persons on two cameras, as many as "
-            f"there are similar pairs, got {len(dissimilar)} in {len(draws)}; draw more")
+            "draws", f"{len(similar)} pairs of two persons on two cameras, as many as there are "
+            "similar pairs", f"{len(dissimilar)} in {len(draws)}", "draw more")
     pairs_kept = np.concatenate([similar, dissimilar[:len(similar)]])[::every]
     same = (np.arange(2 * len(similar)) < len(similar))[::every]
     return pairs_kept[:, 0], pairs_kept[:, 1], same

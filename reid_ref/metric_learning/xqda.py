@@ -67,13 +67,13 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
     probX = checked_features(query_features, "query_features")
     if galX.shape[1] != probX.shape[1]:
         raise InputError(
-            "gallery_features, query_features: expected the same dimension, got "
-            f"{galX.shape[1]} and {probX.shape[1]}; both must come from the same model")
+            "gallery_features, query_features", "the same dimension",
+            f"{galX.shape[1]} and {probX.shape[1]}", "both must come from the same model")
     galX, probX = (side.astype(np.result_type(galX, probX)) for side in (galX, probX))
     gallery_identity = one_for_each(gallery_identity, "gallery_identity", galX)
     query_identity = one_for_each(query_identity, "query_identity", probX)
     if not np.isfinite(regularization) or regularization < 0:
-        raise InputError(f"regularization: expected a number of 0 or more, got {regularization}")
+        raise InputError("regularization", "a number of 0 or more", regularization)
 
     basis = None
     n_gallery, n_query = len(galX), len(probX)
@@ -107,13 +107,11 @@ def _cross_view_covariances(galX: Array, probX: Array, gallery_identity: Integer
     n_similar = int(partners.sum(dtype=np.float64))
     n_dissimilar = n_gallery * n_query - n_similar
     if not n_similar:
-        raise InputError(
-            "gallery_identity, query_identity: expected persons that are in both, got none; "
-            "training needs two images of a person, one for each side")
+        raise InputError("gallery_identity, query_identity", "persons that are in both", "none",
+                         "training needs two images of a person, one for each side")
     if not n_dissimilar:
-        raise InputError(
-            "gallery_identity, query_identity: expected at least two persons, got one "
-            f"({labels[0]}); training needs dissimilar pairs")
+        raise InputError("gallery_identity, query_identity", "at least two persons",
+                         f"one ({labels[0]})", "training needs dissimilar pairs")
 
     cross = (gal_is.T @ galX).T @ (prob_is.T @ probX)
     similar = (galX.T @ (partners[:, np.newaxis] * galX) - cross - cross.T

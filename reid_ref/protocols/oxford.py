@@ -68,11 +68,11 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
     """
     for name, value in (("positive", positive), ("junk", junk), ("ranked", ranked)):
         if isinstance(value, (str, bytes)):
-            raise InputError(f"{name}: expected a list or set of names, got the one string "
-                             f"{value!r}; put it in a list")
+            raise InputError(
+                name, "a list or set of names", f"the one string {value!r}", "put it in a list")
     wanted, skipped = set(positive), set(junk)
     if not wanted:
-        raise InputError("positive: expected at least one name, got none; recall would be 0/0")
+        raise InputError("positive", "at least one name", "none", "recall would be 0/0")
     kept = [name for name in ranked if name not in skipped]
     # Recall does not change at a wrong answer, which adds exactly 0: only hits are summed.
     n_positive = np.float32(len(wanted))
@@ -129,8 +129,8 @@ def evaluate_query(prefix: str | Path, ranked_list: str | Path) -> np.float32:
     good, ok, junk = _ground_truth(Path(prefix))
     ranked = _read_names(Path(ranked_list), "ranked list")
     if not good | ok:
-        raise InputError(f"{prefix}_good.txt, {prefix}_ok.txt: expected at least one name, got "
-                         "none; recall would be 0/0")
+        raise InputError(f"{prefix}_good.txt, {prefix}_ok.txt", "at least one name", "none",
+                         "recall would be 0/0")
     _warn_about(Path(ranked_list), ranked, good | ok)
     return oxford_average_precision(good | ok, junk, ranked)
 
@@ -159,13 +159,13 @@ def evaluate_folder(ground_truth: str | Path, ranked: str | Path) -> dict[str, n
     ground_truth, ranked = Path(ground_truth), Path(ranked)
     for folder in (ground_truth, ranked):
         if not folder.is_dir():
-            raise InputError(f"{folder}: expected a folder, got "
-                             f"{'a file' if folder.exists() else 'nothing of that name'}")
+            raise InputError(
+                folder, "a folder", "a file" if folder.exists() else "nothing of that name")
     names = sorted({path.name[:-len(f"_{kind}.txt")] for kind in LISTS
                     for path in ground_truth.glob(f"*_{kind}.txt")})
     if not names:
-        raise InputError(f"{ground_truth}: expected files NAME_good.txt, NAME_ok.txt and "
-                         "NAME_junk.txt, found none")
+        raise InputError(
+            ground_truth, "files NAME_good.txt, NAME_ok.txt and NAME_junk.txt", "none")
     lists = _lists_by_query(names, ranked)
     return {name: evaluate_query(ground_truth / name, lists[name]) for name in names}
 
@@ -180,7 +180,7 @@ def mean_average_precision(average_precisions: dict[str, np.float32]) -> float:
     0.375
     """
     if not average_precisions:
-        raise InputError("average_precisions: expected at least one query, got none")
+        raise InputError("average_precisions", "at least one query", "none")
     return sum(float(ap) for ap in average_precisions.values()) / len(average_precisions)
 
 
@@ -190,8 +190,8 @@ def _ground_truth(prefix: Path) -> list[set[str]]:
     if missing:
         way_out = ("the prefix is the path up to and without _good.txt" if len(missing) == 3
                    else "an empty file stands for an empty list")
-        raise InputError(f"{prefix}: expected the ground truth {prefix.name}_good.txt, _ok.txt "
-                         f"and _junk.txt, missing: {', '.join(missing)}; {way_out}")
+        raise InputError(prefix, f"the ground truth {prefix.name}_good.txt, _ok.txt and "
+                         f"_junk.txt, missing: {', '.join(missing)}", remedy=way_out)
     return [set(_read_names(path, "ground truth list")) for path in paths]
 
 
@@ -200,10 +200,10 @@ def _read_names(path: Path, what: str) -> list[str]:
         check_regular(path)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
     except IsADirectoryError:
-        raise InputError(f"{path}: expected a {what}, one name a line, got a folder; give a "
-                         "file, or folders for both arguments") from None
+        raise InputError(path, f"a {what}, one name a line", "a folder",
+                         "give a file, or folders for both arguments") from None
     except OSError as error:
-        raise InputError(f"{path}: the {what} cannot be read: {error.strerror}") from None
+        raise InputError(path, got=f"the {what} cannot be read: {error.strerror}") from None
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -220,18 +220,18 @@ def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
     if len(missing) == len(names):
         inner = sorted(path.name for path in folder.iterdir() if path.is_dir())
         raise InputError(
-            f"{folder}: expected ranked lists {names[0]}.txt or {names[0]}_ANYTHING.txt, and so "
-            "on for every query of the ground truth; found none"
-            + (f"; name one of its folders: {', '.join(inner)}" if inner else ""))
+            folder, f"ranked lists {names[0]}.txt or {names[0]}_ANYTHING.txt, and so on for every "
+            "query of the ground truth", "none",
+            f"name one of its folders: {', '.join(inner)}" if inner else "")
     if missing:
         raise InputError(
-            f"{folder}: no ranked list for {len(missing)} of {len(names)} queries "
-            f"({', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}); mAP is over all "
-            "of them: an empty file stands for a query that found nothing")
+            folder, got=f"no ranked list for {len(missing)} of {len(names)} queries "
+            f"({', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''})",
+            remedy="mAP is over all of them: an empty file stands for a query that found nothing")
     for name, paths in found.items():
         if len(paths) > 1:
-            raise InputError(f"{folder}: expected one ranked list for {name}, got "
-                             f"{', '.join(path.name for path in paths)}; keep one of them here")
+            raise InputError(folder, f"one ranked list for {name}",
+                             ", ".join((path.name for path in paths)), "keep one of them here")
     return {name: paths[0] for name, paths in found.items()}
 
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import InputError, Integers
 from reid_ref.ranking.roles import Mask
 from reid_ref.ranking.tiles import Array, Part, Tile
 
@@ -78,8 +78,10 @@ class TooFarOff(ArithmeticError):
 
 
 #: The message where products in double precision exceed their bound as well.
-WRONG_PRODUCTS = ("query_features, gallery_features: this machine's matrix products are wrong "
-                  "even in double precision; use another BLAS")
+def wrong_products() -> InputError:
+    """Return the error of a BLAS whose products are wrong."""
+    return InputError("query_features, gallery_features", got="this machine's matrix products are "
+                      "wrong even in double precision", remedy="use another BLAS")
 
 
 def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,

@@ -144,9 +144,9 @@ def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
     odd = odd[features[odd].any(axis=1)]
     if odd.size:
         raise InputError(
-            f"{name}: expected norms from {SQUARES[0]**.5:.0e} to {SQUARES[1]**.5:.0e}, or 0, got "
+            name, f"norms from {SQUARES[0] ** 0.5:.0e} to {SQUARES[1] ** 0.5:.0e}, or 0",
             f"entries up to {abs(features[odd[0]]).max():.1e} in row {first_row + odd[0]}, whose "
-            "squares do not fit a double; multiply all features by one constant")
+            "squares do not fit a double", "multiply all features by one constant")
     return square
 
 

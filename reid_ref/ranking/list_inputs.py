@@ -44,7 +44,7 @@ def places_of(names: Sequence[str], argument: str) -> Mapping[str, int]:
     shared = set()
     for k, name in enumerate(map(str, names)):
         if name in exact:
-            raise InputError(f"{argument}: expected each name once, got {name!r} twice, for image "
+            raise InputError(argument, "each name once", f"{name!r} twice, for image "
                              f"{exact[name]} and image {k}")
         exact[name] = k
         if short.setdefault(plain(name), k) != k:
@@ -64,7 +64,7 @@ def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
         return ranked
     if isinstance(ranked, Mapping):
         if query_names is None:
-            raise InputError("ranked: a mapping of query name to list needs query_names=...")
+            raise InputError("ranked", got="a mapping of query name to list needs query_names=...")
         ranked = in_order_of_queries(ranked, query_names, "ranked")
     if isinstance(ranked, (list, tuple)):
         places = None if gallery_names is None else cache(
@@ -79,10 +79,9 @@ def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
 def check_matrix(matrix: Any, name: str) -> None:
     """Refuse an array that holds no lists of gallery indices."""
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
-        raise InputError(
-            f"{name}: expected gallery indices from 0 as whole numbers, shape (n_query, length), "
-            f"got {matrix.dtype} of shape {tuple(matrix.shape)}; from distances, "
-            "distances.argsort(axis=1, kind='stable') makes them")
+        raise InputError(name, "gallery indices from 0 as whole numbers, shape (n_query, length)",
+                         f"{matrix.dtype} of shape {tuple(matrix.shape)}", "from distances, "
+                         "distances.argsort(axis=1, kind='stable') makes them")
 
 
 def in_order_of_queries(lists: Mapping[str, Any], query_names: Sequence[str],
@@ -93,30 +92,31 @@ def in_order_of_queries(lists: Mapping[str, Any], query_names: Sequence[str],
     for key, value in lists.items():
         k = place(places, str(key))
         if k is None:
-            raise InputError(f"{name}: {str(key)!r} is no query; are these lists of this "
-                             "benchmark?")
+            raise InputError(
+                name, got=f"{str(key)!r} is no query", remedy="are these lists of this benchmark?")
         if k in found:
-            raise InputError(f"{name}: expected each query once, got {query_names[k]!r} twice")
+            raise InputError(name, "each query once", f"{query_names[k]!r} twice")
         found[k] = value
     missing = [query_names[k] for k in range(len(query_names)) if k not in found]
     if missing:
-        raise InputError(f"{name}: expected a list for each of {len(query_names):,} queries, got "
-                         f"none for {len(missing):,} of them, the first {missing[0]!r}; a query "
-                         "that found nothing has an empty list")
+        raise InputError(name, f"a list for each of {len(query_names):,} queries",
+                         f"none for {len(missing):,} of them, the first {missing[0]!r}",
+                         "a query that found nothing has an empty list")
     return [found[k] for k in range(len(query_names))]
 
 
 def _indices(one: Any, places: Callable[[], Mapping[str, int]] | None, name: str) -> Integers:
     """Return a list of indices or of names as indices."""
     if isinstance(one, str) or np.ndim(one) != 1:
-        raise InputError(f"{name}: expected a list of gallery indices or names, got {one!r:.40}")
+        raise InputError(name, "a list of gallery indices or names", f"{one!r:.40}")
     if not len(one):
         return np.zeros(0, dtype=np.int64)
     if not isinstance(one[0], str):
         return as_integers(one, name)
     if places is None:
-        raise InputError(f"{name}: a list of names ({one[0]!r:.40}) needs gallery_names=...")
+        raise InputError(name, got=f"a list of names ({one[0]!r:.40}) needs gallery_names=...")
     found = [place(places(), str(word)) for word in one]
     if None in found:
-        raise InputError(f"{name}: {str(one[found.index(None)])!r:.60} is no name of the gallery")
+        raise InputError(
+            name, got=f"{str(one[found.index(None)])!r:.60} is no name of the gallery")
     return np.array(found, dtype=np.int64)

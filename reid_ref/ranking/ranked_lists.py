@@ -180,8 +180,8 @@ def _of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]
         return rows.reshape(-1).astype(np.int64, copy=False), length
     gap = np.flatnonzero((filler[:, :-1] & ~filler[:, 1:]).any(axis=1))
     if len(gap):
-        raise InputError(f"{ranked.where(queries.start + int(gap[0]))}: expected -1 behind the "
-                         "last image only, got an image behind it")
+        raise InputError(ranked.where(queries.start + int(gap[0])),
+                         "-1 behind the last image only", "an image behind it")
     return rows[~filler].astype(np.int64, copy=False), length
 
 
@@ -193,14 +193,15 @@ def _check(block: Block, ranked: RankedLists) -> None:
     outside = np.flatnonzero((block.image < 0) | (block.image >= block.n_gallery))
     if len(outside):
         raise InputError(
-            f"{where(int(block.query[outside[0]]))}: expected gallery images "
-            f"{ranked.spelled(0)} to {ranked.spelled(block.n_gallery - 1)}, got "
-            f"{ranked.spelled(int(block.image[outside[0]]))}; are these lists of this gallery?")
+            where(int(block.query[outside[0]])), f"gallery images {ranked.spelled(0)} to "
+            f"{ranked.spelled(block.n_gallery - 1)}", ranked.spelled(int(block.image[outside[0]])),
+            "are these lists of this gallery?")
     seen = np.zeros((len(block.length), block.n_gallery), dtype=bool)
     seen.reshape(-1)[block.pair] = True
     twice = np.flatnonzero(np.count_nonzero(seen, axis=1) < block.length)
     if len(twice):
         row = int(twice[0])
         images, count = np.unique(block.image[block.query == row], return_counts=True)
-        raise InputError(f"{where(row)}: expected each gallery image once, got "
-                         f"{ranked.spelled(int(images[count > 1][0]))} more than once")
+        raise InputError(
+            where(row), "each gallery image once", f"{ranked.spelled(int(images[count > 1][0]))} "
+            "more than once")

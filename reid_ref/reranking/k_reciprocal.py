@@ -11,7 +11,6 @@ encoding, CVPR 2017.
 from __future__ import annotations
 
 import numbers
-import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_array, check_choice
+from reid_ref.arrays import InputError, as_array, check_choice, check_count
 from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
@@ -176,7 +175,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     conventions = find_conventions(convention)
     for record in conventions:
         if record.needs_lists:
-            raise InputError(f"convention: expected one without index lists, got {record.name!r}; "
+            raise InputError("convention", "one without index lists", repr(record.name),
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
     query_features, gallery_features = where_they_are(query_features, gallery_features)
     check_feature_shapes(query_features, gallery_features, query, gallery)
@@ -230,7 +229,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
                    mahalanobis)
     if block_size is None:
         block_size = job.block_size
-    _check_count("block_size", block_size, sys.maxsize, "queries")
+    check_count(block_size, "block_size")
     return _blocks(job, block_size)
 
 
@@ -266,11 +265,11 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
     query, gallery = _there_or_read(query_features, gallery_features)
     check_features(query, gallery, _no_labels(query), _no_labels(gallery))
     size = len(query) + len(gallery)
-    _check_count("k1", k1, size - 1, "the number of images less one")
-    _check_count("k2", k2, size, "the number of images")
+    check_count(k1, "k1", 1, size - 1, "the number of images less one")
+    check_count(k2, "k2", 1, size, "the number of images")
     if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
-        raise InputError(f"lambda_: expected a number from 0 to 1, got {lambda_!r}; it is the "
-                         "weight of the original distance")
+        raise InputError("lambda_", "a number from 0 to 1", repr(lambda_),
+                         "it is the weight of the original distance")
     matrix = _checked_matrix(mahalanobis, query.shape[1])
     pairs = or_in_main_memory(
         lambda *both: _pairs(both[0], both[1], matrix, record, normalize), query, gallery)
@@ -354,8 +353,8 @@ def _check_norms(norms: Array, n_query: int, normalize: bool) -> None:
         row = int(np.argmin(norms))
         side, row = ("query", row) if row < n_query else ("gallery", row - n_query)
         raise InputError(
-            f"{side}_features: expected features that can be normalised, got norm 0 in row "
-            f"{row}; look at how that image was read, or pass normalize=False")
+            f"{side}_features", "features that can be normalised", f"norm 0 in row {row}",
+            "look at how that image was read, or pass normalize=False")
 
 
 def _no_labels(features: Array) -> Labels:
@@ -364,31 +363,25 @@ def _no_labels(features: Array) -> Labels:
     return Labels(none, none)
 
 
-def _check_count(name: str, value: int, most: int, what: str) -> None:
-    if not (isinstance(value, (int, np.integer)) and 1 <= value <= most):
-        got = repr(value) if isinstance(value, numbers.Number) else type(value).__name__
-        raise InputError(f"{name}: expected a whole number from 1 to {most}, {what}, got {got}")
-
-
 def _checked_matrix(matrix: Any, dims: int) -> Array | None:
     if matrix is None:
         return None
     array = as_array(matrix, "mahalanobis")
     if array.shape != (dims, dims) or array.dtype.kind not in "fiub":
-        raise InputError(
-            f"mahalanobis: expected real numbers of shape {(dims, dims)}, for features of {dims} "
-            f"dimensions, got {array.dtype} of shape {array.shape}")
+        raise InputError("mahalanobis", f"real numbers of shape {(dims, dims)}, for features of "
+                         f"{dims} dimensions", f"{array.dtype} of shape {array.shape}")
     if not np.isfinite(array).all() or np.abs(array - array.T).max() > 1e-5 * np.abs(array).max():
-        raise InputError("mahalanobis: expected a symmetric matrix of finite numbers; "
-                         "a distance is the same in both directions")
+        raise InputError("mahalanobis", "a symmetric matrix of finite numbers",
+                         remedy="a distance is the same in both directions")
     return array
 
 
 def _check_farthest(farthest: Array, variant: Variant) -> None:
     if not np.isfinite(farthest).all():
-        raise InputError("query_features, gallery_features: the distances overflow "
-                         f"{farthest.dtype}; pass normalize=True, or smaller numbers")
+        raise InputError("query_features, gallery_features", got="the distances overflow "
+                         f"{farthest.dtype}", remedy="pass normalize=True, or smaller numbers")
     if variant.scaled and not farthest.all():
-        raise InputError("query_features, gallery_features: expected images that differ; no "
-                         f"distance of image {int(np.argmin(np.abs(farthest)))} is above 0, so "
-                         "they cannot be scaled (or the metric is not positive definite)")
+        raise InputError(
+            "query_features, gallery_features", "images that differ", remedy="no distance of "
+            f"image {int(np.argmin(np.abs(farthest)))} is above 0, so they cannot be scaled (or "
+            "the metric is not positive definite)")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import numbers
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics, statistics, text as words
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike, whole_files
@@ -44,13 +43,7 @@ STATUSES = {
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     """Return Rank-k by name, as far as the curve reaches."""
-    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if _from_1(k, "ranks") <= len(cmc)}
-
-
-def _from_1(value: Any, name: str) -> int:
-    if not isinstance(value, numbers.Integral) or value is True or value < 1:
-        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
-    return int(value)
+    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if check_count(k, "ranks") <= len(cmc)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +179,7 @@ def ranks_of(cmc: Doubles) -> dict[str, float]:
 
 def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
     """Return the fields of `Numbers`, the curve to rank `length`; None is all of it."""
-    cmc = result.cmc[:None if length is None else _from_1(length, "cmc")]
+    cmc = result.cmc[:None if length is None else check_count(length, "cmc")]
     return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP, "cmc": cmc.tolist(),
             "counts": result.counts, "counted": result.counted,
             "signature": str(result.signature)}
@@ -345,9 +338,7 @@ class Result(Value):
         >>> result.rank(1), result.rank(2)
         (0.0, 1.0)
         """
-        if not isinstance(k, numbers.Integral) or not 1 <= k <= len(self.cmc):
-            raise InputError(f"k: expected a whole number from 1 to {len(self.cmc)}, the length "
-                             f"of this CMC curve, got {k!r}")
+        k = check_count(k, "k", most=len(self.cmc), what="the length of this CMC curve")
         return float(self.cmc[k - 1])
 
     def at(self, k: int) -> AtK:
@@ -403,7 +394,7 @@ class Result(Value):
         >>> result.at(2)
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
-        k = _from_1(k, "k")
+        k = check_count(k, "k")
         there = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, there)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
@@ -448,8 +439,7 @@ class Result(Value):
         (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
         """
         n = len(self.per_query.status)
-        if not isinstance(query, numbers.Integral) or not 0 <= query < n:
-            raise InputError(f"query: expected a whole number from 0 to {n - 1}, got {query!r}")
+        query = check_count(query, "query", 0, n - 1)
         ranks = of_queries(self.ranks, np.arange(n) == query)
         length = int(ranks.n_kept[0])
         precision, recall = metrics.precision_recall_curve(
@@ -594,9 +584,8 @@ class Result(Value):
         try:
             import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError as error:
-            raise InputError(
-                f"to_frame: needs pandas ({error}); pip install pandas, or take the arrays of "
-                "result.per_query") from None
+            raise InputError("to_frame", got=f"needs pandas ({error})", remedy="pip install "
+                             "pandas, or take the arrays of result.per_query") from None
         columns = {name: getattr(self.per_query, name).copy()
                    for name in PerQuery.__dataclass_fields__
                    if name != "camera" or self.per_query.camera.size}
@@ -684,8 +673,8 @@ def kind_of_metric(metric: str) -> tuple[str, int]:
     """Return mAP, mINP, Rank-, P@ or R@, and k; 1 where there is none."""
     found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
     if found is None:
-        raise InputError("metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 "
-                         f"for k, such as 'Rank-1', got {metric!r}")
+        raise InputError("metric", "mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
+                         "such as 'Rank-1'", repr(metric))
     return found[1] or found[2], int(found[3] or 1)
 
 
@@ -705,13 +694,14 @@ def query_values(result: Result, metric: str) -> QueryValues:
         values = convention.counted(values[there], n_good)
         kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)
     if np.isnan(values).any():
-        raise InputError(
-            f"metric: {metric} is NaN under convention {convention.name!r}, for a query without "
-            "a value counts, so there is no interval; take a convention that counts such "
-            "queries as 0 or leaves them out: convention.replace(unmatched='zero' or 'drop')")
+        raise InputError("metric", got=f"{metric} is NaN under convention {convention.name!r}, "
+                         "for a query without a value counts, so there is no interval",
+                         remedy="take a convention that counts such queries as 0 or leaves them "
+                         "out: unmatched='zero' or 'drop'")
     if np.isnan(mean):
-        raise InputError(f"metric: {metric} is NaN, for some lists end before their last good "
-                         "image, so there is no interval; take complete lists, or another metric")
+        raise InputError(
+            "metric", got=f"{metric} is NaN, for some lists end before their last good image, so "
+            "there is no interval", remedy="take complete lists, or another metric")
     counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
     places = np.flatnonzero(there)[kept]
     counted[places], spread_values[places] = True, values
@@ -722,9 +712,9 @@ def _values_at_rank(result: Result, k: int, there: npt.NDArray[np.bool_]) -> Dou
     of_query = result.convention.curve.of_query
     if of_query is None:
         raise InputError(
-            f"metric: Rank-{k} under convention {result.convention.name!r} counts "
-            f"{result.convention.curve.words}, of which the result keeps no values a query; "
-            "take mAP, or a convention whose CMC is that of the first match")
+            "metric", got=f"Rank-{k} under convention {result.convention.name!r} counts "
+            f"{result.convention.curve.words}, of which the result keeps no values a query",
+            remedy="take mAP, or a convention whose CMC is that of the first match")
     return of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)
 
 

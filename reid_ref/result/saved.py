@@ -56,8 +56,8 @@ def load(path: PathLike) -> Result:
     """
     result = read_table(path, EXPECTED).result
     if result is None:
-        raise InputError(f"{path}: schema: expected {SAVED}, {EXPECTED}, got the values of each "
-                         "query without ranks; save the result anew")
+        raise InputError(f"{path}: schema", f"{SAVED}, {EXPECTED}",
+                         "the values of each query without ranks", "save the result anew")
     return result
 
 
@@ -92,8 +92,8 @@ def read_stored(path: str, *, must_hold: bool = True) -> Stored:
     table = read_table(path, "what reid-ref evaluate FILE --per-query OUT.json writes",
                        must_hold=must_hold)
     if "signature" not in table.numbers:
-        raise InputError(f"{path}: expected JSON, which has the signature, got CSV; write it with "
-                         "reid-ref evaluate FILE --per-query OUT.json")
+        raise InputError(path, "JSON, which has the signature", "CSV", "write it with reid-ref "
+                         "evaluate FILE --per-query OUT.json")
     return _stored(table)
 
 
@@ -108,14 +108,14 @@ def _stored(table: QueryTable) -> Stored:
         said = parse_signature(signature.replace(f"convention:{convention.name}|",
                                                  "convention:its own|", 1))
     except InputError as error:
-        raise InputError(f"{table.path}: {error}") from None
+        raise error.at(table.path) from None
     if said["convention"] == "its own":
         said["convention"] = convention.name
     expected = fields_of(convention)
     for key in ("convention", *CHOICES, "top_k"):
         if said.get(key) != expected.get(key):
-            raise InputError(f"{table.path}: signature: expected {key} {expected.get(key)}, as "
-                             f"the convention has, got {said.get(key)}")
+            raise InputError(f"{table.path}: signature", f"{key} {expected.get(key)}, as the "
+                             "convention has", said.get(key))
     return Stored(**vars(table), fields=said, convention=convention)
 
 
@@ -123,8 +123,9 @@ def _check_sound(stored: Stored) -> None:
     """Refuse numbers that contradict each other by more than arithmetic explains."""
     for check in checks(stored):
         if not check.agrees and not _is_near(check.written, check.found):
-            raise InputError(f"{stored.path}: {check.name}: contradicts what the {check.source} "
-                             "give; see reid-ref verify, or save the result anew")
+            raise InputError(
+                f"{stored.path}: {check.name}", got=f"contradicts what the {check.source} give",
+                remedy="see reid-ref verify, or save the result anew")
 
 
 def _is_near(written: Any, found: Any) -> bool:
@@ -139,8 +140,8 @@ def _saved(value: dict[str, Any], path: str) -> QueryTable:
     """Return the table and the result of a saved file, each value checked by itself."""
     for key in ("parts", "trials"):
         if key in value:
-            raise InputError(f"{path}: {key}: expected no such key, which is reserved for results "
-                             "of several parts or trials; take a newer reid-ref")
+            raise InputError(f"{path}: {key}", "no such key, which is reserved for results of "
+                             "several parts or trials", remedy="take a newer reid-ref")
     queries, ranks, convention, counts, labels = (
         value_of(value, key, lambda one: isinstance(one, dict), path, EXPECTED)
         for key in ("queries", "ranks", "convention", "counts", "labels"))
@@ -164,8 +165,8 @@ def _per_query(queries: Mapping[str, Any], where: str) -> PerQuery:
     status = _list(queries, "status", {str}, where)
     for k, name in enumerate(status):
         if name not in STATUSES:
-            raise InputError(f"{where}: status: expected one of {', '.join(STATUSES)}, got "
-                             f"{shown(name)} in entry {k}")
+            raise InputError(
+                f"{where}: status", f"one of {', '.join(STATUSES)}", f"{shown(name)} in entry {k}")
     n = len(status)
     first = [0 if rank is None else rank
              for rank in _list(queries, "first_match", {int, type(None)}, where, n)]
@@ -188,7 +189,7 @@ def _ranks(ranks: Mapping[str, Any], per_query: PerQuery, n_gallery: int,
     found = GoodRanks(n_good=per_query.n_good, n_junk=per_query.n_junk, **columns)
     for text, bad in _contradictions(found, n_gallery):
         if bad.any():
-            raise InputError(f"{where}: {text}, which entry {int(np.argmax(bad))} is not")
+            raise InputError(where, got=f"{text}, which entry {int(np.argmax(bad))} is not")
     return found
 
 
@@ -211,8 +212,8 @@ def _counts(counts: Mapping[str, Any], path: str) -> Counts:
                              for one in fields(Counts) if one.name != "status"}
     for name, number in found.items():
         if name.startswith("gallery_") and number > found["gallery"]:
-            raise InputError(f"{path}: counts: {name}: expected at most {found['gallery']}, the "
-                             f"gallery, got {number}")
+            raise InputError(
+                f"{path}: counts: {name}", f"at most {found['gallery']}, the gallery", number)
     return Counts(**found, status={
         name: count(counts.get("status"), name, "counts: status") for name in STATUSES})
 
@@ -234,7 +235,7 @@ def _convention(values: Mapping[str, Any], where: str) -> Convention:
     try:
         return Convention(**found)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise error.at(where) from None
 
 
 def _list(values: Mapping[str, Any], key: str, kinds: set[type], where: str,
@@ -242,13 +243,12 @@ def _list(values: Mapping[str, Any], key: str, kinds: set[type], where: str,
     """Return a list of values of these types, `n` of them."""
     found: list[Any] = value_of(values, key, lambda one: isinstance(one, list), where, EXPECTED)
     if n is not None and len(found) != n:
-        raise InputError(f"{where}: {key}: expected {n} values, got {len(found)}; is the file "
-                         "complete?")
+        raise InputError(f"{where}: {key}", f"{n} values", len(found), "is the file complete?")
     if not set(map(type, found)) <= kinds:
         k = next(k for k, one in enumerate(found) if type(one) not in kinds)
         words = " or ".join(sorted("null" if kind is type(None) else kind.__name__
                                    for kind in kinds))
-        raise InputError(f"{where}: {key}: expected {words}, got {shown(found[k])} in entry {k}")
+        raise InputError(f"{where}: {key}", words, f"{shown(found[k])} in entry {k}")
     return found
 
 
@@ -258,8 +258,8 @@ def _integers(values: Mapping[str, Any], key: str, where: str, n: int,
     found = _list(values, key, {int}, where, n)
     lowest, highest = min(found, default=least), max(found, default=least)
     if lowest < least or highest >= 2**63:
-        raise InputError(f"{where}: {key}: expected whole numbers from {least}, below 2**63, got "
-                         f"{lowest if lowest < least else highest}")
+        raise InputError(f"{where}: {key}", f"whole numbers from {least}, below 2**63",
+                         lowest if lowest < least else highest)
     return np.array(found, dtype=np.int64)
 
 
@@ -268,8 +268,8 @@ def _shares(values: Mapping[str, Any], key: str, where: str, n: int | None = Non
     found = _list(values, key, {float, int, type(None)}, where, n)
     for k, one in enumerate(found):
         if one is not None and not 0 <= one <= 1 + NEAR:
-            raise InputError(f"{where}: {key}: expected numbers from 0 to 1, got {shown(one)} in "
-                             f"entry {k}")
+            raise InputError(
+                f"{where}: {key}", "numbers from 0 to 1", f"{shown(one)} in entry {k}")
     return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
 
 

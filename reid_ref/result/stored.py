@@ -65,8 +65,8 @@ def table_of_rows(value: dict[str, Any], path: PathLike, expected: str) -> Query
                      for k, row in enumerate(rows)] for key, fits in _COLUMNS.items()}
     for k, named in enumerate(columns["query"]):
         if named != k:
-            raise InputError(f"{path}: query {k}: query: expected {k}, for queries are numbered "
-                             f"from 0, in order, got {named}; write the file again")
+            raise InputError(f"{path}: query {k}: query", f"{k}, for queries are numbered from "
+                             "0, in order", named, "write the file again")
     whole = {key: np.array([value or 0 for value in columns[key]], dtype=np.int64)
              for key in ("identity", "camera", "first_match", "n_good", "n_junk")}
     per_query = PerQuery(
@@ -85,16 +85,16 @@ def read_object(path: PathLike, expected: str) -> dict[str, Any]:
     try:
         value = {"queries": _csv_rows(text)} if is_csv else json.loads(text)
     except (ValueError, RecursionError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read as {'CSV' if is_csv else 'JSON'} ({error}); "
-                         f"expected {expected}") from None
+        raise InputError(path, got=f"cannot be read as {'CSV' if is_csv else 'JSON'} ({error})",
+                         remedy=f"expected {expected}") from None
     if not isinstance(value, dict):
-        raise InputError(f"{path}: expected one JSON object, {expected}")
+        raise InputError(path, f"one JSON object, {expected}")
     if value.get("schema", 1) not in range(1, SAVED + 1):
-        raise InputError(f"{path}: schema: expected a version up to {SAVED}, got "
-                         f"{shown(value['schema'])}; take a newer reid-ref")
+        raise InputError(f"{path}: schema", f"a version up to {SAVED}", shown(value["schema"]),
+                         "take a newer reid-ref")
     if "signature" in value and "queries" not in value:
-        raise InputError(f"{path}: expected the values of each query, got summaries alone; write "
-                         "them with reid-ref evaluate FILE --per-query OUT.json")
+        raise InputError(path, "the values of each query", "summaries alone",
+                         "write them with reid-ref evaluate FILE --per-query OUT.json")
     if not is_csv:
         value_of(value, "signature", lambda text: isinstance(text, str), str(path), expected)
     return value
@@ -104,7 +104,7 @@ def value_of(value: Any, key: str, fits: Callable[[Any], bool], where: str, expe
     """Return what stands under a key."""
     if not isinstance(value, dict) or key not in value or not fits(value[key]):
         got = shown(value[key]) if isinstance(value, dict) and key in value else "none"
-        raise InputError(f"{where}: {key}: expected {expected}, got {got}")
+        raise InputError(f"{where}: {key}", expected, got)
     return value[key]
 
 

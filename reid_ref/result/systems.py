@@ -28,24 +28,24 @@ def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[st
         every = [results] if isinstance(results, Result) else list(results)
         names = [str(k + 1) for k in range(len(every))] if names is None else list(names)
         if len(set(names)) < len(names) or len(names) != len(every):
-            raise InputError(f"names: expected {len(every)} different names, one for each "
-                             f"result, got {', '.join(map(repr, names))}")
+            raise InputError("names", f"{len(every)} different names, one for each result",
+                             ", ".join(map(repr, names)))
         named = dict(zip(names, every))
     for name, result in named.items():
         if not isinstance(name, str):
-            raise InputError(f"results: expected a text as the name of each, got {name!r}")
+            raise InputError("results", "a text as the name of each", repr(name))
         if not isinstance(result, Result):
-            raise InputError(f"results: expected a Result for {name!r}, got "
-                             f"{type(result).__name__}; pass what reid_ref.evaluate returns")
+            raise InputError("results", f"a Result for {name!r}", type(result).__name__,
+                             "pass what reid_ref.evaluate returns")
     if len(named) < 2:
-        raise InputError(f"results: expected at least 2 results, got {len(named)}")
+        raise InputError("results", "at least 2 results", len(named))
     return named
 
 
 def checked_metrics(metrics: Sequence[str]) -> list[str]:
     """Return each metric once."""
     if isinstance(metrics, str) or not len(metrics):
-        raise InputError(f"metrics: expected a list of metrics, such as ['mAP'], got {metrics!r}")
+        raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
     return list(dict.fromkeys(metrics))
 
 
@@ -54,9 +54,8 @@ def check_same_convention(results: Mapping[str, Result]) -> None:
     (first, one), *others = results.items()
     for name, other in others:
         if other.convention != one.convention:
-            raise InputError(
-                f"{name}: expected the convention of {first}, {one.convention.name!r}, got "
-                f"{other.convention.name!r}; evaluate both under one convention")
+            raise InputError(name, f"the convention of {first}, {one.convention.name!r}",
+                             repr(other.convention.name), "evaluate both under one convention")
 
 
 def check_same_queries(results: Mapping[str, Result]) -> None:
@@ -119,8 +118,8 @@ def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
     rows = table.per_query
     kind, k = kind_of_metric(metric)
     if kind in ("P@", "R@"):
-        raise InputError(f"--metric: {name} holds the values of mAP, mINP and Rank-k, got "
-                         f"{metric!r}; P@k and R@k need the result file itself")
+        raise InputError("metric", got=f"{name} holds the values of mAP, mINP and Rank-k, got "
+                         f"{metric!r}", remedy="P@k and R@k need the result file itself")
     if kind == "Rank-":
         return _rank_values(table, k, said, name)
     values = (rows.ap if metric == "mAP" else rows.inp).copy()
@@ -129,21 +128,22 @@ def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
     is_open = (metric == "mINP" and ("ranked" in said or not said)
                and bool((missing & (rows.status == "ok")).any()))
     if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):
-        raise InputError(f"--metric: {metric} of {name} is NaN, since a query that counts has no "
-                         "value; compare another metric")
+        raise InputError("metric", got=f"{metric} of {name} is NaN, since a query that counts "
+                         "has no value", remedy="compare another metric")
     values[np.isnan(values)] = 0
     return _values(values, table.counted, said)
 
 
 def _rank_values(table: QueryTable, k: int, said: Mapping[str, str], name: str) -> QueryValues:
     if said.get("cmc", "first-match") != "first-match":
-        raise InputError(f"--metric: the CMC curve of {name} is {said['cmc']!r}, which leaves no "
-                         "value for each query; compare mAP")
+        raise InputError("metric", got=f"the CMC curve of {name} is {said['cmc']!r}, which "
+                         "leaves no value for each query", remedy="compare mAP")
     rows = table.per_query
     loaded = rows.status != "not loaded"
     if not said and not np.array_equal(loaded, table.counted):
-        raise InputError(f"--metric: {name} does not say whether its queries without a match are "
-                         f"in Rank-{k}; compare mAP, or write --per-query FILE.json")
+        raise InputError(
+            "metric", got=f"{name} does not say whether its queries without a match are in "
+            f"Rank-{k}", remedy="compare mAP, or take a file of values in JSON")
     rule = UNMATCHED[said.get("unmatched", "zero")]
     counted = loaded if rule.in_cmc else loaded & (rows.n_good > 0)
     hits = (rows.first_match > 0) & (rows.first_match <= k) & counted
@@ -165,9 +165,9 @@ def check_systems_convention(systems: Mapping[str, System]) -> None:
     for name, field in ((name, field) for name in said for field in CONVENTION):
         ours, theirs = said[first].get(field), said[name].get(field)
         if ours != theirs:
-            raise InputError(f"{name}: expected {field} {ours or getattr(default, field, 'none')}"
-                             f", as in {first}, got {theirs or getattr(default, field, 'none')}; "
-                             "evaluate both under one convention")
+            raise InputError(
+                name, f"{field} {ours or getattr(default, field, 'none')}, as in {first}",
+                theirs or getattr(default, field, "none"), "evaluate both under one convention")
 
 
 def check_systems_queries(systems: Mapping[str, System]) -> None:
@@ -180,8 +180,8 @@ def _check_queries(systems: Mapping[str, System]) -> None:
     (first, one), *others = systems.items()
     for name, other in others:
         if len(other.identity) != len(one.identity):
-            raise InputError(f"{name}: expected {len(one.identity)} queries, as in {first}, got "
-                             f"{len(other.identity)}; both must be of the same labels")
+            raise InputError(name, f"{len(one.identity)} queries, as in {first}",
+                             len(other.identity), "both must be of the same labels")
         for field, words in (("identity", "identity {} in {}"), ("camera", "camera {} in {}"),
                              ("n_good", "{} good images in {}")):
             ours, theirs = getattr(one, field), getattr(other, field)
@@ -189,9 +189,8 @@ def _check_queries(systems: Mapping[str, System]) -> None:
                 _check_each(first, ours, name, theirs, words)
         ours, theirs = one.fingerprints.gallery, other.fingerprints.gallery
         if ours and theirs and ours != theirs:
-            raise InputError(f"{name}: expected the gallery labels of {first} ({ours}), got "
-                             f"others ({theirs}); both must rank the same images, in the same "
-                             "order")
+            raise InputError(name, f"the gallery labels of {first} ({ours})", f"others ({theirs})",
+                             "both must rank the same images, in the same order")
 
 
 def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: str) -> None:
@@ -199,9 +198,9 @@ def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: 
     if bad.size:
         k = int(bad[0])
         raise InputError(
-            f"{name}: query {k} has {words.format(ours[k], first)} and "
-            f"{words.format(theirs[k], name)}, and {bad.size} of {len(ours)} queries differ so; "
-            "both must be of the same labels, in the same order")
+            name, got=f"query {k} has {words.format(ours[k], first)} and "
+            f"{words.format(theirs[k], name)}, and {bad.size} of {len(ours)} queries differ so",
+            remedy="both must be of the same labels, in the same order")
 
 
 def all_identities(systems: Mapping[str, System]) -> Integers:

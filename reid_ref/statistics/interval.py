@@ -218,8 +218,8 @@ def bootstrap_t(several: Sequence[UnitSums], alpha: float, resamples: int,
     """Return the ends of bootstrap-t intervals, which may lie outside of what a mean can be."""
     place = math.floor(alpha / 2 * (resamples + 1) + 1e-9)
     if place < 1:
-        raise InputError(f"resamples: expected at least {math.ceil(2 / alpha - 1e-9) - 1} for "
-                         f"this level, got {resamples}")
+        raise InputError(
+            "resamples", f"at least {math.ceil(2 / alpha - 1e-09) - 1} for this level", resamples)
     ends = []
     for sums, t in zip(several, studentized(several, resamples, seed)):
         se, mean = standard_error(sums), sums.mean
@@ -302,6 +302,5 @@ METHODS: dict[
 def check_level(level: Any) -> float:
     """Return alpha = 1 - level."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 50 <= level < 100:
-        raise InputError(f"level: expected percent from 50 to below 100, such as 95, got "
-                         f"{level!r}")
+        raise InputError("level", "percent from 50 to below 100, such as 95", repr(level))
     return (100 - float(level)) / 100

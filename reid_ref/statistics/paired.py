@@ -110,8 +110,7 @@ def _gains(baseline: Any, other: Any, counted: Any, unit: Any) -> UnitSums:
     """Return how much each unit gained, and its weight."""
     before, after = as_vector(baseline, "baseline"), as_vector(other, "other")
     if len(before) != len(after):
-        raise InputError(f"other: expected {len(before)} values, one for each of baseline, got "
-                         f"{len(after)}")
+        raise InputError("other", f"{len(before)} values, one for each of baseline", len(after))
     sums = unit_sums(np.subtract(after, before, dtype=np.float64), unit, counted)
     warn_few(len(sums.weight))
     return UnitSums(without_rounding(sums.value, sums.weight), sums.weight)

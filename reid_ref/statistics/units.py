@@ -5,7 +5,6 @@ keeps (NEP 19). Work is done in blocks, which the numbers drawn do not depend on
 """
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, as_vector, warn
+from reid_ref.arrays import Doubles, InputError, as_vector, check_count, warn
 from reid_ref.arrays.value import Value
 
 #: With fewer units than these an interval is printed with a warning.
@@ -91,36 +90,35 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
                else as_vector(weight, "weight").astype(np.float64))
     for name, array in (("counted", keep), ("unit", groups), ("weight", weights)):
         if len(array) != len(numbers):
-            raise InputError(f"{name}: expected {len(numbers)} entries, one for each query, got "
-                             f"{len(array)}")
+            raise InputError(name, f"{len(numbers)} entries, one for each query", len(array))
     check_labels(groups)
     numbers, weights = numbers[keep], weights[keep]
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         raise InputError(
-            f"values: expected a number of every query that counts, got {numbers[bad[0]]} of "
-            f"query {np.flatnonzero(keep)[bad[0]]}: the mean is no number and has no interval; "
+            "values", "a number of every query that counts", f"{numbers[bad[0]]} of query "
+            f"{np.flatnonzero(keep)[bad[0]]}: the mean is no number and has no interval",
             "choose a convention that counts such queries as 0 or leaves them out")
     code = np.unique(groups[keep], return_inverse=True)[1].reshape(-1)
     sums = UnitSums(by_code(code, numbers * weights), by_code(code, weights))
     if len(sums.weight) < 2:
-        raise InputError(f"unit: expected at least 2 units with a query that counts, got "
-                         f"{len(sums.weight)}; nothing tells how much units differ")
+        raise InputError("unit", "at least 2 units with a query that counts", len(sums.weight),
+                         "nothing tells how much units differ")
     return sums
 
 
 def check_labels(groups: npt.NDArray[Any]) -> None:
     """Refuse what cannot be put in order: objects, NaN."""
     if groups.dtype.kind not in "iubUSf" or (groups.dtype.kind == "f" and np.isnan(groups).any()):
-        raise InputError("unit: expected a number or a text for each query, got "
-                         + ("NaN" if groups.dtype.kind == "f" else f"dtype {groups.dtype}"))
+        raise InputError("unit", "a number or a text for each query",
+                         "NaN" if groups.dtype.kind == "f" else f"dtype {groups.dtype}")
 
 
 def warn_few(units: int) -> None:
     """Warn where units are too few for an interval to be relied on."""
     if units < FEW_UNITS:
-        warn(f"unit: only {units} units stand behind these intervals, which may be too narrow "
-             f"below {FEW_UNITS}")
+        warn(f"unit: only {units} units for these intervals, which may be too narrow below "
+             f"{FEW_UNITS}")
 
 
 def by_code(code: npt.NDArray[np.intp], values: Doubles) -> Doubles:
@@ -224,6 +222,5 @@ def block_sizes(units: int, resamples: int) -> list[int]:
 
 def check_random(resamples: Any, seed: Any) -> None:
     """Refuse what nothing can be drawn with."""
-    for name, value, least in (("resamples", resamples, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-            raise InputError(f"{name}: expected a whole number from {least}, got {value!r}")
+    check_count(resamples, "resamples")
+    check_count(seed, "seed", 0)

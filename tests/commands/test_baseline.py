@@ -419,7 +419,7 @@ def at(place, value):
     ("market1501", lambda files: [*files, copied(files, "train_label", "train_id")],
      "train_(id|label).mat: value: .*got two"),
     ("mars", lambda files: [*files, copied(files, "tracks_test_info", "tracks_test")],
-     "got two files for one of them"),
+     "got two for one of them"),
     ("mars", lambda files: changed(files, "query_IDX", at((0, 0), 281)),
      "query_IDX.mat: expected places from 1 to 280"),
     ("mars", lambda files: changed(files, "ide_feat_test", at((slice(None), 0), 0)),

@@ -172,7 +172,7 @@ def test_a_convention_is_found_by_the_names_people_know(arguments):
     (["evaluate", MARKET, "--convention", "all", "--ties", "reversed"],
      "--ties: expected one convention, got [0-9]+; name one"),
     (["evaluate", MARKET, "--convention", "veri"],
-     "--index-lists: convention 'veri' takes the good and junk images .*--index-lists GOOD JUNK"),
+     "--index-lists: convention 'veri' takes the good and junk images .*the files of both"),
     (["evaluate", MARKET, "--convention", "veri", "--index-lists", "g.txt", "j.txt"],
      "g.txt: cannot be read: No such file"),
     (["scripts", MARKET, "--convention", "torchreid", "--only", "octave"],
@@ -256,8 +256,7 @@ def test_no_query_that_counts_is_no_crash(hopeless, arguments):
 def test_complex_distances_are_refused(tmp_path, words):
     save(tmp_path / "c.npz", [[1j, 1]], Labels([1], [1]), Labels([1, 2], [2, 2]))
     done = command(words[0], tmp_path / "c.npz", *words[1:])
-    assert_one_line_error(done, "expected real numbers, got dtype complex128.*"
-                          "`reid-ref scripts --only port`")
+    assert_one_line_error(done, "expected real numbers, got dtype complex128.*reid-ref scripts")
 
 
 def test_ties_warns_as_evaluate_does(tmp_path):

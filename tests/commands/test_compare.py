@@ -89,7 +89,7 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
             if metric.startswith("Rank-") and result.convention.cmc != "first-match":
                 raise reid_ref.InputError("a file does not say at which ranks good images are")
         except reid_ref.InputError:
-            with pytest.raises(reid_ref.InputError, match="^--metric: "):
+            with pytest.raises(reid_ref.InputError, match="^metric: "):
                 system.values(metric)
             continue
         found = system.values(metric)
@@ -125,7 +125,7 @@ def test_csv_that_does_not_say_who_counts(tmp_path):
     path.write_text(per_query_csv(result))
     assert refusal("compare", path, path, "--metric", "Rank-1") == (
         "--metric: out.csv does not say whether its queries without a match are in Rank-1; "
-        "compare mAP, or write --per-query FILE.json")
+        "compare mAP, or take a file of values in JSON")
 
 
 def test_bad_input(tmp_path):
@@ -167,7 +167,7 @@ def test_bad_input(tmp_path):
             ([mars, mars], "--metric: mAP of mars.json is NaN, since a query that counts has no "
                            "value; compare another metric"),
             ([MARKET, MARKET, "--convention", "mars"], "--metric: mAP is NaN under convention "
-             "'mars', .*: --set unmatched=zero, or unmatched=drop"),
+             "'mars', .*: unmatched='zero' or 'drop'"),
             ([matlab, broken], rf"{broken}: signature: expected what reid-ref evaluate "
                                r"--per-query writes \(or name a result file, or ranked lists "
                                r"with --labels\), got none"),

@@ -168,7 +168,7 @@ def test_a_function_of_a_file(folder, function, code, words):
 
 
 @pytest.mark.parametrize(("spec", "message"), [
-    ("code/none.py:ap", "code/none.py: expected a Python file, found none; the current folder is"),
+    ("code/none.py:ap", "code/none.py: expected a Python file, got none; the current folder is"),
     ("code:ap", "code:ap cannot be imported: AttributeError: module 'code' has no attribute 'ap'"),
     ("code/mine.py:none", "cannot be imported: AttributeError: module 'reid_ref_evaluator' has"),
     ("code/mine.py:Setting.top", "expected a function, got int"),

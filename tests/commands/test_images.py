@@ -22,10 +22,10 @@ def test_names_in_the_result_file(tmp_path):
     scipy.io.savemat(tmp_path / "c.mat", {"query_names": np.array(names, dtype=object)})
     np.savez(tmp_path / "d.npz", query_names=np.arange(2))
     assert names_of_side("query", 2, [tmp_path / "a.npz"], tmp_path) == names
-    with pytest.raises(InputError, match="b.npz: query_names: .*give the names in a text file"):
+    with pytest.raises(InputError, match="b.npz: query_names: .*save numbers, or names with"):
         names_of_side("query", 2, [tmp_path / "b.npz"], tmp_path)
     for file in ("c.mat", "d.npz"):
-        with pytest.raises(InputError, match="the result file holds no names.*--query-names FILE"):
+        with pytest.raises(InputError, match="query_names: .*the result file holds no names"):
             names_of_side("query", 2, [tmp_path / file], tmp_path)
 
 
@@ -63,7 +63,7 @@ def test_names_that_fit():
     ([2, 2, -1], [1, 1, 3], "image 1 .*camera 2 by its name.*camera 1 by its label"),
     ([2, 2, -1], [0, 1, 3], "image 0 "), ([2, 2, 1], [1, 2, 3], "image 2 is '-1_c3")])
 def test_the_first_mismatch_is_named(identity, camera, match):
-    with pytest.raises(InputError, match=f"gallery names: {match}.*--gallery-names FILE"):
+    with pytest.raises(InputError, match=f"gallery_names: {match}.*in the order of the features"):
         check_names(NAMES, Labels(identity, camera), "gallery")
 
 
@@ -75,5 +75,5 @@ def test_no_name_leads_out_of_the_root(tmp_path, name):
 
 
 def test_a_missing_folder(tmp_path):
-    with pytest.raises(InputError, match="expected a folder bounding_box_test or gallery"):
+    with pytest.raises(InputError, match="no folder bounding_box_test or gallery"):
         names_of_side("gallery", 1, [], tmp_path)

@@ -16,7 +16,7 @@ import reid_ref
 from reid_ref import cli
 from reid_ref.cli.parser import make_parser
 from reid_ref.console import options as common
-from reid_ref.console.terminal import _painted, _takes_colours, in_options, set_quiet
+from reid_ref.console.terminal import OPTIONS, _painted, _takes_colours, set_quiet
 from reid_ref.text import visible
 from tests.commands.common import MARKET, answer, assert_one_line_error, command
 from tests.nightly import cases
@@ -278,9 +278,11 @@ def test_names_of_queries_are_text(tmp_path):
 # ---------------------------------------------------------------- the words of a message
 
 def test_arguments_become_options():
-    assert in_options("lists: expected 3 lists") == "--index-lists: expected 3 lists"
-    assert in_options("k1: too many") == "--k1: too many"
-    assert in_options("query: expected: lists") == "query: expected: lists"
+    for given, shown in (
+            (("lists", "3 lists"), "--index-lists: expected 3 lists"),
+            (("k1", "", "too many"), "--k1: too many"),
+            (("query", "k1: 3"), "query: expected k1: 3")):
+        assert str(reid_ref.InputError(*given).renamed(OPTIONS)) == shown
 
 
 def test_the_library_names_no_options():

@@ -336,9 +336,9 @@ NOTHING_OF_OURS = b"certainly not a result file " * 30
       for name in ("r.mat", "r.npz", "r.h5", "r.txt")),
     ("r.pkl", b"x", "expected one of .mat, .npz.*got .pkl; .*numpy.savez"),
     ("r", b"x", "expected one of .mat, .npz.*got no suffix; .*numpy.savez"),
-    ("r.mat", NOTHING_OF_OURS, "expected a MAT file, got something else or a damaged file"),
+    ("r.mat", NOTHING_OF_OURS, "expected a MAT file, got something else or damage"),
     ("r.npz", NOTHING_OF_OURS, "expected a .npz file .a zip archive., got something else"),
-    ("r.h5", NOTHING_OF_OURS, "expected an HDF5 file, got something else or a damaged file")])
+    ("r.h5", NOTHING_OF_OURS, "expected an HDF5 file, got something else or damage")])
 def test_what_is_no_result_file(tmp_path, name, content, match):
     if content is not None:
         (tmp_path / name).write_bytes(content)
@@ -370,9 +370,9 @@ def test_lacking_keys(tmp_path):
 
 @pytest.mark.parametrize(("keys", "match"), [
     (["query_f", "gallery_f"],
-     r"it lacks query_label, .*gallery_cam\. Known layouts are .*(; .*){8}$"),
-    ([f"key{n:02}" for n in range(30)], r"got key00, .*key19, \.\.\.\. Known layouts are"),
-    ([], r"got no keys\. Known layouts")])
+     r"it lacks query_label, .*gallery_cam; known layouts are .*(; .*){8}$"),
+    ([f"key{n:02}" for n in range(30)], r"got key00, .*key19, \.\.\.; known layouts are"),
+    ([], r"got no keys; known layouts")])
 def test_known_layouts_are_listed_where_none_is_near(tmp_path, keys, match):
     np.savez(tmp_path / "r.npz", **dict.fromkeys(keys, np.eye(2)))
     refuse(tmp_path / "r.npz", match=match)
@@ -437,7 +437,7 @@ def test_distances_that_do_not_fit(tmp_path, layout, key):
 @pytest.mark.parametrize(("content", "match"), [
     (b"# header\n3\nfive\n9\n", "line 3: expected numbers .* got 'five'"),
     (b"3 5\n9\n", "line 2: expected 2 numbers as in the first row, got 1"),
-    (b"3\n5_0\n9\n", "could not convert string '5_0'"),
+    (b"3\n5_0\n9\n", "line 2: expected numbers .*5_0"),
     (b"\n\n", "expected numbers, got none"), (b"# nothing\n", "expected numbers, got none"),
     (b"3\n\xff\xfe\n", "expected text with numbers, got byte 0xff at 2"),
     (b"3 5\n9 7\n", r"expected a vector .*got shape \(2, 2\)")])
@@ -555,4 +555,4 @@ def test_changes_that_would_end_the_process(tmp_path, variable, offset, value, m
     content = bytearray(path.read_bytes())
     content[mat5_offset(content, variable) + offset] = value
     path.write_bytes(content)
-    refuse(path, match=f"damaged file .ValueError: {match}")
+    refuse(path, match=f"damage .ValueError: {match}")

@@ -200,8 +200,8 @@ def test_pickled_npy(tmp_path, key):
 
 @pytest.mark.parametrize("content, match", [
     (b"", "expected a result file, got an empty one"),
-    (b"not an array at all", "expected a .npy file, got something else or a damaged file"),
-    (b"\x93NUMPY\x01\x00\x76\x00{'descr", "expected a .npy file, got something else or a dam"),
+    (b"not an array at all", "expected a .npy file, got something else or damage"),
+    (b"\x93NUMPY\x01\x00\x76\x00{'descr", "expected a .npy file, got something else or dam"),
     (None, "expected a .npy file, got .*mmap length")])
 def test_no_npy(tmp_path, content, match):
     write_folder(tmp_path)

@@ -195,7 +195,7 @@ PAIRS = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 5, 6, 7, 4]
     (lambda: pca(X, 4), r"dimensions: expected at most 3, the rank of .*\(8, 3\).*got 4"),
     (lambda: pca(X, 3, "ide"), "dimensions: expected at most 2"),
     (lambda: pca(X * 0, 1), "dimensions: expected at most 0"),
-    (lambda: pca(X, 0), "dimensions: expected a positive whole number, got 0"),
+    (lambda: pca(X, 0), "dimensions: expected a whole number from 1, got 0"),
     (lambda: pca(X, 2, "MARS"), "driver: unknown 'MARS'"),
     (lambda: pca(NAN, 2), "features: .*NaN in row 2"),
     (lambda: kissme(X, *PAIRS, [1] * 8), "at least one dissimilar pair, got none among 8"),

@@ -207,13 +207,13 @@ def test_folders_that_do_not_fit(tmp_path):
     truth.mkdir()
     (lists / "inner").mkdir(parents=True)
     assert_one_line_error(run(truth, lists), "truth: expected files NAME_good.txt, NAME_ok.txt "
-                                             "and NAME_junk.txt, found none")
+                                             "and NAME_junk.txt, got none")
     for k in range(7):
         write_query(truth, f"q_{k}", good="a")
     assert_one_line_error(run(truth, lists), "lists: expected ranked lists q_0.txt or "
-                          "q_0_ANYTHING.txt, .*found none; name one of its folders: inner")
+                          "q_0_ANYTHING.txt, .*got none; name one of its folders: inner")
     (lists / "inner").rmdir()
-    assert_one_line_error(run(truth, lists), "found none$")
+    assert_one_line_error(run(truth, lists), "got none$")
     (lists / "q_3.txt").write_text("a\n")
     assert_one_line_error(run(truth, lists), r"lists: no ranked list for 6 of 7 queries \(q_0, "
                           r"q_1, q_2, q_4, q_5, \.\.\.\); mAP is over all of them: an empty file")

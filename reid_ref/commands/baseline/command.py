@@ -28,7 +28,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import InputError, check_choice, each_warning_once
+    from reid_ref.arrays import check_choice, check_count, each_warning_once
     from reid_ref.commands.baseline import show as report
     from reid_ref.commands.baseline.compute import baseline, baseline_signature, random_choices
     from reid_ref.commands.baseline.show import published_lines
@@ -36,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from reid_ref.datasets.driver_files import DRIVERS, read_inputs
 
     check_choice(args.driver, "--driver", DRIVERS)
-    if not 0 <= args.seed < 2**32:
-        raise InputError(f"--seed: expected a whole number from 0 to {2**32 - 1}, got {args.seed}")
+    check_count(args.seed, "--seed", 0, 2**32 - 1)
     driver = DRIVERS[args.driver]
     inputs = read_inputs(args.driver, *args.files)
     order, draws = (random_choices(len(inputs.train), args.seed) if inputs.train

@@ -121,8 +121,8 @@ def run(args: argparse.Namespace) -> int:
             show(as_list(rows))
         return 0
     if args.dataset or args.method:
-        raise InputError(f"KEY: {args.key!r} names one figure already; leave out --dataset and "
-                         "--method, or the key")
+        raise InputError("KEY", got=f"{args.key!r} names one figure already",
+                         remedy="leave out --dataset and --method, or the key")
     row = by_key(args.key)
     if args.check:
         return _check(args, (row,))

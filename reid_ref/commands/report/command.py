@@ -66,23 +66,22 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace) -> tuple[Options, int]:
     """Return how the page is made, and its most bytes."""
-    from reid_ref.arrays import InputError
+    from reid_ref.arrays import InputError, check_count
     from reid_ref.arrays.memory import bytes_of
     from reid_ref.commands.report.compute import Options
     from reid_ref.conventions import find_convention
 
     convention = find_convention(args.convention, "--convention")
     if convention.needs_lists:
-        raise InputError(f"--convention: {convention.name} takes lists of good and junk images, "
-                         "which the report does not read; name another")
+        raise InputError("--convention", got=f"{convention.name} takes lists of good and junk "
+                         "images, which the report does not read", remedy="name another")
     for name, least in (("queries", 0), ("top", 1), ("seed", 0), ("pixelate", 1)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            raise InputError(f"--{name}: expected a whole number from {least}, got {value}")
+        if getattr(args, name) is not None:
+            check_count(getattr(args, name), f"--{name}", least)
     if args.seed >= 2**32:
-        raise InputError(f"--seed: expected a whole number below 2**32, got {args.seed}")
+        raise InputError("--seed", "a whole number below 2**32", args.seed)
     if args.pixelate is not None and args.images is None:
-        raise InputError("--pixelate: expected --images ROOT beside it")
+        raise InputError("--pixelate", "--images ROOT beside it")
     check_images(args)
     most = bytes_of(args.max_size, "--max-size")
     return Options(convention, args.metric or common.METRIC, args.normalize, args.queries,

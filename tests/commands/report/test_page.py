@@ -349,7 +349,7 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
         (tmp_path / "broken" / name.split("/")[1]).write_bytes(b"no image")
     names_file = tmp_path / "names.txt"
     for given, said, images in (
-            (names[::-1], "gallery names: image 0 is", root),
+            (names[::-1], "--gallery-names: image 0 is", root),
             (names[1:], f"expected {len(names)} gallery images", root),
             ([name.replace("_00.jpg", "_01.jpg") for name in names], "no such image", root),
             ([f"../made/{name}" for name in names], "expected an image below", root),

@@ -194,7 +194,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     elif isinstance(evaluator, str):
         check_choice(evaluator, "evaluator", (*ADAPTERS, "module:function", "file.py:function"))
     if not timeout > 0:
-        raise InputError(f"timeout: expected seconds above 0, got {timeout!r}")
+        raise InputError("timeout", "seconds above 0", repr(timeout))
     check_choice(metric, "metric", METRICS)
     distances = data.input.whole(data.query, data.gallery, How(metric=metric, normalize=normalize))
     check_real_distances(distances)

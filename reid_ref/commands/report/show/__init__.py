@@ -113,9 +113,9 @@ def size_line(content: Page, images: Images | None) -> str:
 
 
 def _too_large(size: int, max_size: int) -> InputError:
-    return InputError(f"--max-size: the page would have {megabytes(size)}, expected at most "
-                      f"{megabytes(max_size)}; show fewer --queries or --top, leave the images "
-                      "out with --no-images, or give a larger --max-size")
+    return InputError("--max-size", got=f"the page would have {megabytes(size)}, expected at "
+                      f"most {megabytes(max_size)}", remedy="show fewer --queries or --top, "
+                      "leave the images out with --no-images, or give a larger --max-size")
 
 
 def megabytes(size: int) -> str:

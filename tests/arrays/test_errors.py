@@ -1,0 +1,39 @@
+"""One error for wrong input, whose parts are fields."""
+import copy
+import pickle
+
+import pytest
+
+from reid_ref import InputError
+from reid_ref.arrays import check_count
+from reid_ref.compat import NoMatch
+
+
+@pytest.mark.parametrize(("fields", "text"), [
+    (("k1", "a whole number", 2.5, "pass 2"), "k1: expected a whole number, got 2.5; pass 2"),
+    (("k1", "a whole number"), "k1: expected a whole number"),
+    (("k1", "", "too many", "pass 2"), "k1: too many; pass 2"),
+    (("", "one", 0), "expected one, got 0"), (("text",), "text")])
+@pytest.mark.parametrize("kind", [InputError, NoMatch])
+def test_the_text_is_made_of_the_fields(kind, fields, text):
+    error = kind(*fields)
+    for same in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(same) is kind and str(same) == text
+        assert (same.argument, same.expected, same.got, same.remedy) == (
+            *map(str, fields), *[""] * (4 - len(fields)))
+    assert str(error.at("r.mat")) == f"r.mat: {text}" and type(error.at("r.mat")) is kind
+
+
+def test_names_of_arguments():
+    error = InputError("lists: good[3]", "indices below 2", 5).renamed({"lists": "--index-lists"})
+    assert str(error) == "--index-lists: good[3]: expected indices below 2, got 5"
+    assert str(error.renamed({"good[3]": "x"})) == str(error)
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (0, "the images, got 0"), (10, "the images, got 10"), (True, "got True"), (2.0, "got 2.0"),
+    ("2", "got '2'"), ([2], "got list"), (None, "got None")])
+def test_whole_numbers(value, text):
+    with pytest.raises(InputError, match=f"^k: expected a whole number from 1 to 9, .*{text}$"):
+        check_count(value, "k", most=9, what="the images")
+    assert check_count(9, "k", most=9) == 9 and check_count(0, "k", 0) == 0

@@ -51,7 +51,6 @@ COMMANDS = {
     "plot": ("plot", "figures for a paper: CMC, precision and recall, AP, cameras ..."),
     "report": (
         "report.command", "one HTML page: numbers, rank lists with pictures, figures, tables"),
-    "rank-list": ("rank_list", "one query and its nearest images as a picture"),
     "verify": ("verify", "whether the numbers of a stored result follow from its queries"),
     "check-table": ("check_table.command", "rows of Markdown tables whose numbers cannot be"),
     "completion": ("completion", "a script for your shell's completion"),

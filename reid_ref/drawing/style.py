@@ -178,7 +178,7 @@ def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
         "svg.hashsalt", "pdf.fonttype", "hatch.linewidth", "font.sans-serif")}
     data = io.BytesIO()
     with rc_context(at_end | settings):
-        figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS[kind])
+        figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS.get(kind))
     return data.getvalue()
 
 

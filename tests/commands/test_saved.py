@@ -33,6 +33,7 @@ WORDS = {
              "plot ap FILE -o OUT.svg": "", "plot conventions FILE -o OUT.svg": NO_ARRAYS,
              "plot cameras FILE -o OUT.svg": NO_ARRAYS,
              "plot distances FILE -o OUT.svg": NO_ARRAYS,
+             "plot rank-lists FILE -o OUT.svg": NO_ARRAYS,
              "plot cmc FILE --set ap=step -o OUT.svg": "--convention, --set, --index-lists: th"},
     "verify": {"verify FILE": ""},
     "camera-pairs": {"camera-pairs FILE": NO_ARRAYS}, "explain": {"explain FILE": NO_ARRAYS},
@@ -41,8 +42,12 @@ WORDS = {
     "export": {"export FILE --to trec --output OUT": NO_ARRAYS},
     "dataset": {"dataset FILE": NO_ARRAYS},
     "baseline": {"baseline FILE --driver market1501": NO_ARRAYS},
-    "doctor": {"doctor FILE": NO_ARRAYS}, "report": {"report FILE -o OUT.html": NO_ARRAYS},
-    "rank-list": {"rank-list FILE --query 1 -o OUT.png": NO_ARRAYS}}
+    "doctor": {"doctor FILE": NO_ARRAYS},
+    "report": {"report FILE -o OUT.html": "", "report FILE FILE2 --name a,b -o OUT.html": "",
+               "report FILE -o OUT.html --metric dot": "--metric: expected features or distances",
+               "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features",
+               "report FILE -o OUT.html --convention mars": "--convention: expected features",
+               "report FILE -o OUT.html --images .": "--images: expected features"}}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
 OF_OTHER_FILES = {"conventions", "published", "oxford", "check-table", "completion"}
 

@@ -77,8 +77,7 @@ def _options(args: argparse.Namespace) -> Options:
             if value is not None:
                 raise InputError(f"{option}: expected features or distances, got saved results; "
                                  "leave it out, or name the result files")
-    return Options(convention, args.metric or common.METRIC, args.normalize, args.queries,
-                   args.top, args.seed, common.max_memory(args))
+    return Options(common.how(args, [convention]), args.queries, args.top, args.seed)
 
 
 def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile | Result]]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.explain.compute import Explanation, explain
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.densities import DistanceSample, distance_sample
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
@@ -39,20 +39,12 @@ NO_DISTANCES = (
 
 @dataclass(frozen=True)
 class Options:
-    """How a page is made; see `reid-ref report`."""
+    """How a page is made; see `reid-ref report`. `how` has the convention of the page."""
 
-    convention: Convention
-    metric: str = "euclidean"
-    normalize: bool = True
-    queries: int = 60
-    top: int = 10
-    seed: int = 12345
-    max_memory: int | None = None
-
-    def how(self, conventions: Sequence[Convention], progress: Progress | None = None) -> How:
-        """Return how a file is evaluated under these conventions."""
-        return How(tuple(conventions), self.metric, self.normalize, max_memory=self.max_memory,
-                   progress=progress)
+    how: How
+    queries: int
+    top: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -147,17 +139,19 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
         Called with the number of queries done, of each evaluation of each system.
     """
     with each_warning_once():
-        evaluated = {name: _evaluate(data, options, progress) if isinstance(data, ResultFile)
-                     else {options.convention.name: data} for name, (_, data) in files.items()}
-        results = {name: by_convention[options.convention.name]
+        convention, = options.how.conventions
+        evaluated = {name: _evaluate(data, options.how, progress) if isinstance(data, ResultFile)
+                     else {convention.name: data} for name, (_, data) in files.items()}
+        results = {name: by_convention[convention.name]
                    for name, by_convention in evaluated.items()}
         comparison = compare(results, metrics=["mAP", "Rank-1"]) if len(results) > 1 else None
         first = next(iter(results.values()))
         has_lists = any(isinstance(data, ResultFile) for _, data in files.values())
         n = max(1, options.queries // len(results)) if options.queries and has_lists else 0
         reasons = _reasons(first, comparison, n, options.seed) if n else {}
+        ap = np.nan_to_num(first.per_query.ap, nan=-1.0)
         queries = sorted({query for chosen in reasons.values() for query in chosen},
-                         key=lambda query: _by_ap(first, query))
+                         key=lambda query: (ap[query], query))
         systems = []
         for name, (paths, data) in files.items():
             more = None
@@ -170,12 +164,12 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
     return Page(tuple(systems), reasons, queries, comparison, options)
 
 
-def _evaluate(data: ResultFile, options: Options, progress: Progress | None) -> dict[str, Result]:
+def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
     """Return the result under the page's convention, and under every other that applies."""
     left_out = _left_out(data)
-    conventions = {options.convention.name: options.convention, **{
-        name: convention for name, convention in CONVENTIONS.items() if name not in left_out}}
-    how = options.how(list(conventions.values()), progress)
+    conventions = dict.fromkeys((*how.conventions, *(
+        convention for name, convention in CONVENTIONS.items() if name not in left_out)))
+    how = replace(how, conventions=tuple(conventions), progress=progress)
     return by_name(results_of(data.input, data.query, data.gallery, how))
 
 
@@ -202,28 +196,22 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
     return {reason: queries for reason, queries in reasons.items() if queries}
 
 
-def _by_ap(result: Result, query: int) -> tuple[float, int]:
-    ap = float(result.per_query.ap[query])
-    return (-1.0 if np.isnan(ap) else ap, query)
-
-
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
-    how, name = options.how([options.convention]), options.convention.name
-    left_out = {other: why for other, why in _left_out(data).items() if other != name}
+    how, (convention,) = options.how, options.how.conventions
+    left_out = {name: why for name, why in _left_out(data).items() if name not in conventions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
-        lists = rank_lists(data, queries, how, options.top)
-        explanation = explain(
-            data, options.convention, EXPLAINED.get(name, "torchreid"), metric=how.metric,
-            normalize=how.normalize, max_memory=how.max_memory)
         cameras = np.union1d(data.query.camera, data.gallery.camera)
-        pairs = (camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
-                 if len(cameras) > 1 else None)
         return FromDistances(
             data, recognise(data.query, data.gallery), doctor(data, seed=options.seed),
-            conventions, left_out, explanation, pairs, _sample(data, how, options.seed),
-            dict(zip(queries, lists)))
+            conventions, left_out,
+            explain(data, convention, EXPLAINED.get(convention.name, "torchreid"),
+                    metric=how.metric, normalize=how.normalize, max_memory=how.max_memory),
+            camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
+            if len(cameras) > 1 else None,
+            _sample(data, how, options.seed),
+            dict(zip(queries, rank_lists(data, queries, how, options.top))))
 
 
 def _intervals(result: Result) -> dict[str, Interval | None]:

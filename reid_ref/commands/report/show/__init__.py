@@ -17,7 +17,7 @@ from typing import Any
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
-from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
+from reid_ref.commands.report.compute import NO_DISTANCES, Page, Reported
 from reid_ref.commands.report.show import lists, tables
 from reid_ref.commands.report.show.lists import Images
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS
@@ -31,8 +31,9 @@ WIDTH, HEIGHT = 4.6, 3.5
 HERE = Path(__file__).parent
 #: Modules that a page needs, and what installs them.
 NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
-#: A function that draws into Axes.
-Draw = Callable[[Any], object]
+#: Drawings that show all systems.
+OF_ALL = {"cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision,
+          "good": figures.ap_by_good}
 
 
 def check_libraries() -> None:
@@ -76,19 +77,21 @@ def _script_json(value: Any) -> str:
 
 def _context(content: Page, cards: lists.Cards) -> dict[str, Any]:
     systems = [_system(system, k) for k, system in enumerate(content.systems)]
+    results = {visible(system.name): system.result for system in content.systems}
+    comparison = content.comparison
     return {
-        "version": __version__, "title": " and ".join(visible(s.name) for s in content.systems),
+        "version": __version__, "title": " and ".join(results), "several": len(systems) > 1,
         "systems": systems, "with_distances": [system for system in systems if "way" in system],
-        "several": len(content.systems) > 1, "queries": lists.queries(content, cards),
-        "tabs": lists.tabs(content), "options": content.options, "drawings": _drawings(content),
-        "table_of": tables.query_table(content), "most_rows": f"{tables.MOST_ROWS:,}",
+        "queries": lists.queries(content, cards), "tabs": lists.tabs(content),
+        "top": content.options.top, "table_of": tables.query_table(content),
+        "drawings": {name: _svg(draw, results, f"all-{name}") for name, draw in OF_ALL.items()},
+        "most_rows": f"{tables.MOST_ROWS:,}",
+        "convention": content.systems[0].result.convention.name,
         "heads": ["convention", "mAP", "difference",
                   *(f"Rank-{k}" for k in RANKS), "mINP", "queries in the mean"],
-        "comparison": content.comparison and {
-            "baseline": visible(content.comparison.baseline), "unit": content.comparison.unit,
-            "level": f"{content.comparison.level:g}",
-            "rows": tables.comparison_rows(content.comparison.comparisons)},
-        "convention": content.systems[0].result.convention.name}
+        "comparison": comparison and {
+            "baseline": visible(comparison.baseline), "unit": comparison.unit,
+            "level": f"{comparison.level:g}", "rows": tables.comparison_rows(comparison)}}
 
 
 def _system(system: Reported, k: int) -> dict[str, Any]:
@@ -99,49 +102,28 @@ def _system(system: Reported, k: int) -> dict[str, Any]:
         "signature": spaced(system.result.signature), "low": tables.low_identities(system)}
     if more is None:
         return {**shown, "note": NO_DISTANCES}
+    drawings = {"distances": _svg(figures.distances, more.sample, f"s{k}-distances")}
+    if more.pairs is not None and len(more.pairs.cameras) <= MOST_CAMERAS:
+        drawings["cameras"] = _svg(figures.cameras, more.pairs, f"s{k}-cameras")
     return {**shown, "findings": more.findings, "cameras": tables.camera_rows(more),
             "conventions": tables.convention_rows(more, system.result.mAP),
-            "left_out": more.left_out, "way": tables.waterfall(more),
-            "drawings": _drawings_of_distances(more, k)}
+            "left_out": more.left_out, "way": tables.waterfall(more), "drawings": drawings}
 
 
-def _drawings(content: Page) -> dict[str, Any]:
-    """Return the drawings that show all systems."""
-    results = {visible(system.name): system.result for system in content.systems}
-    return _drawn("all", {
-        "cmc": lambda axes: figures.cmc(results, ax=axes),
-        "pr": lambda axes: figures.precision_recall(results, ax=axes),
-        "ap": lambda axes: figures.average_precision(results, ax=axes),
-        "good": lambda axes: figures.ap_by_good(results, ax=axes)})
-
-
-def _drawings_of_distances(more: FromDistances, k: int) -> dict[str, Any]:
-    draw: dict[str, Draw] = {"distances": lambda axes: figures.distances(more.sample, ax=axes)}
-    pairs = more.pairs
-    if pairs is not None and len(pairs.cameras) <= MOST_CAMERAS:
-        draw["cameras"] = lambda axes: figures.cameras(pairs, ax=axes)
-    return _drawn(f"s{k}", draw)
-
-
-def _drawn(start: str, draw: dict[str, Draw]) -> dict[str, Any]:
-    """Return drawings as <svg> elements whose names are unique in the page."""
+def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
+    """Return what `draw` draws of a value, as an <svg> element; `name` is unique in the page."""
     from markupsafe import Markup
 
-    return {name: Markup(_svg(function, f"{start}-{name}")) for name, function in draw.items()}
-
-
-def _svg(draw: Draw, name: str) -> str:
     axes, = panels(1, width=WIDTH, height=HEIGHT)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the evaluation has warned
-        draw(axes)
+        draw(value, axes)
         text = as_bytes(axes.figure, ".svg",
                         **{"svg.fonttype": "none", "svg.hashsalt": name}).decode()
-    text = text[text.index("<svg"):]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg"):], flags=re.DOTALL)
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, count=1, flags=re.DOTALL)
-    head, end, body = text.partition(">")
+    head, _, body = text.partition(">")
     head = re.sub(r'\s(?:xmlns(?::\w+)?|version|width|height)="[^"]*"', "", head)
     body = body.replace("xlink:href=", "href=")
     body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", body)
-    return f'{head} aria-hidden="true"{end}{body}'.strip()
+    return Markup(f'{head} aria-hidden="true">{body}'.strip())

@@ -8,7 +8,7 @@ import numpy as np
 
 from reid_ref._version import __version__
 from reid_ref.commands import camera_pairs
-from reid_ref.commands.compare.compute import Comparison
+from reid_ref.commands.compare.compute import Comparisons
 from reid_ref.commands.doctor import show as doctor
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
@@ -184,10 +184,10 @@ def query_table(content: Page) -> dict[str, Any]:
             "cut": len(first.status) > n, "listed": set(map(str, content.queries))}
 
 
-def comparison_rows(comparisons: tuple[Comparison, ...]) -> list[list[str]]:
+def comparison_rows(comparison: Comparisons) -> list[list[str]]:
     """Return one row per system and metric."""
     return [[compared.system, compared.metric, signed_percent(compared.difference),
              f"{signed_percent(compared.low)} to {signed_percent(compared.high)}",
              f"{compared.p:.4f}", f"{compared.p_adjusted:.4f}",
              *(f"{n:,}" for n in (compared.better, compared.worse, compared.same))]
-            for compared in comparisons]
+            for compared in comparison.comparisons]

@@ -41,7 +41,7 @@ COMMANDS = {
     "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
     "explain": ("explain.command", "why two conventions give two numbers"),
     "validate": ("validate.command", "which convention gives a published figure"),
-    "published": ("published.command", "figures that others published, with their sources"),
+    "published": ("published", "figures that others published, with their sources"),
     "crosscheck": ("crosscheck.command", "run another evaluator on the same arrays and compare"),
     "export": ("export", "write the ranking of a result file for trec_eval"),
     "oxford": ("oxford", "AP of ranked lists of names, as Oxford's compute_ap prints it"),
@@ -52,7 +52,7 @@ COMMANDS = {
     "report": (
         "report.command", "one HTML page: numbers, rank lists with pictures, figures, tables"),
     "verify": ("verify", "whether the numbers of a stored result follow from its queries"),
-    "check-table": ("check_table.command", "rows of Markdown tables whose numbers cannot be"),
+    "check-table": ("check_table", "rows of Markdown tables whose numbers cannot be"),
     "completion": ("completion", "a script for your shell's completion"),
 }
 

@@ -12,8 +12,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import InputError
-from reid_ref.commands.published.command import as_doubts
-from reid_ref.commands.published.compute import benchmark_of, check
+from reid_ref.commands.published import as_doubts, benchmark_of, check
 from reid_ref.datasets.published import by_key, find, load
 from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared

@@ -302,7 +302,7 @@ def _frames(path: Path, n_frames: int) -> Any:
     if len(contents.values) != 1:
         raise InputError(f"{path}: expected one matrix, the features of all frames, got "
                          f"{', '.join(contents.values) or 'none'}")
-    (value,) = contents.values.values()
+    value, = contents.values.values()
     return _rows(value, contents, n_frames, exactly=False).lazy()
 
 

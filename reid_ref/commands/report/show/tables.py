@@ -15,7 +15,6 @@ from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.explain import show as explain
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.evaluation.groups import by_group
-from reid_ref.labels import Labels
 from reid_ref.result import RANKS, named_ranks
 from reid_ref.text import NO_BENCHMARK, by_reason, number, percent, signed_percent, source
 
@@ -106,8 +105,7 @@ def interval_words(system: Reported) -> str:
 
 def low_identities(system: Reported) -> dict[str, Any]:
     """Return the identities of lowest mAP."""
-    identity = system.result.per_query.identity
-    groups = by_group(system.result, Labels(identity, np.zeros_like(identity)))
+    groups = by_group(system.result)
     low = np.flatnonzero((groups.mAP < LOW) & (groups.counted > 0))
     order = low[np.argsort(groups.mAP[low], kind="stable")]
     return {"count": f"{len(low):,}", "all": f"{np.count_nonzero(groups.counted):,}",

@@ -24,7 +24,7 @@ def commands(text):
             for command, shown in COMMAND.findall(block) if command.startswith("reid-ref ")]
 
 
-def run_page(text, folder, leave_out="--implementation", **names):
+def run_page(text, folder, leave_out="reid-ref scripts", **names):
     """Run the blocks of a page in order, in a folder where fixtures/ lies; return the names."""
     (folder / "fixtures").symlink_to(ROOT / "fixtures")
     with pytest.MonkeyPatch.context() as patch:

@@ -56,7 +56,7 @@ def test_every_module_is_imported(tmp_path):
 
 
 @pytest.mark.parametrize(("command", "shown"), [
-    ("evaluate FILE --per-query q.json", "mAP"), ("evaluate FILE --implementation port", "mAP"),
+    ("evaluate FILE --per-query q.json", "mAP"), ("scripts FILE --only port", "mAP"),
     ("compare FILE FILE --name A --name B", "mAP"), ("report FILE -o r.html", "r.html"),
     ("export FILE --to trec --output r", "r.qrels"),
     ("crosscheck FILE --evaluator tests.commands.faulty:sound", "EQUAL to convention torchreid"),

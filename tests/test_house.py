@@ -11,13 +11,13 @@ ROOMS = (
     "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
     "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.
-USES_THE_PORT = {"commands.evaluate.compute"}
+USES_THE_PORT = {"commands.scripts.compute"}
 #: The files of a command's room, each a module or a package, in the order of the data.
 STAGES = ("compute", "show", "command")
 #: Commands that take another one's room: gates take what they test by; a split is a run of its
 #: own queries; `plot` and `report` stand last and show what the others compute.
-TAKES = {"evaluate": {"gate"}, "gate": {"compare", "doctor"}, "splits": {"runs"},
-         "plot": {"camera_pairs", "evaluate"},
+TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "gate": {"compare", "doctor"},
+         "splits": {"runs"}, "plot": {"evaluate"},
          "report": {"camera_pairs", "compare", "doctor", "evaluate", "explain"}}
 
 

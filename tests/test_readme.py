@@ -10,13 +10,13 @@ README = (ROOT / "README.md").read_text()
 
 def test_screens_and_python(tmp_path):
     loader = [([[1., 0.]], [7], [1], True), ([[1., 0.], [0., 1.]], [7, 8], [2, 2], False)]
-    assert run_page(README, tmp_path, loader=loader)["result"].mean_ap == 1.0
+    assert run_page(README, tmp_path, loader=loader)["result"].mAP == 1.0
 
 
 @pytest.mark.octave
 def test_the_screen_of_the_scripts(octave, monkeypatch):
     monkeypatch.chdir(ROOT)
-    (words, shown), = [one for one in commands(README) if "--implementation" in one[0]]
+    (words, shown), = [pair for pair in commands(README) if "scripts" in pair[0]]
     check_screen(words, shown)
 
 
@@ -27,6 +27,7 @@ def test_every_option_and_command_that_a_page_names_exists():
         "--check", "--keep-going", "--global"}  # of other programs
     used = set(re.findall(r"[`$/] ?reid-ref ([a-z-]+)\b", pages))
     assert len(named) >= 12 and len(used) >= 8
-    options = "".join(command(*words, "--help").stdout for words in [[], *zip(used)])
+    options = "".join(command(*words, option).stdout for words in [[], *zip(used)]
+                      for option in ("--help", *["--help-all"] * (words == ("evaluate",))))
     options += (ROOT / "reid_ref/compat/__main__.py").read_text()
     assert {name for name in named if name not in options} == set()

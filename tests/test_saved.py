@@ -158,7 +158,7 @@ def test_the_file_is_replaced_whole_or_not_at_all(tmp_path):
     path.write_text("before")
     with pytest.raises(InputError, match="missing.*cannot be written"):
         result.save(tmp_path / "missing/result.json")
-    broken = dataclasses.replace(result, signature=b"no text")
+    broken = dataclasses.replace(result, counts=b"no text")
     with pytest.raises(TypeError):
         broken.save(path)
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]

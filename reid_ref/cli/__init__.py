@@ -59,15 +59,19 @@ def _run(argv: list[str] | None) -> int:
 def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
-    from reid_ref.cli.parser import make_parser
+    from reid_ref.cli.parser import make_parser, removed
     from reid_ref.console.terminal import WARNINGS, flush, in_options, set_quiet, tell
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
             stream.reconfigure(errors="backslashreplace")
+    words = sys.argv[1:] if argv is None else argv
+    if gone := removed(words):
+        tell(f"error: {gone}")
+        return 2
     try:
-        args = make_parser(sys.argv[1:] if argv is None else argv).parse_args(argv)
+        args = make_parser(words).parse_args(words)
     except SystemExit:
         flush()
         raise

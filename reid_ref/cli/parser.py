@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -30,31 +32,45 @@ def bibtex() -> str:
         "}"])
 
 
-#: Each command: its module, and its line in the list of commands.
-COMMANDS = {
-    "evaluate": ("evaluate.command", "Rank-k, mAP and mINP of result files"),
-    "compare": ("compare.command", "is one system better than another?"),
-    "runs": (
-        "runs.command", "several training runs of one method: their spread, and their interval"),
-    "splits": ("splits", "several query sets or trials of one benchmark: their mean and interval"),
-    "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
-    "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
-    "explain": ("explain.command", "why two conventions give two numbers"),
-    "validate": ("validate.command", "which convention gives a published figure"),
-    "published": ("published", "figures that others published, with their sources"),
-    "crosscheck": ("crosscheck.command", "run another evaluator on the same arrays and compare"),
-    "export": ("export", "write the ranking of a result file for trec_eval"),
-    "oxford": ("oxford", "AP of ranked lists of names, as Oxford's compute_ap prints it"),
-    "dataset": ("dataset", "which benchmark label files are from, and what is off"),
-    "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
-    "doctor": ("doctor.command", "known mistakes in labels, cameras and features"),
-    "plot": ("plot", "figures for a paper: CMC, precision and recall, AP, cameras ..."),
-    "report": (
-        "report.command", "one HTML page: numbers, rank lists with pictures, figures, tables"),
-    "verify": ("verify", "whether the numbers of a stored result follow from its queries"),
-    "check-table": ("check_table", "rows of Markdown tables whose numbers cannot be"),
-    "completion": ("completion", "a script for your shell's completion"),
+#: By group, each command: its module, and its line in the list of commands.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "measure": {
+        "evaluate": ("evaluate.command", "Rank-k, mAP and mINP of result files"),
+        "compare": ("compare.command", "is one system better than another?"),
+        "runs": ("runs.command", "several training runs of one method: spread and interval"),
+        "splits": ("splits", "several query sets or trials: their mean and its interval"),
+        "rerank": ("rerank.command", "after re-ranking, or with multiple queries")},
+    "look": {
+        "plot": ("plot", "figures for a paper: CMC, precision and recall, rank lists ..."),
+        "report": ("report.command", "one HTML page: numbers, rank lists, figures, tables")},
+    "understand": {
+        "explain": ("explain.command", "why two conventions give two numbers"),
+        "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
+        "ties": ("ties", "how much the order of equal distances can change"),
+        "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
+        "doctor": ("doctor.command", "known mistakes in labels, cameras and features"),
+        "dataset": ("dataset", "which benchmark labels are from, and what is off")},
+    "check": {
+        "validate": ("validate.command", "which convention gives a published figure"),
+        "published": ("published", "figures that others published, with their sources"),
+        "check-table": ("check_table", "rows of Markdown tables that cannot be right"),
+        "crosscheck": ("crosscheck.command", "another evaluator on the same arrays"),
+        "verify": ("verify", "do the numbers of a saved result follow from its queries?"),
+        "scripts": ("scripts.command", "the MATLAB scripts, run in GNU Octave, and their port")},
+    "more": {
+        "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
+        "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
+        "export": ("export", "write the ranking of a result file for trec_eval"),
+        "completion": ("completion", "a script for your shell's completion")},
 }
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+#: What is gone, and what does the same now: options by the command that had them.
+REMOVED = {
+    "rank-list": "plot rank-lists",
+    "evaluate --rerank": "rerank", "evaluate --multi-query": "rerank", "evaluate --k1": "rerank",
+    "evaluate --k2": "rerank", "evaluate --lambda": "rerank",
+    "evaluate --implementation": "scripts", "evaluate --matlab-dir": "scripts",
+    "evaluate --ties bounds": "ties"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -64,13 +80,15 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     the modules of the others are not imported.
     """
     parser = _Parser(
-        prog="reid-ref",
-        description="The reference evaluator of person re-identification: Rank-k and mAP, "
-                    "bit for bit with the MATLAB scripts.")
+        prog="reid-ref", usage="reid-ref COMMAND ... [--help]",
+        description="The reference evaluator of person re-identification: Rank-k and mAP,\n"
+                    "bit for bit with the MATLAB scripts.",
+        epilog="\n".join(_list_of_commands()), formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     parser.add_argument("--cite", action=_Cite, nargs=0,
                         help="print a BibTeX entry of this version and exit")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
+    parser.set_defaults(run=parser.run_without_command, quiet=False)
     named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line)
@@ -80,17 +98,57 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
             command.set_defaults(parser=parser)
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
+        if command.get_default("more"):
+            command.add_argument("--help-all", action=_HelpAll, nargs=0,
+                                 help="show all options and exit")
     return parser
 
 
+def _list_of_commands() -> Iterator[str]:
+    for group, commands in GROUPS.items():
+        yield f"{group}:"
+        for name, (_, line) in commands.items():
+            yield f"  {name:14}{line}"
+    yield "\nreid-ref COMMAND --help shows the options of a command."
+
+
+def removed(argv: Sequence[str]) -> str:
+    """Return what a command line names that is gone, and what does the same now; else nothing."""
+    given = {part for word in argv for part in word.split("=", 1)}
+    for old, new in REMOVED.items():
+        command, *option = old.split()
+        if argv and argv[0] == command and given.issuperset(option):
+            return f"{' '.join(option) or command} is gone; use `reid-ref {new}`"
+    return ""
+
+
 class _Parser(argparse.ArgumentParser):
+    def format_help(self) -> str:
+        """Return the help without argparse's own list of commands, which has no groups, and
+        without the options that only --help-all shows.
+        """
+        hidden = {action: action.help for action in self._actions
+                  if isinstance(action, argparse._SubParsersAction)
+                  or set(action.option_strings) & set(self.get_default("more") or ())}
+        for action in hidden:
+            action.help = argparse.SUPPRESS
+        try:
+            return super().format_help()
+        finally:
+            for action, text in hidden.items():
+                action.help = text
+
+    def run_without_command(self, _: argparse.Namespace) -> int:
+        self.print_help()
+        return 0
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # A command's parser would hand what it does not know to the parser of all commands,
         # whose help does not list the command's options.
-        known, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        return known, unknown
+        return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse takes no notice of a help that could not be printed.
@@ -100,6 +158,10 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
+        if typed := re.match("argument COMMAND: invalid choice: '(.*?)' ", message):
+            similar = difflib.get_close_matches(typed[1], COMMANDS, 1)
+            message = f"COMMAND: unknown {typed[1]!r}" + (
+                f", did you mean {similar[0]}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
 
 
@@ -113,6 +175,11 @@ class _Version(argparse.Action):
 
 class _Cite(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-
         show_plain(bibtex())
+        parser.exit()
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        show_plain(argparse.ArgumentParser.format_help(parser).rstrip("\n"))
         parser.exit()

@@ -4,10 +4,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show_plain
+from reid_ref.conventions import NAMES, TIES
+from reid_ref.datasets.driver_files import DRIVERS
+from reid_ref.distances import METRICS
+from reid_ref.reranking.k_reciprocal import VARIANTS
 
 SHELLS = ("bash", "zsh", "tcsh")
-#: What stands in the help for the name of a file or a folder.
+#: The metavar of an option that takes a file or a folder.
 FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", ("GOOD", "JUNK"))
 
 
@@ -22,8 +27,6 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import InputError
-
     try:
         import shtab
     except ImportError as error:
@@ -50,11 +53,6 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentPars
 
 def _names() -> dict[str, list[str]]:
     """Return the known names of what argparse is not told about, by the argument's name."""
-    from reid_ref.conventions import NAMES, TIES
-    from reid_ref.datasets.driver_files import DRIVERS
-    from reid_ref.distances import METRICS
-    from reid_ref.reranking.k_reciprocal import VARIANTS
-
     return {"convention": [*NAMES, "all"], "name": [*NAMES],
-            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES, "bounds"],
-            "metric": [*METRICS], "rerank": [*VARIANTS], "driver": [*DRIVERS]}
+            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES],
+            "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}

@@ -8,7 +8,7 @@ from pathlib import Path
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.disk import whole_files
+from reid_ref.disk import check_target, whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.files.trec import write_trec
@@ -73,20 +73,17 @@ def add(command: argparse.ArgumentParser) -> None:
         "rule's mAP and, as success_k, CMC.")
     command.epilog = (
         "qrels: 1 good, 0 wrong, -1 junk. A query's list ends at its last good image: "
-        "nothing behind it can change map, success, P, recall or ndcg (bpref it can). "
+        "nothing after it can change map, success, P, recall or ndcg (bpref it can). "
         "FILE is any that reid-ref evaluate reads.")
     command.set_defaults(run=run)
     common.add_files(command)
-    common.add_options(command, "--metric", "--no-normalize", "--max-memory")
+    common.add_options(command, "--metric", "--normalize", "--max-memory")
     command.add_argument("--to", choices=("trec",), required=True, help="trec: trec_eval")
     command.add_argument("--output", required=True, metavar="PREFIX",
                          help="write PREFIX.qrels and PREFIX.run")
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.disk import check_target, whole_files
-    from reid_ref.files.trec import write_trec
-
     _check_prefix(args.output)
     paths = f"{args.output}.qrels", f"{args.output}.run"
     for path in paths:
@@ -101,8 +98,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_prefix(prefix: str) -> None:
-    from reid_ref.arrays import InputError
-
     if prefix in ("", "-"):
         raise InputError(f"--output: expected the beginning of two file names, got {prefix!r}; "
                          "e.g. result")
@@ -111,6 +106,6 @@ def _check_prefix(prefix: str) -> None:
                          f"{prefix}; e.g. {Path(prefix) / 'result'}")
     names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]
     # Only links can be one file, and without one no folder need be looked up.
-    one, other = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
-    if one == other:
-        raise InputError(f"--output: expected two files, got two links to {one}; remove one")
+    qrels, ranking = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
+    if qrels == ranking:
+        raise InputError(f"--output: expected two files, got two links to {qrels}; remove one")

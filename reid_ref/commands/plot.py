@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.camera_pairs import pairs_of
-from reid_ref.commands.evaluate.show.batch import by_row
+from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import (
     add_images, check_images, evaluate_file, image_names, names_of_results, said_of)
@@ -18,6 +17,7 @@ from reid_ref.disk import check_target
 from reid_ref.drawing import style, whole
 from reid_ref.drawing.densities import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
@@ -49,7 +49,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--width", metavar="LENGTH",
                          help="width of the figure, such as 84mm (default: one column, 3.3in; of "
                               "rank-lists 7in); panels are next to each other where they fit")
-    common.add_options(command, "--convention", "--set", "--metric", "--no-normalize",
+    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--max-memory", "--name")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
@@ -94,10 +94,10 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
 def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:
     """Refuse options of rank lists with other figures, and what rank lists do not take."""
     if args.figure != "rank-lists":
-        for name in ("query", "worst", "top", "images", "query_names", "gallery_names"):
-            if getattr(args, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')}: expected the figure rank-lists, "
-                                 f"got {args.figure}; leave it out")
+        common.refuse({"--query": args.query, "--worst": args.worst, "--top": args.top,
+                       "--images": args.images, "--query-names": args.query_names,
+                       "--gallery-names": args.gallery_names}, "the figure rank-lists",
+                      f"{args.figure}; leave it out")
         return
     if len(conventions) > 1:
         raise InputError(f"--convention: expected one for rank-lists, got {len(conventions)}")
@@ -123,7 +123,8 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
             lists: IndexLists | None, width: float) -> Any:
     if args.figure == "cameras":
         return whole.of_cameras(_of_each(
-            args, groups, lambda data, _: pairs_of(args, data, "plain")), width)
+            args, groups, lambda data, _: camera_pairs_of(
+                data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
     if args.figure == "distances":
         return whole.of_distances(_of_each(
             args, groups, lambda data, _: _sample(args, data)), width)

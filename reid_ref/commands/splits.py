@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, check_choice, each_warning_once
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, each_warning_once
 from reid_ref.commands.runs.compute import Runs, over_results
-from reid_ref.console import options as common, systems
-from reid_ref.console.terminal import show
+from reid_ref.commands.runs.show import SPLITS, show_spread
+from reid_ref.console import systems
 from reid_ref.result import QueryValues, Result, query_values
 from reid_ref.result.systems import (
-    METRICS, check_same_convention, checked_metrics, results_by_name)
+    METRICS, all_identities, check_same_convention, check_systems_convention, checked_metrics,
+    results_by_name)
 from reid_ref.statistics import intervals_of, unit_sums
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
@@ -76,7 +77,7 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
 def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str,
                      identity: Integers, *, level: float = LEVEL, method: str = "bootstrap-t",
                      resamples: int = RESAMPLES, seed: int = SEED) -> dict[str, Runs]:
-    """Sum up splits by values a query, by metric and split; `identity`: of all their queries."""
+    """Sum up splits by per-query values, by metric and split; `identity`: of all their queries."""
     sums = []
     for scores in by_metric.values():
         values, weight, counted = _pooled(list(scores.values()))
@@ -86,8 +87,8 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
                      unit_sums(values, by_query, counted, weight)))
     with each_warning_once():
         bounds = intervals_of(sums, level=level, method=method, resamples=resamples, seed=seed)
-    return {metric: over_results(metric, scores, replace(found, unit=unit))
-            for (metric, scores), found in zip(by_metric.items(), bounds)}
+    return {metric: over_results(metric, scores, replace(interval, unit=unit))
+            for (metric, scores), interval in zip(by_metric.items(), bounds)}
 
 
 def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
@@ -96,12 +97,12 @@ def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np
     A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
     weights the number of queries.
     """
-    sizes = [int(np.count_nonzero(one.counted)) for one in scores]
+    sizes = [int(np.count_nonzero(values.counted)) for values in scores]
     share = sum(sizes) / len(sizes)
-    weight = np.concatenate([np.full(len(one.values), share / max(size, 1))
-                             for one, size in zip(scores, sizes)])
-    return (np.concatenate([one.values for one in scores]), weight,
-            np.concatenate([one.counted for one in scores]))
+    weight = np.concatenate([np.full(len(values.values), share / max(size, 1))
+                             for values, size in zip(scores, sizes)])
+    return (np.concatenate([values.values for values in scores]), weight,
+            np.concatenate([values.counted for values in scores]))
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -116,22 +117,14 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import InputError
-    from reid_ref.commands.runs import show as report
-    from reid_ref.result.systems import all_identities, check_systems_convention, checked_metrics
-
     metrics, options = systems.check(args)
     if not isinstance(options["unit"], str):
         raise InputError(f"--unit: expected identity or query, for splits have queries of their "
                          f"own, got the file {args.unit}")
-    found = systems.read(args)
-    check_systems_convention(found)
-    scores = {metric: {name: one.values(metric) for name, one in found.items()}
+    by_name = systems.read(args)
+    check_systems_convention(by_name)
+    scores = {metric: {name: system.values(metric) for name, system in by_name.items()}
               for metric in checked_metrics(metrics)}
-    answer = splits_of_scores(scores, identity=all_identities(found), **options)
-    signatures = {name: one.signature for name, one in found.items()}
-    if args.format == "json":
-        common.print_json(report.as_json(answer, args.files, signatures))
-    else:
-        show(report.WRITERS[args.format](answer, signatures, report.SPLITS))
+    answer = splits_of_scores(scores, identity=all_identities(by_name), **options)
+    show_spread(args.format, args.files, answer, by_name, SPLITS)
     return 0

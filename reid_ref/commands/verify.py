@@ -1,4 +1,4 @@
-"""`reid-ref verify`: do the summaries of a stored result follow from its values a query?"""
+"""`reid-ref verify`: do the summaries of a stored result follow from its per-query values?"""
 from __future__ import annotations
 
 import argparse
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reid_ref.console.terminal import show
+from reid_ref.result.saved import read_stored
 from reid_ref.result.stored import Check, Stored, checks, ranks_written
 from reid_ref.signature import off_its_name
 from reid_ref.text import row
@@ -33,20 +34,20 @@ class Verified:
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.problems and all(one.agrees for one in self.checks)
+        return not self.problems and all(check.agrees for check in self.checks)
 
 
 def verify(stored: Stored) -> Verified:
     """Compute every summary again, and check the signature."""
-    found = tuple(checks(stored))
+    made = tuple(checks(stored))
     problems = (*off_its_name(stored.fields), *_queries(stored))
-    names = {one.name for one in found}
-    return Verified(found, problems, tuple(
+    names = {check.name for check in made}
+    return Verified(made, problems, tuple(
         name for name in (*ranks_written(stored), "cmc") if name not in names))
 
 
 def _queries(stored: Stored) -> Iterator[str]:
-    """Yield what no evaluation gives a query; of each kind the first."""
+    """Yield values that no evaluation gives, the first of each kind."""
     per_query = stored.per_query
     loaded = per_query.status != "not loaded"
     faults = {  # layumi's sum of 1/n can be above 1 by its last bits
@@ -56,7 +57,7 @@ def _queries(stored: Stored) -> Iterator[str]:
             np.isnan(per_query.ap) & loaded & (per_query.n_good > 0),
         "first_match: expected none, for it has no good image":
             (per_query.first_match > 0) & (per_query.n_good == 0),
-        "status: expected another than ok, for it has no good image":
+        "status: expected a reason, not ok, for it has no good image":
             (per_query.status == "ok") & (per_query.n_good == 0)}
     for text, bad in faults.items():
         if bad.any():
@@ -83,13 +84,13 @@ def as_text(stored: Stored, verified: Verified) -> str:
 
 
 def _difference(check: Check) -> str:
-    written, found = check.written, check.found
-    if isinstance(written, list) and isinstance(found, list):
-        place = next((k for k, pair in enumerate(zip(written, found)) if pair[0] != pair[1]),
-                     min(len(written), len(found)))
+    written, computed = check.written, check.found
+    if isinstance(written, list) and isinstance(computed, list):
+        place = next((k for k, pair in enumerate(zip(written, computed)) if pair[0] != pair[1]),
+                     min(len(written), len(computed)))
         return (f"{check.name}: entry {place + 1} is {_entry(written, place)}, the "
-                f"{check.source} give {_entry(found, place)}")
-    return f"{check.name} is {written}, the {check.source} give {found}"
+                f"{check.source} give {_entry(computed, place)}")
+    return f"{check.name} is {written}, the {check.source} give {computed}"
 
 
 def _entry(values: list[object], place: int) -> object:
@@ -110,8 +111,6 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.result.saved import read_stored
-
     stored = read_stored(args.file, must_hold=False)
     verified = verify(stored)
     show(as_text(stored, verified))

@@ -4,15 +4,19 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import each_warning_once, warn
+from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
-from reid_ref.result import Result, intervals_of, named_ranks, sums_of_units
+from reid_ref.files.lists import read_groups
+from reid_ref.result import Result, headline, intervals_of, sums_of_units
 from reid_ref.signature import Signature
 from reid_ref.statistics import Interval
-from reid_ref.text import by_reason, cells, number as json_number, percent, row
+from reid_ref.statistics.interval import LEVEL, check_level
+from reid_ref.statistics.units import RESAMPLES, SEED, check_random
+from reid_ref.text import by_reason, percent, row
+from reid_ref.text.table import lines
 
 
 def intervals(results: Mapping[str, Result], ranks: Iterable[int], unit: Any = "identity",
@@ -26,7 +30,7 @@ def intervals(results: Mapping[str, Result], ranks: Iterable[int], unit: Any = "
     sums = {}
     with each_warning_once():
         for key, result in results.items():
-            numbers = {**named_ranks(result.cmc, ranks), "mAP": result.mAP, "mINP": result.mINP}
+            numbers = headline(result, ranks)
             reasons = {name: why for name, value in numbers.items()
                        if (why := _why_none(result, name, value))}
             for why, names in by_reason(reasons).items():
@@ -34,10 +38,10 @@ def intervals(results: Mapping[str, Result], ranks: Iterable[int], unit: Any = "
                      f"{result.convention.name!r}: {why}")
             sums.update({(key, name): sums_of_units(result, name, unit)
                          for name in numbers if name not in reasons})
-        found: dict[str, dict[str, Interval]] = {key: {} for key in results}
+        by_result: dict[str, dict[str, Interval]] = {key: {} for key in results}
         for (key, name), interval in zip(sums, intervals_of(sums.values(), **options)):
-            found[key][name] = interval
-    return found
+            by_result[key][name] = interval
+    return by_result
 
 
 def _why_none(result: Result, name: str, value: float) -> str:
@@ -66,75 +70,56 @@ COVERS = "holds for this gallery and {}"
 NOUNS = {"identity": "identities", "query": "queries", "group": "groups"}
 
 
-def as_json(intervals: Intervals, name: str) -> dict[str, Any]:
-    """Return the key `confidence` of one result, or nothing where none was asked for."""
-    if intervals is None:
-        return {}
-    return {"confidence": {metric: interval_as_json(one)
-                           for metric, one in intervals[name].items()}}
-
-
-def interval_as_json(one: Interval) -> dict[str, Any]:
-    """Return the fields of an interval, but for the number itself."""
-    return {key: json_number(value) if isinstance(value, float) else value
-            for key, value in asdict(one).items() if key != "value"}
-
-
-def single(numbers: list[tuple[str, float]], found: Mapping[str, Interval]) -> list[str]:
+def single(numbers: Mapping[str, float], by_metric: Mapping[str, Interval]) -> list[str]:
     """Return the table of one result: each number with its interval and standard errors."""
-    level = next((f"{one.level:g}" for one in found.values()), "")
-    lines = [f"{'':10}{'percent':>13}{level + ' % interval':>18}{'SE':>8}{'naive SE':>12}"]
-    for name, value in numbers:
-        one = found.get(name)
-        values = ("-", "-", "-") if one is None else (
-            ends(one), percent(one.se), percent(one.se_naive))
-        lines.append(f"{name:10}{percent(value):>13}{values[0]:>18}{values[1]:>8}{values[2]:>12}")
-    return lines
+    level = next((f"{interval.level:g} " for interval in by_metric.values()), "")
+    rows = []
+    for name, value in numbers.items():
+        interval = by_metric.get(name)
+        rows.append([name, percent(value), *(("-", "-", "-") if interval is None else (
+            ends(interval), percent(interval.se), percent(interval.se_naive)))])
+    return lines(["", "percent", f"{level}% interval", "SE", "naive SE"], rows, indent=10)
 
 
 def several(intervals: Intervals) -> list[str]:
     """Return a table of several rows, the intervals of mAP, one Rank-k and mINP, and notes."""
     if intervals is None:
         return []
-    every = [one for found in intervals.values() for one in found.values()]
+    every = [interval for by_metric in intervals.values() for interval in by_metric.values()]
     title = f"{every[0].level:g} % interval" if every else "interval"
-    ranks = [name for found in intervals.values() for name in found if name.startswith("Rank-")]
+    ranks = [name for by_metric in intervals.values() for name in by_metric
+             if name.startswith("Rank-")]
     columns = ["mAP", *(ranks[:1] or ["Rank-1"]), "mINP"]
-    lines = ["", *cells(title, columns, 26, 18)]
-    for name, found in intervals.items():
-        lines += cells(name, [ends(found[metric]) if metric in found else "-"
-                              for metric in columns], 26, 18)
-    return [*lines, "", *notes(intervals)]
+    rows = [[name, *(ends(by_metric[metric]) if metric in by_metric else "-"
+                     for metric in columns)] for name, by_metric in intervals.items()]
+    return ["", *lines([title, *columns], rows), "", *notes(intervals)]
 
 
-def ends(one: Interval) -> str:
+def ends(interval: Interval, between: str = " .. ") -> str:
     """Return the ends of an interval in percent."""
-    return f"{percent(one.low)} .. {percent(one.high)}"
+    return f"{percent(interval.low)}{between}{percent(interval.high)}"
 
 
 def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     """Return how the intervals of some rows are made and what they cover, as rows of a report."""
-    sentences = {name: sentence(found) for name, found in intervals.items() if found}
-    grouped = by_reason(sentences)
-    lines: list[str] = []
-    for text, names in grouped.items():
-        lines += row("interval", text + (f" ({', '.join(names)})" if len(grouped) > 1 else ""))
-    exact = {name: _exact(found) for name, found in intervals.items()}
-    for text, names in by_reason({name: text for name, text in exact.items() if text}).items():
-        lines += row("exact", text + (f" ({', '.join(names)})" if len(intervals) > 1 else ""))
-    few = {name: _few(found) for name, found in intervals.items()}
-    for text, names in by_reason({name: text for name, text in few.items() if text}).items():
-        lines += row("analytic", text + (f" ({', '.join(names)})" if len(intervals) > 1 else ""))
-    return lines
+    text: list[str] = []
+    for title, words in (("interval", sentence), ("exact", _exact), ("analytic", _few)):
+        said = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
+        grouped = by_reason({name: note for name, note in said.items() if note})
+        several_rows = len(grouped if title == "interval" else intervals) > 1
+        for note, names in grouped.items():
+            text += row(title, note + (f" ({', '.join(names)})" if several_rows else ""))
+    return text
 
 
-def sentence(found: Mapping[str, Interval], models: str = "this model") -> str:
+def sentence(by_metric: Mapping[str, Interval], models: str = "this model") -> str:
     """Return how the intervals of one result are made, and what they cover."""
-    name, one = next(((name, found[name]) for name in ("mAP", *found)
-                      if name in found and found[name].method == "bootstrap-t"),
-                     next(iter(found.items())))
-    how = drawn(one.unit, one.method, one.resamples, one.seed)
-    return f"{how}; {_behind(name, one)}; {COVERS.format(models)}"
+    name = next((name for name in ("mAP", *by_metric)
+                 if name in by_metric and by_metric[name].method == "bootstrap-t"),
+                next(iter(by_metric)))
+    interval = by_metric[name]
+    how = drawn(interval.unit, interval.method, interval.resamples, interval.seed)
+    return f"{how}; {_units(name, interval)}; {COVERS.format(models)}"
 
 
 def drawn(unit: str, method: str, resamples: int, seed: int | None) -> str:
@@ -143,30 +128,31 @@ def drawn(unit: str, method: str, resamples: int, seed: int | None) -> str:
     return f"{unit} {method}{random}"
 
 
-def _behind(name: str, one: Interval) -> str:
-    if one.unit == "query":
-        return f"{one.queries:,} queries, taken as independent"
-    effect = ("" if math.isnan(one.design_effect)
-              else f" (design effect of {name} {one.design_effect:.1f})")
-    return f"{one.units:,} {NOUNS[one.unit]} stand behind {one.queries:,} queries{effect}"
+def _units(name: str, interval: Interval) -> str:
+    if interval.unit == "query":
+        return f"{interval.queries:,} queries, taken as independent"
+    effect = ("" if math.isnan(interval.design_effect)
+              else f" (design effect of {name} {interval.design_effect:.1f})")
+    return (f"{interval.queries:,} queries of {interval.units:,} {NOUNS[interval.unit]}{effect}")
 
 
-def _few(found: Mapping[str, Interval]) -> str:
+def _few(by_metric: Mapping[str, Interval]) -> str:
     """Return which intervals the bootstrap did not give, where it gave others."""
-    names = [name for name, one in found.items() if one.method == "analytic"]
-    if not names or not any(one.method == "bootstrap-t" for one in found.values()):
+    names = [name for name, interval in by_metric.items() if interval.method == "analytic"]
+    if not names or not any(interval.method == "bootstrap-t" for interval in by_metric.values()):
         return ""
-    return (f"{', '.join(names)}: so few {NOUNS[found[names[0]].unit]} have an error, or are "
-            "right, that the bootstrap fails; the interval is Student's on the logit scale")
+    return (f"{', '.join(names)}: too few {NOUNS[by_metric[names[0]].unit]} differ in this metric "
+            "for the bootstrap; the interval is Student's on the logit scale")
 
 
-def _exact(found: Mapping[str, Interval]) -> str:
-    names = [name for name, one in found.items() if one.method == "exact"]
+def _exact(by_metric: Mapping[str, Interval]) -> str:
+    names = [name for name, interval in by_metric.items() if interval.method == "exact"]
     if not names:
         return ""
-    one = found[names[0]]
-    return (f"{', '.join(names)}: all queries are alike, so no spread tells the interval; it is "
-            f"the exact one-sided bound of {one.units:,} {NOUNS[one.unit]}")
+    interval = by_metric[names[0]]
+    return (f"{', '.join(names)}: all queries have the same value, so there is no spread to "
+            "estimate from; the interval is the exact one-sided bound of "
+            f"{interval.units:,} {NOUNS[interval.unit]}")
 
 
 METHODS = ("bootstrap-t", "analytic")
@@ -200,26 +186,17 @@ def number(text: str) -> float:
 
 def check(args: argparse.Namespace) -> dict[str, Any] | None:
     """Return the options of intervals, None without --confidence, where none may be given."""
-    from reid_ref.arrays import InputError
-
-    if not args.confidence:
-        given = [args.level, args.unit, args.confidence_method, args.resamples, args.seed]
-        if given != [None] * len(given):
-            raise InputError("--level, --unit, --confidence-method, --resamples, --seed: expected "
-                             "--confidence beside them")
-        return None
-    if args.ties == "bounds" or args.implementation != "fast":
-        raise InputError("--confidence: needs a value for each query; leave out --ties bounds and "
-                         "--implementation")
-    return {**read_options(args), "method": args.confidence_method or METHODS[0]}
+    if args.confidence:
+        return {**read_options(args), "method": args.confidence_method or METHODS[0]}
+    given = [args.level, args.unit, args.confidence_method, args.resamples, args.seed]
+    if given != [None] * len(given):
+        raise InputError("--level, --unit, --confidence-method, --resamples, --seed: expected "
+                         "--confidence with them; add it, or leave them out")
+    return None
 
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options of intervals; wrong ones are known before the work."""
-    from reid_ref.files.lists import read_groups
-    from reid_ref.statistics.interval import LEVEL, check_level
-    from reid_ref.statistics.units import RESAMPLES, SEED, check_random
-
     unit = "identity" if args.unit is None else args.unit
     options = {
         "unit": unit if unit in ("identity", "query") else read_groups(unit),
@@ -239,5 +216,5 @@ def find(args: argparse.Namespace, results: dict[str, Result], options: dict[str
     """
     if options is None:
         return results, None
-    found = intervals(results, common.ranks(args), **options)
-    return {name: with_signature(result, **options) for name, result in results.items()}, found
+    by_name = intervals(results, common.ranks(args), **options)
+    return {name: with_signature(result, **options) for name, result in results.items()}, by_name

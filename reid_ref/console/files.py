@@ -7,33 +7,33 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reid_ref.arrays import InputError, warn
 from reid_ref.console import options as common
 from reid_ref.console.terminal import in_options
+from reid_ref.conventions import Convention
+from reid_ref.datasets.named_labels import read_sides
+from reid_ref.datasets.names import check_names
+from reid_ref.evaluation.engine import by_name, results_of
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files.images import names_of_side
+from reid_ref.files.ranked_lists import read_n_good, read_ranked_lists
+from reid_ref.labels import IndexLists
+from reid_ref.result import Result
 
-if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
-    from reid_ref.evaluation.result_file import ResultFile
-    from reid_ref.labels import IndexLists
-    from reid_ref.result import Result
 
-
-def evaluate_file(args: argparse.Namespace, data: ResultFile, asked: list[Convention],
+def evaluate_file(args: argparse.Namespace, data: ResultFile, conventions: list[Convention],
                   lists: IndexLists | None) -> dict[str, Result]:
     """Evaluate what a file holds under each convention, with a bar."""
-    from reid_ref.evaluation.engine import by_name, results_of
-
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(args, asked, lists, bar)
+        how = common.how(args, conventions, lists, bar)
         return by_name(results_of(data.input, data.query, data.gallery, how))
 
 
 @contextlib.contextmanager
 def said_of(name: str, files: list[str]) -> Iterator[None]:
     """Let warnings and errors say which result they are about."""
-    from reid_ref.arrays import InputError, warn
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -42,14 +42,12 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
             text = in_options(str(error))
             named = text.startswith(tuple(files))
             raise InputError(text if named else f"{name}: {text}") from None
-    for text in dict.fromkeys(str(one.message) for one in caught):
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
         warn(f"{name}: {in_options(text)}")
 
 
 def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[str]:
     """Return the names of the rows: those given with --name, or after the files."""
-    from reid_ref.arrays import InputError
-
     if given is None:
         return _names_of_files([files[0] for files in groups])
     names = given
@@ -83,31 +81,18 @@ def add(command: Any) -> None:
                               "the gallery lacks some")
 
 
-def check(args: argparse.Namespace, not_taken: Mapping[str, bool]) -> bool:
-    """Return whether ranked lists are given; refuse options that need distances.
-
-    `not_taken`: these options, and whether they are given.
-    """
-    from reid_ref.arrays import InputError
-
-    if args.labels is None:
-        if args.numbers_from is not None or args.n_good is not None:
-            raise InputError("--numbers-from, --n-good: expected ranked lists and --labels beside "
-                             "them")
-        return False
-    for option, is_given in not_taken.items():
-        if is_given:
-            raise InputError(f"{option}: expected features or distances, got ranked lists "
-                             "(--labels); leave it out")
-    return True
+def check(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> None:
+    """Refuse options that need distances where ranked lists are given; `not_taken` by name."""
+    if args.labels is not None:
+        common.refuse(not_taken, "features or distances",
+                      "ranked lists (--labels); leave it out")
+    else:
+        common.refuse({"--numbers-from": args.numbers_from, "--n-good": args.n_good},
+                      "ranked lists and --labels", "a result file; leave it out")
 
 
 def read(args: argparse.Namespace, file: str) -> ResultFile:
     """Read the lists of a file, and their labels."""
-    from reid_ref.datasets.named_labels import read_sides
-    from reid_ref.evaluation.result_file import ResultFile
-    from reid_ref.files.ranked_lists import read_n_good, read_ranked_lists
-
     query, gallery = read_sides(*args.labels)
     ranked = read_ranked_lists(file, len(query.labels), query.names, gallery.names,
                                args.numbers_from)
@@ -125,14 +110,12 @@ def add_images(command: argparse.ArgumentParser) -> None:
     either.add_argument("--no-images", action="store_true", help="no pictures (default)")
     for side in ("query", "gallery"):
         command.add_argument(f"--{side}-names", metavar="FILE",
-                             help=f"names of the {side} images below ROOT, one a line, in the "
+                             help=f"names of the {side} images below ROOT, one per line, in the "
                                   "order of the features")
 
 
 def check_images(args: argparse.Namespace) -> None:
     """Refuse names of images where there are none."""
-    from reid_ref.arrays import InputError
-
     if args.images is None and (args.query_names or args.gallery_names):
         raise InputError("--query-names, --gallery-names: expected --images ROOT, the folder that "
                          "they are below")
@@ -141,9 +124,6 @@ def check_images(args: argparse.Namespace) -> None:
 def image_names(args: argparse.Namespace, files: Sequence[str],
                 data: ResultFile) -> tuple[list[str], list[str]]:
     """Return the names of both sides, which fit the labels."""
-    from reid_ref.datasets.names import check_names
-    from reid_ref.files.images import names_of_side
-
     query = names_of_side("query", len(data.query), files, args.images, args.query_names,
                           data.query.names())
     gallery = names_of_side("gallery", len(data.gallery), files, args.images, args.gallery_names,

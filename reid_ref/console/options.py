@@ -1,25 +1,31 @@
-"""What several commands do: take files, turn them into distances, print, show progress."""
+"""Options that several commands share, what they mean, and what is printed."""
 from __future__ import annotations
 
 import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.arrays.memory import bytes_of
 from reid_ref.console.terminal import WARNINGS, show_plain, shows_progress
-
-if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
-    from reid_ref.datasets import Recognised
-    from reid_ref.evaluation.how import How
-    from reid_ref.evaluation.result_file import ResultFile
-    from reid_ref.labels import IndexLists
+from reid_ref.conventions import (
+    CONVENTIONS, NAMES, Convention, changed, choices_of_text, known_as)
+from reid_ref.datasets import Recognised
+from reid_ref.datasets.fingerprints import recognise
+from reid_ref.distances import METRICS
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files import read_result
+from reid_ref.files.lists import read_index_lists
+from reid_ref.labels import IndexLists
+from reid_ref.result import RANKS
+from reid_ref.text.plain import plain
 
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
 SCHEMA = 1
-
 
 #: What --metric is where it is not given.
 METRIC = "euclidean"
@@ -37,24 +43,27 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--metric": {
         "metavar": "NAME",
         "help": "how near two features are: euclidean (default), cosine or dot"},
-    "--no-normalize": {
-        "dest": "normalize", "action": "store_false",
-        "help": "do not divide features by their 2-norm"},
+    "--normalize": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "divide features by their 2-norm (default), or do not"},
     "--index-lists": {
         "nargs": 2, "metavar": ("GOOD", "JUNK"),
         "help": "good and junk gallery images of each query, for veri and oxford: text, one line "
-                "a query, numbers from 1"},
+                "per query, numbers from 1"},
     "--max-memory": {
         "metavar": "SIZE",
         "help": "memory to work in besides the file's arrays, e.g. 512M; the numbers do not "
                 "depend on it"},
     "--name": {
         "action": "append", "metavar": "NAME[,NAME]", "dest": "names",
-        "help": "names of the rows, one a result (default: the name of its file, or of its "
+        "help": "names of the rows, one per result (default: the name of its file, or of its "
                 "folder where the files are named alike)"},
     "--ranks": {
         "metavar": "K[,K]",
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
+    "--cmc": {
+        "metavar": "RANKS",
+        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"},
 }
 _FORMAT_WORDS = {
     "table": "table (default)", "json": "json, in full precision", "csv": "csv, as precise",
@@ -71,7 +80,9 @@ def add_options(command: Any, *names: str,
                 formats: tuple[str, ...] = ()) -> None:
     """Take the options of these names, and --format and --json where there are formats."""
     for name in names:
-        command.add_argument(name, **_OPTIONS[name])
+        action = command.add_argument(name, **_OPTIONS[name])
+        if name == "--normalize":
+            action.default = True  # given at once, some Pythons would print it in the help
     if formats:
         command.add_argument("--format", choices=formats, default="table",
                              help="; ".join(_FORMAT_WORDS[name] for name in formats))
@@ -79,18 +90,25 @@ def add_options(command: Any, *names: str,
                              help="the same as --format json")
 
 
+def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
+    """Refuse the options of `options` that are given: their value is not None, False or empty."""
+    given = [name for name, value in options.items() if value not in (None, False, [], ())]
+    if given:
+        raise InputError(f"{', '.join(given)}: expected {expected}, got {got}")
+
+
+def of_features(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that say how features become distances, by name."""
+    return {"--metric": args.metric, "--no-normalize": not args.normalize}
+
+
 def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> ResultFile:
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
-    from reid_ref.arrays import check_choice
-    from reid_ref.distances import METRICS
-    from reid_ref.files import read_result
-
     max_memory(args)  # a wrong one is known before the work
-    asked = args.metric is not None or not args.normalize
     check_choice(args.metric or METRIC, "--metric", METRICS)
     data = read_result(*(args.files if files is None else files))
-    if asked:
+    if any(of_features(args).values()):
         data.features("--metric, --no-normalize: expected features", "; leave them out")
     return data
 
@@ -98,57 +116,53 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
 def how(args: argparse.Namespace, conventions: Iterable[Convention],
         lists: IndexLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
-    from reid_ref.evaluation.how import How
-
     return How(tuple(conventions), args.metric or METRIC, args.normalize, lists,
                max_memory(args), None if bar is None else bar.update)
 
 
 def max_memory(args: argparse.Namespace) -> int | None:
     """Return the bytes of --max-memory, where a command has it and it was given."""
-    from reid_ref.arrays.memory import bytes_of
-
     given = getattr(args, "max_memory", None)
     return None if given is None else bytes_of(given, "--max-memory")
 
 
 def recognised(data: ResultFile) -> Recognised | None:
     """Return the benchmark that the labels are of; warn of what differs from it."""
-    from reid_ref.arrays import warn
-    from reid_ref.datasets.fingerprints import recognise
-
-    known = recognise(data.query, data.gallery)
+    benchmark = recognise(data.query, data.gallery)
     # That a loader drops label -1 changes no number of matlab, and is the custom of many.
-    if known and any("your loader drops them" not in one for one in known.off):
-        warn(known.sentence)
-    return known
+    if benchmark and any("your loader drops them" not in text for text in benchmark.off):
+        warn(benchmark.sentence)
+    return benchmark
 
 
-def convention_names(args: argparse.Namespace, default: str) -> list[str] | None:
+def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[str] | None:
     """Return the names after every --convention, each once; None for `all`."""
-    from reid_ref.arrays import InputError, check_choice
-    from reid_ref.conventions import CONVENTIONS, NAMES, known_as
-
     given = [default] if args.convention is None else args.convention
-    asked = list(dict.fromkeys(known_as(name.strip())
-                               for names in given for name in names.split(",")))
-    for name in asked:
+    requested = list(dict.fromkeys(known_as(name.strip())
+                                   for names in given for name in names.split(",")))
+    for name in requested:
         if name not in NAMES:
             check_choice(name, "--convention", [*CONVENTIONS, "all"])
-    if "all" not in asked:
-        return asked
-    if len(asked) > 1:
-        raise InputError(f"--convention: expected all, or names, got {', '.join(asked)}; all has "
-                         "every convention that applies")
+    if "all" not in requested:
+        return requested
+    if len(requested) > 1:
+        raise InputError(f"--convention: expected all, or names, got {', '.join(requested)}; all "
+                         "has every convention that applies")
     return None
+
+
+def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
+    """Return the only convention that is requested; `purpose` says why there is only one."""
+    names = convention_names(args)
+    if names is None or len(names) > 1:
+        raise InputError(f"--convention: expected one{purpose}, got "
+                         f"{', '.join(names or ['all'])}; name one")
+    return with_choices(args, [CONVENTIONS[names[0]]])[0]
 
 
 def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
                  **choices: Any) -> list[Convention]:
     """Return the conventions with the choices after --set, and with `choices`."""
-    from reid_ref.arrays import InputError
-    from reid_ref.conventions import changed, choices_of_text
-
     for key, value in choices_of_text(args.choices, "--set").items():
         if key in choices:
             raise InputError(f"--{key}, --set {key}: expected one of them, got both")
@@ -156,29 +170,24 @@ def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
     return [changed(convention, choices, "--set") for convention in conventions]
 
 
-def ranks(args: argparse.Namespace, default: tuple[int, ...] = (1, 5, 10, 20)) -> tuple[int, ...]:
+def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
-    from reid_ref.arrays import InputError
-
     if args.ranks is None:
         return default
     words = [word.strip() for word in args.ranks.split(",")]
-    asked = [int(word) for word in words
+    given = [int(word) for word in words
              if word.isascii() and word.isdecimal() and len(word) < 19]
-    if len(asked) < len(words) or min(asked) < 1 or len(set(asked)) < len(asked):
+    if len(given) < len(words) or min(given) < 1 or len(set(given)) < len(given):
         raise InputError("--ranks: expected different whole numbers from 1, e.g. 1,5,10, got "
                          f"{args.ranks!r}")
-    return tuple(asked)
+    return tuple(given)
 
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:
     """Read the lists after --index-lists, if one of the conventions takes them."""
-    from reid_ref.arrays import InputError
-    from reid_ref.files.lists import read_index_lists
-
     if not args.index_lists:
         return None
-    if not any(one.needs_lists for one in conventions):
+    if not any(convention.needs_lists for convention in conventions):
         raise InputError("--index-lists: expected a convention that takes lists, veri or oxford; "
                          "leave it out, or name one of them")
     return read_index_lists(*args.index_lists)
@@ -186,8 +195,6 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
 
 def cmc_length(args: argparse.Namespace) -> int | None:
     """Return how many ranks of the CMC curve JSON has; None is all."""
-    from reid_ref.arrays import InputError
-
     if args.cmc is None:
         return 50
     if args.format != "json":
@@ -208,7 +215,9 @@ def progress_bar(total: int) -> Any:
     return tqdm(total=total, unit="query", delay=2, leave=False, file=sys.stderr)
 
 
-def print_json(value: dict[str, Any]) -> None:
-    """Print one JSON object: its version, what was warned of, `value`, where NaN is None."""
-    value = {"schema": SCHEMA, "warnings": WARNINGS, **value}
-    show_plain(json.dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))
+def print_json(answer: Any) -> None:
+    """Print an answer, a dataclass or a mapping, as one JSON object with its version and the
+    warnings.
+    """
+    values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
+    show_plain(json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f"))

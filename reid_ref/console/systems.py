@@ -1,18 +1,21 @@
-"""What compare, runs and splits take: result files, ranked lists, files of values a query."""
+"""What compare, runs and splits take: result files, ranked lists, saved results."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reid_ref.arrays import InputError
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
-
-if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
-    from reid_ref.result import Result
-    from reid_ref.result.systems import System
+from reid_ref.console.terminal import show
+from reid_ref.conventions import Convention
+from reid_ref.result import Result, kind_of_metric
+from reid_ref.result.saved import load, read_table
+from reid_ref.result.stored import SUFFIXES
+from reid_ref.result.systems import System, system_of_result, system_of_table
+from reid_ref.text.table import PAPER
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
          "lists, with --labels; or .json and .csv files that reid-ref evaluate --save or "
@@ -25,7 +28,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
                          help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
-    common.add_options(command, "--convention", "--set", "--no-normalize", "--index-lists",
+    common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
                        "--max-memory", "--name", formats=common.FORMATS)
     ranked_lists.add(command)
     confidence.add_options(command)
@@ -33,27 +36,22 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """Return the metrics and the options of intervals; refuse what does not go together."""
-    from reid_ref.arrays import InputError
-    from reid_ref.result import kind_of_metric
-
     if len(args.files) < 2:
         raise InputError(f"FILE: expected at least 2 files, got {len(args.files)}")
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
         kind_of_metric(name)
-    ranked_lists.check(args, {"--metric, --no-normalize": not args.normalize})
+    ranked_lists.check(args, {"--no-normalize": not args.normalize})
     return metrics, confidence.read_options(args)
 
 
 def read(args: argparse.Namespace) -> dict[str, System]:
-    """Read every file; evaluate those that hold no values a query."""
-    from reid_ref.result.stored import SUFFIXES
-
+    """Read every file; evaluate those that hold no per-query values."""
     names = _names(args)
     tables = [not args.labels and Path(file).suffix.lower() in SUFFIXES for file in args.files]
     if all(tables):
         check_not_evaluated(args)
-    convention = _convention(args)
+    convention = common.one_convention(args, ", since systems are compared under one")
     systems = {}
     for name, file, is_table in zip(names, args.files, tables):
         with said_of(name, [file]):
@@ -61,19 +59,29 @@ def read(args: argparse.Namespace) -> dict[str, System]:
     return systems
 
 
+def signatures(by_name: Mapping[str, System]) -> dict[str, str]:
+    """Return the signature of each system, as text."""
+    return {name: str(system.signature) for name, system in by_name.items()}
+
+
+def show_answer(wanted: str, writers: Mapping[str, Callable[[], Any]]) -> None:
+    """Print an answer in a format; `writers` make the text, the Table or the dataclass of each."""
+    answer = writers["paper" if wanted in PAPER else wanted]()
+    if wanted == "json":
+        common.print_json(answer)
+    else:
+        show(PAPER[wanted](answer) if wanted in PAPER else answer)
+
+
 def check_not_evaluated(args: argparse.Namespace) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
-    from reid_ref.arrays import InputError
-
-    if args.convention or args.choices or args.index_lists:
-        raise InputError("--convention, --set, --index-lists: these files hold values of each "
-                         "query already; evaluate the result files anew")
+    common.refuse({"--convention": args.convention, "--set": args.choices,
+                   "--index-lists": args.index_lists}, "features or distances",
+                  "values of each query, which are evaluated already; name the result file")
 
 
 def saved_results(args: argparse.Namespace, files: Sequence[str]) -> dict[str, Result] | None:
     """Return the result of a saved one, by its convention; None for any other file."""
-    from reid_ref.result.saved import load
-
     if not is_saved(args, files):
         return None
     result = load(files[0])
@@ -81,7 +89,7 @@ def saved_results(args: argparse.Namespace, files: Sequence[str]) -> dict[str, R
 
 
 def is_saved(args: argparse.Namespace, files: Sequence[str]) -> bool:
-    """Tell whether all files are saved results, by their names; ranked lists are not."""
+    """Return whether all files are saved results, by their names; ranked lists are not."""
     return not getattr(args, "labels", None) and all(
         Path(file).suffix.lower() == ".json" for file in files)
 
@@ -96,29 +104,13 @@ def _names(args: argparse.Namespace) -> list[str]:
             for k, name in enumerate(names)]
 
 
-def _convention(args: argparse.Namespace) -> Convention:
-    from reid_ref.arrays import InputError
-    from reid_ref.conventions import CONVENTIONS
-
-    names = common.convention_names(args, "matlab")
-    if names is None or len(names) > 1:
-        raise InputError("--convention: expected one, for systems are compared under one, got "
-                         f"{', '.join(names or ['all'])}")
-    return common.with_choices(args, [CONVENTIONS[names[0]]])[0]
-
-
 def _table(file: str) -> System:
-    from reid_ref.result.saved import read_table
-    from reid_ref.result.systems import system_of_table
-
     table = read_table(file, "what reid-ref evaluate --per-query writes (or name a result "
                              "file, or ranked lists with --labels)")
     return system_of_table(table, Path(file).name)
 
 
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> System:
-    from reid_ref.result.systems import system_of_result
-
     data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
     lists = common.read_lists(args, [convention])
     result, = evaluate_file(args, data, [convention], lists).values()

@@ -21,12 +21,12 @@ OPTIONS = {
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
     "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
-    "published": "--published", "key": "KEY"}
+    "published": "--published", "key": "KEY", "matlab_dir": "--matlab-dir"}
 
 #: What a message tells a caller of the library to do, and what a user of the command does.
 WAYS_OUT = {
     "pass lists=IndexLists(good, junk)": "name the two files: --index-lists GOOD JUNK",
-    "Use reid_ref.matlab.evaluation": "Use `reid-ref evaluate --implementation port`",
+    "Use reid_ref.matlab.evaluation": "Use `reid-ref scripts --only port`",
     "convention.replace(unmatched='zero' or 'drop')": "--set unmatched=zero, or unmatched=drop",
     "reid_ref.published.load() lists all": "`reid-ref published` lists all"}
 

@@ -21,6 +21,8 @@ from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.text.plain import Share, plain
+from reid_ref.text.table import Table, as_html
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
@@ -43,11 +45,6 @@ STATUSES = {
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     """Return Rank-k by name, as far as the curve reaches."""
     return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if _from_1(k, "ranks") <= len(cmc)}
-
-
-def ranks_as_json(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float | None]:
-    """Return Rank-k by name; NaN, which JSON lacks, becomes None."""
-    return {name: words.number(value) for name, value in named_ranks(cmc, ranks).items()}
 
 
 def _from_1(value: Any, name: str) -> int:
@@ -158,6 +155,46 @@ class Counts:
     junk_same_camera: int
     tied: int
     status: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks:
+    """Rank-k as JSON has them, as far as the curve reaches."""
+
+    Rank_1: Share | None = None
+    Rank_5: Share | None = None
+    Rank_10: Share | None = None
+    Rank_20: Share | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Ranks):
+    """A result as JSON has it; cmc may end before the curve does."""
+
+    mAP: Share
+    mINP: Share
+    cmc: list[Share]
+    counts: Counts
+    counted: int
+    signature: str
+
+
+def ranks_of(cmc: Doubles) -> dict[str, float]:
+    """Return the fields of `Ranks`."""
+    return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
+
+
+def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
+    """Return the fields of `Numbers`, the curve to rank `length`; None is all of it."""
+    cmc = result.cmc[:None if length is None else _from_1(length, "cmc")]
+    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP, "cmc": cmc.tolist(),
+            "counts": result.counts, "counted": result.counted,
+            "signature": str(result.signature)}
+
+
+def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
+    """Return the numbers that papers print by name, in their order."""
+    return {**named_ranks(result.cmc, ranks), "mAP": result.mAP, "mINP": result.mINP}
 
 
 class Fingerprints(NamedTuple):
@@ -287,10 +324,10 @@ class Result(Value):
     def _repr_html_(self) -> str:
         """Return what `__str__` says as a table, which notebooks show."""
         found = {**named_ranks(self.cmc), "mAP": self.mAP, "mINP": self.mINP}
-        return words.html_table(
+        return as_html(Table(
             ["", *found, "queries"],
             [["percent", *map(words.percent, found.values()),
-              f"{self.counted:,} of {self.counts.query:,}"]], words.spaced(self.signature))
+              f"{self.counted:,} of {self.counts.query:,}"]], [words.spaced(self.signature)]))
 
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
@@ -471,15 +508,13 @@ class Result(Value):
         return intervals_of([sums_of_units(self, metric, unit)], level=level, method=method,
                             resamples=resamples, seed=seed)[0]
 
-    def to_dict(self, cmc: int | None = 50, ranks: Iterable[int] = RANKS) -> dict[str, Any]:
+    def to_dict(self, cmc: int | None = 50) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
 
         Parameters
         ----------
         cmc : int, optional
             How many ranks of the CMC curve; None is all.
-        ranks : iterable of int
-            Rank-k by name, as far as the curve reaches.
 
         Returns
         -------
@@ -490,7 +525,7 @@ class Result(Value):
         Raises
         ------
         InputError
-            A rank that is not a whole number from 1.
+            `cmc` is not a whole number from 1.
 
         Examples
         --------
@@ -500,15 +535,8 @@ class Result(Value):
         >>> json.dumps(result.to_dict())[:57]
         '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
-        return {
-            **ranks_as_json(self.cmc, ranks),
-            "mAP": words.number(self.mAP),
-            "mINP": words.number(self.mINP),
-            "cmc": words.numbers(self.cmc[:None if cmc is None else _from_1(cmc, "cmc")]),
-            "counts": asdict(self.counts),
-            "counted": self.counted,
-            "signature": self.signature,
-        }
+        values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc)))
+        return values
 
     def save(self, path: PathLike) -> None:
         """Write all of the result to one JSON file, which `reid_ref.load` reads.

@@ -20,6 +20,11 @@ def answer(*words, **options):
     return json.loads(table(*words, "--json", **options))
 
 
+def results(*words, key="name", **options):
+    """Return each of several results of a command, by its name or by its convention."""
+    return {result[key]: result for result in answer(*words, **options)["results"]}
+
+
 def assert_one_line_error(done, message):
     """A message is a pattern, as in `pytest.raises`."""
     assert (done.returncode, done.stdout) == (2, "")

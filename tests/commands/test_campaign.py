@@ -18,9 +18,9 @@ from tests.nightly import cases
 #: Commands as they are asked: the first word, and what may stand behind the files.
 ASKED = [line.split() for line in (
     "evaluate", "evaluate --json --convention all", "evaluate --convention nonsense --format csv",
-    "evaluate --ties bounds --metric dot", "evaluate --rerank", "evaluate --per-query out.csv",
+    "ties --metric dot", "rerank", "evaluate --per-query out.csv",
     "evaluate --per-query out/x.json --max-memory 12M", "evaluate --per-query /dev/full",
-    "evaluate --implementation port", "explain --query 99 --json", "explain --to mars",
+    "scripts --only port", "explain --query 99 --json", "explain --to mars",
     "validate --published 81.1/67.6", "camera-pairs --rule script", "dataset", "doctor",
     "export --to trec --output out/q", "baseline --driver market1501")]
 WRITTEN = {"out.csv", "out/x.json", "out/q.qrels", "out/q.run"}

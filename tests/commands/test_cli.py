@@ -1,6 +1,7 @@
 """The command as a user meets it: its reports, its files, its messages."""
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,13 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
+from reid_ref.cli.parser import COMMANDS
 from reid_ref.commands import conventions
+from reid_ref.commands.evaluate.command import MORE
 from reid_ref.files import read_result
 from tests.cases import save
 from tests.commands.common import (
-    FIXTURES, MARKET, TIES, answer, assert_one_line_error, command, table)
+    FIXTURES, MARKET, TIES, answer, assert_one_line_error, command, results, table)
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -50,17 +53,17 @@ def test_metric_and_normalisation_matter():
 
 @pytest.mark.parametrize("convention", ["matlab", "mars"])
 def test_port(convention):
-    found = answer("evaluate", MARKET, "--implementation", "port", "--cmc", "all", "--convention",
-                   convention)["implementations"]["port"]
-    assert found == {"mAP": ANSWERS["map"] if convention == "matlab" else None,
+    found = results("scripts", MARKET, "--only", "port", "--cmc", "all", "--convention",
+                    convention)["port"]
+    assert found == {"name": "port", "mAP": ANSWERS["map"] if convention == "matlab" else None,
                      **{f"Rank-{k}": ANSWERS["CMC"][k - 1] for k in (1, 5, 10, 20)},
                      "cmc": ANSWERS["CMC"]}
 
 
 @pytest.mark.octave
 @pytest.mark.parametrize("name", ["market_like", "ties", "special_values", "mars_like"])
-def test_all_implementations_agree(name, octave):
-    done = command("evaluate", FIXTURES / f"{name}.mat", "--implementation", "all")
+def test_the_scripts_and_the_port_agree_with_the_fast_path(name, octave):
+    done = command("scripts", FIXTURES / f"{name}.mat")
     assert done.returncode == 0
     assert "fast" in done.stdout and "port" in done.stdout and "octave" in done.stdout
     assert "0.0 (equal to the last bit)" in done.stdout
@@ -76,7 +79,7 @@ def test_another_folder_of_scripts_is_really_used(tmp_path, octave):
     mutant.write_text(mutant.read_text().replace("(j + 1)", "(j + 2)"))
     for where in ({"REID_REF_MATLAB_DIR": tmp_path}, {}):
         options = [] if where else ["--matlab-dir", str(tmp_path)]
-        done = command("evaluate", MARKET, "--implementation", "all", *options, **where)
+        done = command("scripts", MARKET, *options, **where)
         assert done.returncode == 1
         assert "NOT equal" in done.stdout
 
@@ -86,8 +89,9 @@ def test_all_conventions_in_one_table():
     assert done.returncode == 0
     assert max(map(len, done.stdout.splitlines()[1:])) <= 80
     found = answer("evaluate", MARKET, "--convention", "all")
-    assert found["conventions"]["matlab"]["mAP"] == ANSWERS["map"]
-    assert set(found["conventions"]) | set(found["left_out"]) == set(reid_ref.CONVENTIONS)
+    conventions = {result["convention"]: result["mAP"] for result in found["results"]}
+    assert conventions["matlab"] == ANSWERS["map"]
+    assert conventions.keys() | found["left_out"].keys() == reid_ref.CONVENTIONS.keys()
 
 
 def test_the_order_of_ties_can_be_chosen():
@@ -159,40 +163,66 @@ def test_a_convention_is_found_by_the_names_people_know(arguments):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["evaluate"], "error: the following arguments are required: FILE; see reid-ref evaluate --h"),
-    ([], "error: the following arguments are required: COMMAND"),
+    (["evalute"], "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help"),
     (["evaluate", MARKET, "--metric", "cosin"], "unknown 'cosin'; known: .*Did you mean 'cosine'"),
-    (["evaluate", MARKET, "--per-query", "x.csv", "--implementation", "port"],
-     "--implementation: --per-query, --ties and other formats need the fast one"),
     (["evaluate", MARKET, "--ties", "gallery"], "--ties: unknown 'gallery'; known: gallery-order"),
-    (["evaluate", MARKET, "--ties", "bounds", "--format", "csv"], "--ties bounds: prints a table"),
-    (["evaluate", MARKET, "--ties", "bounds", "--convention", "open-reid"],
+    (["ties", MARKET, "--convention", "open-reid"],
      "--convention: bounds over tie orders are for AP by trapezoid or step"),
+    (["ties", MARKET, "--convention", "matlab,mars"], "--convention: expected one, got matlab, m"),
     (["evaluate", MARKET, "--convention", "all", "--ties", "reversed"],
-     "--convention: --ties, --per-query and --implementation need one convention, got all"),
+     "--ties: expected one convention, got [0-9]+; name one"),
     (["evaluate", MARKET, "--convention", "veri"],
      "--index-lists: convention 'veri' takes the good and junk images .*--index-lists GOOD JUNK"),
     (["evaluate", MARKET, "--convention", "veri", "--index-lists", "g.txt", "j.txt"],
      "g.txt: cannot be read: No such file"),
-    (["evaluate", MARKET, "--convention", "torchreid", "--implementation", "octave"],
+    (["scripts", MARKET, "--convention", "torchreid", "--only", "octave"],
      "convention 'torchreid' follows no MATLAB script, only matlab, mars do"),
     (["conventions", "torchried"],
      "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
-    (["evaluate", MARKET, "--implementation", "octave", "--matlab-dir", "."],
+    (["scripts", MARKET, "--only", "octave", "--matlab-dir", "."],
      "--matlab-dir: expected the folder of the MATLAB scripts, .* evaluation.m and compute_AP"),
     (["evaluate", MARKET, "--index-lists", "a", "b"], "expected a convention that takes lists"),
-    (["evaluate", MARKET, "--matlab-dir", "."],
-     "--matlab-dir: expected --implementation octave or all, got fast"),
+    (["scripts", MARKET, "--only", "port", "--matlab-dir", "."],
+     "--matlab-dir: expected the scripts to be run in Octave, got --only port"),
     *((["evaluate", MARKET, "--convention", *options], message) for options, message in (
         (["matlab,all"], "--convention: expected all, or names, got matlab, all"),
         (["matlab", "--convention", "mats"], "--convention: unknown 'mats'"),
         (["matlab,"], "--convention: unknown ''"),
-        (["matlab,mars", "--per-query", "x.csv"], "need one convention, got matlab, "),
-        (["matlab,mars", "--rerank"], "expected one convention"))),
+        (["matlab,mars", "--per-query", "x.csv"], "--per-query: expected one convention, got 2"))),
 ])
 def test_wrong_use(arguments, message, tmp_path):
     done = command(*arguments, cwd=tmp_path)
     assert_one_line_error(done, message)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["rank-list", MARKET], "rank-list is gone; use `reid-ref plot rank-lists`"),
+    (["evaluate", MARKET, "--rerank=layumi"], "--rerank is gone; use `reid-ref rerank`"),
+    (["evaluate", MARKET, "--ties", "bounds"], "--ties bounds is gone; use `reid-ref ties`"),
+    (["evaluate", "--matlab-dir", "x"], "--matlab-dir is gone; use `reid-ref scripts`")])
+def test_what_is_gone_names_what_does_it_now(words, message):
+    assert_one_line_error(command(*words), message)
+
+
+def test_without_a_command_the_groups_are_shown():
+    done = command()
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout == table("--help")
+    groups = re.findall("^([a-z]+):$", done.stdout, re.MULTILINE)
+    assert groups == ["options", "measure", "look", "understand", "check", "more"]
+    assert set(re.findall("^  ([a-z-]+) ", done.stdout, re.MULTILINE)) >= COMMANDS.keys()
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_help_of_evaluate_is_short_and_help_all_is_whole():
+    shown, whole = (set(re.findall("^ +(?:-h, )?(--[a-z-]+)", table("evaluate", option), re.M))
+                    for option in ("--help", "--help-all"))
+    assert shown == {
+        "--convention", "--set", "--metric", "--normalize", "--index-lists", "--max-memory",
+        "--format", "--json", "--ranks", "--name", "--confidence", "--save", "--per-query", "--at",
+        "--worst", "--by", "--expect", "--fail-under", "--baseline", "--quiet", "--help",
+        "--help-all"}
+    assert whole == shown | set(MORE)
 
 
 @pytest.fixture
@@ -205,8 +235,8 @@ def hopeless(tmp_path):
 
 @pytest.mark.parametrize("arguments", [
     ["evaluate", "--convention", "torchreid", "--json"], ["evaluate", "--convention", "all"],
-    ["evaluate", "--convention", "all", "--json"], ["evaluate", "--ties", "bounds", "--json"],
-    ["evaluate", "--ties", "bounds", "--convention", "torchreid"],
+    ["evaluate", "--convention", "all", "--json"], ["ties", "--json"],
+    ["ties", "--convention", "torchreid"],
     ["explain"], ["explain", "--to", "light-reid"], ["explain", "--json"],
     ["evaluate", "--format", "latex", "--convention", "torchreid"],
     ["validate", "--published", "50/50"], ["validate", "--published", "50/50", "--json"]])
@@ -220,19 +250,21 @@ def test_no_query_that_counts_is_no_crash(hopeless, arguments):
         assert json.loads(done.stdout)["cmc"] == [None, None]
 
 
-@pytest.mark.parametrize("options", [
-    [], ["--convention", "all"], ["--ties", "bounds"], ["--convention", "torchreid-cython"]])
-def test_complex_distances_are_refused(tmp_path, options):
+@pytest.mark.parametrize("words", [
+    ["evaluate"], ["evaluate", "--convention", "all"], ["ties"],
+    ["evaluate", "--convention", "torchreid-cython"]])
+def test_complex_distances_are_refused(tmp_path, words):
     save(tmp_path / "c.npz", [[1j, 1]], Labels([1], [1]), Labels([1, 2], [2, 2]))
-    done = command("evaluate", tmp_path / "c.npz", *options)
-    assert_one_line_error(done, "expected real numbers, got dtype complex128.*--implementation")
+    done = command(words[0], tmp_path / "c.npz", *words[1:])
+    assert_one_line_error(done, "expected real numbers, got dtype complex128.*"
+                          "`reid-ref scripts --only port`")
 
 
-def test_ties_bounds_warns_as_evaluate_does(tmp_path):
+def test_ties_warns_as_evaluate_does(tmp_path):
     save(tmp_path / "n.npz", [[np.nan, 1]], Labels([1], [1]), Labels([1, 2], [2, 2]))
-    done = command("evaluate", tmp_path / "n.npz", "--ties", "bounds")
+    done = command("ties", tmp_path / "n.npz")
     assert done.returncode == 0 and "1 of 2 are NaN" in done.stderr
-    done = command("evaluate", MARKET, "--ties", "bounds")
+    done = command("ties", MARKET)
     assert "3 of 48 queries have no good image" in done.stderr
 
 
@@ -252,7 +284,7 @@ def test_the_report_says_what_the_convention_ignores():
 
 
 def test_octave_missing_is_said(tmp_path):
-    done = command("evaluate", MARKET, "--implementation", "octave", PATH=tmp_path)
+    done = command("scripts", MARKET, "--only", "octave", PATH=tmp_path)
     assert_one_line_error(done, "expected GNU Octave on the PATH, found none; install it")
 
 
@@ -272,13 +304,13 @@ def test_several_conventions_make_one_table(options):
     assert "mAP minus the mAP of torchreid, in percentage points" in table(
         "evaluate", MARKET, *options)
     found = answer("evaluate", MARKET, *options)
-    assert list(found["conventions"]) == ["torchreid", "mars"] and found["left_out"] == {}
-    assert found["conventions"]["mars"]["cmc"] == ANSWERS["CMC"][:50]
+    assert [result["convention"] for result in found["results"]] == ["torchreid", "mars"]
+    assert found["left_out"] == {} and found["results"][1]["cmc"] == ANSWERS["CMC"][:50]
 
 
 @pytest.mark.parametrize(("name", "made_of"), [
     ("ties", "distances:float64"), ("market_like", "metric:euclidean|normalize:yes|features:flo")])
-def test_ties_bounds_print_a_signature(name, made_of):
+def test_ties_prints_a_signature(name, made_of):
     path = FIXTURES / f"{name}.mat"
-    signature = answer("evaluate", path, "--ties", "bounds", "--convention", "mars")["signature"]
+    signature = answer("ties", path, "--convention", "mars")["signature"]
     assert signature.startswith("convention:mars|") and f"|ties:bounds|{made_of}" in signature

@@ -78,7 +78,7 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
     distances, query, gallery = cases.market_like(5, n_query=60, n_gallery=150, identities=25)
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
     path = tmp_path / "out.json"
-    path.write_text(json.dumps(per_query_json(result, query, gallery)))
+    path.write_text(json.dumps(per_query_json(result)))
     system = system_of_table(read_table(path, "a file"), "out.json")
     whole = system_of_result(result)
     assert system.signature == whole.signature and system.fingerprints == whole.fingerprints
@@ -122,7 +122,7 @@ def test_csv_that_does_not_say_who_counts(tmp_path):
     distances, query, gallery = cases.market_like(5, n_query=60, n_gallery=150, identities=25)
     result = reid_ref.evaluate_distances(distances, query, gallery, convention="torchreid")
     path = tmp_path / "out.csv"
-    path.write_text(per_query_csv(result, query))
+    path.write_text(per_query_csv(result))
     assert refusal("compare", path, path, "--metric", "Rank-1") == (
         "--metric: out.csv does not say whether its queries without a match are in Rank-1; "
         "compare mAP, or write --per-query FILE.json")
@@ -175,10 +175,10 @@ def test_bad_input(tmp_path):
                                                   "mINP and Rank-k, got 'P@5'; .*"),
             ([matlab, matlab, "--metric", "map"], "--metric: expected mAP, mINP, Rank-k, P@k or "
                                                   "R@k with a number from 1 for k, .*, got 'map'"),
-            ([matlab, matlab, "--convention", "mars"], "--convention, --set, --index-lists: these "
-                                                       "files hold values of each query .*"),
-            ([MARKET, MARKET, "--convention", "matlab,mars"], "--convention: expected one, for "
-             "systems are compared under one, got matlab, mars"),
+            ([matlab, matlab, "--convention", "mars"], "--convention: expected features or "
+             "distances, got values of each query, which are evaluated already; name the .*"),
+            ([MARKET, MARKET, "--convention", "matlab,mars"], "--convention: expected one, "
+             "since systems are compared under one, got matlab, mars; name one"),
             ([matlab, matlab, "--seed", "-1"], "--seed: expected a whole number from 0, got -1"),
             ([matlab, matlab, "--unit", "nowhere"], "nowhere: cannot be read: .*")):
         for command in ("compare", "runs"):
@@ -191,7 +191,7 @@ def test_bad_input(tmp_path):
 
 def test_splits_have_queries_of_their_own():
     found = answer("splits", MARKET, TIES, "--metric", "mAP")["metrics"]["mAP"]
-    assert found["counted"] == {"market_like": 48, "ties": 30}
+    assert found["queries"] == {"market_like": 48, "ties": 30}
     both = np.concatenate([reid_ref.read(name).query.identity for name in (MARKET, TIES)])
     assert found["interval"]["units"] == len(np.unique(both))
     out = " ".join(table("splits", MARKET, TIES).split())

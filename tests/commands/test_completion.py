@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("line", "words"), [
-    ("reid-ref ev", {"evaluate"}),
+    ("reid-ref ev", {"evaluate"}), ("reid-ref evaluate --resam", {"--resamples"}),
     ("reid-ref c", {"camera-pairs", "check-table", "compare", "conventions", "crosscheck",
                     "completion"}),
     ("reid-ref --c", {"--cite"}),

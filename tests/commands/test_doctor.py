@@ -6,7 +6,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile
-from reid_ref.commands.doctor.compute import SMALL_SAMPLE, doctor, doctor_beside
+from reid_ref.commands.doctor.compute import SMALL_SAMPLE, doctor, findings_of_conventions
 from reid_ref.commands.doctor.compute.values import _nearer, draw_sample
 from reid_ref.files import RankedLists
 from tests.cases import save_features
@@ -50,7 +50,8 @@ def keys(data):
 
 def all_keys(data):
     """What the command `doctor` finds, and what `evaluate` finds on the way."""
-    return keys(data) + [one.key for one in doctor_beside(data, reid_ref.CONVENTIONS.values())]
+    found = findings_of_conventions(data, reid_ref.CONVENTIONS.values())
+    return keys(data) + [finding.key for finding in found]
 
 
 def of_distances(data, change=lambda d: d):
@@ -173,7 +174,7 @@ def test_one_good_image():
 def test_similarities_given_as_distances():
     found, = doctor(of_distances(sound(), lambda d: 20 - d))
     assert (found.key, found.severity) == ("doctor:reversed", "error")
-    assert found.evidence["auc"] < .4 and "negate" in found.way_out
+    assert found.evidence["auc"] < .4 and "negate" in found.remedy
 
 
 def test_chance_level():
@@ -242,7 +243,7 @@ def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
         file["gallery"] = data.gallery_features[::-1]
         stored = of_features(data.query, data.gallery, data.query_features, file["gallery"])
         found = doctor(stored)
-        assert doctor_beside(stored, [reid_ref.CONVENTIONS["matlab"]]) == []
+        assert findings_of_conventions(stored, [reid_ref.CONVENTIONS["matlab"]]) == []
     assert read == [300] * 7
     assert found == doctor(of_features(data.query, data.gallery, data.query_features,
                                        data.gallery_features[::-1])) != []

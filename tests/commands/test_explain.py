@@ -6,7 +6,6 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.commands.explain import compute
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.query_list import ranked_list
@@ -139,6 +138,6 @@ def test_the_command_hands_on_its_memory(monkeypatch):
         given.append(options["max_memory"])
         return explain(*arguments, **options)
 
-    monkeypatch.setattr(compute, "explain", seen)
+    monkeypatch.setattr("reid_ref.commands.explain.command.explain", seen)
     table("explain", MARKET, "--quiet", "--max-memory", "1M")
     assert given == [2**20]

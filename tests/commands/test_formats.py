@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     RESULT = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
     SHORT = reid_ref.evaluate_distances(DISTANCES[:, :7], QUERY, Labels(
         GALLERY.identity[:7], GALLERY.camera[:7]), convention="mars")
-NUMBERS = [*(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mean_ap, RESULT.mean_inp]
+NUMBERS = [*(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mAP, RESULT.mINP]
 PERCENTS = [f"{100 * value:.2f}" for value in NUMBERS]
 
 
@@ -71,10 +71,10 @@ def test_which_queries_are_counted(convention, counted, status):
     labels = Labels([7, 9, -1], [1, 1, 1]), Labels([7, 8, -1], [2, 2, 2])
     with pytest.warns(UserWarning):
         result = reid_ref.evaluate_distances([[.2, .1, .3]] * 3, *labels, convention=convention)
-    queries = formats.per_query_json(result, *labels)["queries"]
+    queries = formats.per_query_json(result)["queries"]
     assert [one["counted"] for one in queries] == counted
     assert [one["status"] for one in queries] == status
     assert sum(counted) == result.counted
-    lines = formats.per_query_csv(result, labels[0]).splitlines()
+    lines = formats.per_query_csv(result).splitlines()
     assert lines[0] == ("query,identity,camera,status,counted,ap,inp,first_match,n_good,n_junk")
     assert lines[2].startswith(f"1,9,1,identity absent,{counted[1]},,")

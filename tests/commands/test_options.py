@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, cli, files
+from reid_ref import InputError, cli
 from reid_ref.cli.parser import make_parser
+from reid_ref.console import options
 from reid_ref.console.files import _names_of_files
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
 from tests.commands.common import (
-    FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, table)
+    FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, results, table)
 
 #: What Octave made of the fixtures with the scripts.
 MAP = {name: json.loads((FIXTURES / f"{name}.json").read_text())["map"]
@@ -34,15 +35,17 @@ def small(tmp_path):
 
 # ---------------------------------------------------------------- the same options everywhere
 
+OF_FEATURES = {"--metric", "--normalize", "--no-normalize"}
 RANKING = {
-    "evaluate": {"--convention", "--set", "--metric", "--no-normalize", "--index-lists",
-                 "--max-memory", "--format", "--json", "--name", "--ranks"},
-    "camera-pairs": {"--metric", "--no-normalize", "--max-memory", "--format", "--json"},
-    "explain": {"--set", "--metric", "--no-normalize", "--index-lists", "--max-memory",
-                "--format", "--json"},
+    "evaluate": {"--convention", "--set", *OF_FEATURES, "--index-lists", "--max-memory",
+                 "--format", "--json", "--name", "--ranks"},
+    "rerank": {"--convention", "--set", *OF_FEATURES, "--max-memory", "--format", "--json",
+               "--ranks"},
+    "camera-pairs": {*OF_FEATURES, "--max-memory", "--format", "--json"},
+    "explain": {"--set", *OF_FEATURES, "--index-lists", "--max-memory", "--format", "--json"},
     "validate": {"--convention", "--set", "--max-memory", "--format", "--json"},
-    "crosscheck": {"--metric", "--no-normalize", "--format", "--json"},
-    "export": {"--metric", "--no-normalize", "--max-memory"}}
+    "crosscheck": {*OF_FEATURES, "--format", "--json"},
+    "export": {*OF_FEATURES, "--max-memory"}}
 
 
 def options_of(command):
@@ -85,8 +88,8 @@ def test_a_choice_is_changed(small, options, mean_ap, name):
 
 
 def test_a_choice_is_changed_in_each_convention(small):
-    found = answer("evaluate", small / "a.npz", "--convention", "matlab,torchreid,mars", "--set",
-                   "top_k=2,ap=step")["conventions"]
+    found = results("evaluate", small / "a.npz", "--convention", "matlab,torchreid,mars", "--set",
+                    "top_k=2,ap=step", key="convention")
     assert list(found) == ["matlab[top_k=2,ap=step]", "torchreid[top_k=2]",
                            "mars[top_k=2,ap=step]"]
     assert [one["mAP"] for one in found.values()] == [.25, .25, .25]
@@ -123,15 +126,14 @@ def test_every_convention_can_be_written_as_choices(name):
     (["ties=numpy", "--ties", "reversed"], "--ties, --set ties: expected one of them, got both"),
     (["ap=sklearn-0.18,arithmetic=float32"],
      "--set, convention matlab: ap in float32: unknown 'sklearn-0.18'; known: trapezoid, step"),
-    (["ap=step", "--implementation", "port"], "'matlab.ap=step.' follows no MATLAB script"),
-])
+    ])
 def test_choices_that_are_none(options, message):
     assert_one_line_error(command("evaluate", MARKET, "--set", *options), message)
 
 
 def test_validate_changes_only_what_is_named():
     done = command("validate", MARKET, "--published", "1/1", "--set", "ap=step")
-    assert_one_line_error(done, "--set: expected --convention NAME beside it, got none")
+    assert_one_line_error(done, "--set: expected --convention NAME with it, got none")
 
 
 def test_a_long_name_has_a_line_of_its_own():
@@ -159,8 +161,8 @@ def test_ranks_in_every_form():
         "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").splitlines())
     assert header[1:4] == ["Rank-50", "Rank-3", "mAP"]
     assert [float(value) for value in row[1:3]] == [CMC[49], CMC[2]]
-    for options in (["--ties", "bounds"], ["--implementation", "port"], ["--rerank"]):
-        lines = table("evaluate", MARKET, "--ranks", "3", *options).splitlines()
+    for words in (["ties"], ["scripts", "--only", "port"], ["rerank"]):
+        lines = table(words[0], MARKET, "--ranks", "3", *words[1:]).splitlines()
         assert [line.split()[0] for line in lines if line.startswith("Rank-")] == ["Rank-3"]
 
 
@@ -179,7 +181,7 @@ def test_ranks_that_are_none(ranks):
 # ---------------------------------------------------------------- several files
 
 def test_several_files_one_after_the_other():
-    found = answer("evaluate", MARKET, MARS, TIES)["results"]
+    found = results("evaluate", MARKET, MARS, TIES)
     assert {name: one["mAP"] for name, one in found.items()} == MAP
     assert [one["files"] for one in found.values()] == [[MARKET], [MARS], [TIES]]
     assert "reid-ref: warning: market_like: 3 of 48 queries have no good" in command(
@@ -201,8 +203,7 @@ def test_names_of_rows(format, parts, names):
 def test_one_file_with_a_name_is_a_row():
     assert table("evaluate", MARKET, "--name", "R50, ours", "--format",
                  "csv").splitlines()[1].startswith('"R50, ours",0.458')
-    assert answer("evaluate", MARKET, "--name", "ours")["results"]["ours"]["mAP"] \
-        == MAP["market_like"]
+    assert results("evaluate", MARKET, "--name", "ours")["ours"]["mAP"] == MAP["market_like"]
 
 
 def test_a_row_for_each_file_and_convention():
@@ -213,9 +214,9 @@ def test_a_row_for_each_file_and_convention():
         "mars_like (torchreid)"]
     assert [float(row["mAP"]) for row in rows[::2]] == [MAP["market_like"], MAP["mars_like"]]
     found = answer("evaluate", MARKET, MARS, "--convention", "matlab,torchreid")["results"]
-    assert found["mars_like"]["conventions"]["matlab"]["mAP"] == MAP["mars_like"]
-    assert [str(one["conventions"]["torchreid"]["mAP"]) for one in found.values()] == [
-        row["mAP"] for row in rows[1::2]]
+    assert [f"{result['name']} ({result['convention']})" for result in found] == [
+        row["name"] for row in rows]
+    assert [str(result["mAP"]) for result in found] == [row["mAP"] for row in rows]
 
 
 def test_files_of_one_name_are_named_after_their_folders(tmp_path):
@@ -223,10 +224,10 @@ def test_files_of_one_name_are_named_after_their_folders(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "pytorch_result.mat").symlink_to(MARKET)
     paths = "r50/pytorch_result.mat", "vit/pytorch_result.mat"
-    assert list(answer("evaluate", *paths, cwd=tmp_path)["results"]) == ["r50", "vit"]
-    found = answer("evaluate", "pytorch_result.mat", "../vit/pytorch_result.mat", MARS,
-                   cwd=tmp_path / "r50")
-    assert list(found["results"]) == ["r50", "vit", "mars_like"]
+    assert list(results("evaluate", *paths, cwd=tmp_path)) == ["r50", "vit"]
+    found = results("evaluate", "pytorch_result.mat", "../vit/pytorch_result.mat", MARS,
+                    cwd=tmp_path / "r50")
+    assert list(found) == ["r50", "vit", "mars_like"]
 
 
 def test_files_of_one_name_in_folders_of_one_name_keep_their_paths():
@@ -243,7 +244,7 @@ def test_a_folder_is_a_result(tmp_path):
             "query_label": data.query.identity, "query_cam": data.query.camera,
             "gallery_label": data.gallery.identity, "gallery_cam": data.gallery.camera}.items():
         np.save(tmp_path / "ours" / f"{name}.npy", value)
-    found = answer("evaluate", tmp_path / "ours", MARS)["results"]
+    found = results("evaluate", tmp_path / "ours", MARS)
     assert {name: one["mAP"] for name, one in found.items()} == {
         "ours": MAP["market_like"], "mars_like": MAP["mars_like"]}
     # The same six files by name are one result.
@@ -270,10 +271,7 @@ def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
     (["nowhere.mat"], "nowhere.mat: No such file"), (["nowhere.csv"], "nowhere.csv: No such file"),
     ([MARKET], "market_like.mat: expected different files, got this one twice"),
     ([MARS, "--per-query", "x.csv"], "--per-query: expected one result and no --name, got 2 res"),
-    ([MARS, "--ties", "bounds"], "--ties bounds: expected one result"),
-    ([MARS, "--implementation", "port"], "--implementation: expected one result"),
-    ([MARS, "--rerank"], "--rerank: expected one result"),
-    (["--name", "ours", "--rerank"], "--rerank: expected one .*, got 1 result and --name"),
+    (["--name", "ours", "--save", "x.json"], "--save: expected one .*, got 1 result and --name"),
     ([MARS, "--name", "ours"], "--name: expected a name of its own for each of 2 results, got 'o"),
     ([MARS, "--name", "a,a"], "--name: expected a name of its own for each of 2"),
     ([MARS, "--name", "a,"], "--name: expected a name of its own for each of 2"),
@@ -295,7 +293,7 @@ def test_an_error_says_of_which_file(tmp_path):
 
 
 def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):
-    read, seen, most = files.read_result, [], []
+    read, seen, most = options.read_result, [], []
 
     def counted(*paths):
         gc.collect()
@@ -304,7 +302,7 @@ def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):
         seen.append(weakref.ref(data.distances))
         return data
 
-    monkeypatch.setattr(files, "read_result", counted)
+    monkeypatch.setattr(options, "read_result", counted)
     np.savez(small / "c.npz", distmat=[[.3, .2, .1]], **LABELS)
     assert cli.main(["evaluate", *(str(small / f"{name}.npz") for name in "abc")]) == 0
     assert most == [0, 0, 0]
@@ -342,12 +340,12 @@ def test_max_memory_changes_no_validation():
 
 def test_camera_pairs_in_csv_and_markdown():
     stored = json.loads((FIXTURES / "mars_like.json").read_text())
-    options = ["camera-pairs", MARS, "--rule", "script", "--max-memory", "1K"]
-    rows = list(csv.DictReader(table(*options, "--format", "csv").splitlines()))
+    words = ["camera-pairs", MARS, "--rule", "script", "--max-memory", "1K"]
+    rows = list(csv.DictReader(table(*words, "--format", "csv").splitlines()))
     pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
-    lines = table(*options, "--format", "markdown").splitlines()
+    lines = table(*words, "--format", "markdown").splitlines()
     assert lines[:2] == ["| mAP | 1 | 2 | 3 | 4 | 5 | 6 |", "|:--" + "|--:" * 6 + "|"]
-    assert lines[-1] == f"`{rows[0]['signature']}`"
+    assert lines[-1] == f"- : `{rows[0]['signature']}`"
     for name, key, start in (("mAP", "ap_mat", 2), ("Rank-1", "r1_mat", 11)):
         for i, values in enumerate(stored[key]):
             cells = [cell.strip() for cell in lines[start + i].split("|")[1:-1]]

@@ -17,16 +17,13 @@ WORDS = {
                  "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40": "",
                  "evaluate FILE --worst 3": "", "evaluate FILE FILE2 --json": "",
                  "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
-                 "evaluate FILE --ties bounds": "--ties: expected features",
+                 "evaluate FILE --ties reversed": "--ties: expected features",
                  "evaluate FILE --metric dot": "--metric: expected features",
                  "evaluate FILE --no-normalize": "--no-normalize: expected features",
-                 "evaluate FILE --implementation port": "--implementation: expected features",
-                 "evaluate FILE --rerank": "--rerank: expected features",
-                 "evaluate FILE --multi-query x.mat": "--multi-query: expected features",
-                 "evaluate FILE --convention mars": "--convention, --set, --index-lists: these",
-                 "evaluate FILE FILE2 --set ap=step": "--convention, --set, --index-lists: these"},
+                 "evaluate FILE --convention mars": "--convention: expected features or distances",
+                 "evaluate FILE FILE2 --set ap=step": "--set: expected features or distances, g"},
     "compare": {"compare FILE FILE2 --metric mAP,Rank-7,P@5 --json": "",
-                "compare FILE FILE2 --convention mars": "--convention, --set, --index-lists: th"},
+                "compare FILE FILE2 --convention mars": "--convention: expected features or d"},
     "runs": {"runs FILE FILE2 --metric R@5,mINP": ""},
     "splits": {"splits FILE FILE2 --format csv": ""},
     "plot": {"plot cmc FILE -o OUT.svg": "", "plot pr FILE FILE2 -o OUT.svg": "",
@@ -34,7 +31,7 @@ WORDS = {
              "plot cameras FILE -o OUT.svg": NO_ARRAYS,
              "plot distances FILE -o OUT.svg": NO_ARRAYS,
              "plot rank-lists FILE -o OUT.svg": NO_ARRAYS,
-             "plot cmc FILE --set ap=step -o OUT.svg": "--convention, --set, --index-lists: th"},
+             "plot cmc FILE --set ap=step -o OUT.svg": "--set: expected features or distanc"},
     "verify": {"verify FILE": ""},
     "camera-pairs": {"camera-pairs FILE": NO_ARRAYS}, "explain": {"explain FILE": NO_ARRAYS},
     "validate": {"validate FILE --published 45/40": NO_ARRAYS},
@@ -43,6 +40,8 @@ WORDS = {
     "dataset": {"dataset FILE": NO_ARRAYS},
     "baseline": {"baseline FILE --driver market1501": NO_ARRAYS},
     "doctor": {"doctor FILE": NO_ARRAYS},
+    "rerank": {"rerank FILE": NO_ARRAYS}, "ties": {"ties FILE": NO_ARRAYS},
+    "scripts": {"scripts FILE --only port": NO_ARRAYS},
     "report": {"report FILE -o OUT.html": "", "report FILE FILE2 --name a,b -o OUT.html": "",
                "report FILE -o OUT.html --metric dot": "--metric: expected features or distances",
                "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features",
@@ -98,7 +97,7 @@ def test_it_gives_what_the_file_gives(words, saved, tmp_path, capsys):
         status, out, _ = run(given, capsys)
         if "--json" in given:
             out = {key: value for key, value in json.loads(out).items()
-                   if key not in ("files", "layout", "dataset", "warnings")}
+                   if key not in ("files", "layout", "dataset", "warnings", "name")}
         answers.append((status, out, [path.read_bytes() for path in tmp_path.iterdir()]))
     assert answers[0] == answers[1] and answers[0][0] == 0
 
@@ -130,9 +129,7 @@ def test_a_saved_result_beside_a_file_and_a_table(saved, tmp_path, capsys):
 @pytest.mark.parametrize(("words", "message"), [
     ("FILE --save OUT.txt", "--save: expected a name that ends in .json, got "),
     ("FILE --save -", "--save: expected a file, got '-'"),
-    ("FILE --save OUT.json --convention all", "--save: expected one result of one convention"),
-    ("FILE --save OUT.json --ties bounds", "--save: expected one result of one convention"),
-    ("FILE --save OUT.json --rerank", "--save: expected one result of one convention"),
+    ("FILE --save OUT.json --convention all", "--save: expected one convention, got 15; name one"),
     ("FILE --save OUT.json --name a", "--save: expected one result and no --name"),
     ("FILE --save missing/x.json", "missing/x.json: expected a file name in a folder"),
     ("FILE --save OUT.json --per-query OUT.json", "expected different files, got this one twice"),

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.commands.evaluate.compute import run_octave, run_port
+from reid_ref.commands.scripts.compute import run_octave, run_port
 from tests.cases import market_like, special
 from tests.nightly import cases
 
@@ -32,7 +32,7 @@ AP, CMC = 0.25, [0, 1]
 
 
 def check(answer, mean_ap=AP, cmc=CMC):
-    np.testing.assert_equal(answer.mean_ap, mean_ap)
+    np.testing.assert_equal(answer.mAP, mean_ap)
     np.testing.assert_array_equal(answer.cmc, cmc)
 
 
@@ -113,7 +113,7 @@ def test_port_and_octave_agree(convention):
                  (np.full(distances.shape, np.nan), query, gallery)]
     for problem in problems:
         port = run_port(*problem, convention)
-        check(run_octave(*problem, convention), port.mean_ap, port.cmc)
+        check(run_octave(*problem, convention), port.mAP, port.cmc)
 
 
 # ---------------------------------------------------------------- what is run
@@ -279,7 +279,7 @@ def test_the_executable_that_is_named_is_run(tmp_path, monkeypatch, octave):
 
 def command(*arguments, private, **options):
     return subprocess.Popen(
-        [sys.executable, "-m", "reid_ref", "evaluate", MARKET, "--implementation", "octave",
+        [sys.executable, "-m", "reid_ref", "scripts", MARKET, "--only", "octave",
          *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, "TMPDIR": str(private)}, **options)
 

@@ -82,7 +82,7 @@ def test_by_hand(tmp_path, capsys):
     (lambda one: one["queries"][4].update(first_match=3),
      "wrong query 4: first_match: expected none, for it has no good image"),
     (lambda one: one["queries"][4].update(status="ok"),
-     "wrong query 4: status: expected another than ok, for it has no good image"),
+     "wrong query 4: status: expected a reason, not ok, for it has no good image"),
     (lambda one: one.update(signature=one["signature"].replace("ap:trapezoid", "ap:step")),
      "wrong signature: ap is step, but convention matlab has trapezoid")])
 def test_what_was_changed_is_named(change, line, tmp_path, capsys):

@@ -2,9 +2,21 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
-from reid_ref.console import options as common, systems
-from reid_ref.console.terminal import show
+from reid_ref.commands.compare.compute import Comparisons, compare_scores
+from reid_ref.commands.compare.show import as_csv, as_table, as_text
+from reid_ref.console import systems
+from reid_ref.result import unit_of_queries
+from reid_ref.result.systems import check_systems_queries, checked_metrics
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared(Comparisons):
+    """The comparisons as JSON has them."""
+
+    files: list[str]
+    signatures: dict[str, str]
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -18,23 +30,17 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.commands.compare import show as report
-    from reid_ref.commands.compare.compute import compare_scores
-    from reid_ref.result import unit_of_queries
-    from reid_ref.result.systems import check_systems_queries, checked_metrics
-
     metrics, options = systems.check(args)
-    found = systems.read(args)
-    check_systems_queries(found)
-    first = next(iter(found.values()))
-    unit = unit_of_queries(first.identity, options.pop("unit"))
-    scores = {name: {metric: one.values(metric) for metric in checked_metrics(metrics)}
-              for name, one in found.items()}
-    answer = compare_scores(scores, first.identity, *unit, **options)
-    signatures = {name: one.signature for name, one in found.items()}
-    if args.format == "json":
-        common.print_json(report.as_json(answer, args.files, signatures))
-    else:
-        show({"table": report.as_table, "csv": report.as_csv, "markdown": report.as_markdown,
-              "latex": report.as_latex}[args.format](answer, signatures))
+    by_name = systems.read(args)
+    check_systems_queries(by_name)
+    identity = next(iter(by_name.values())).identity
+    unit = unit_of_queries(identity, options.pop("unit"))
+    scores = {name: {metric: system.values(metric) for metric in checked_metrics(metrics)}
+              for name, system in by_name.items()}
+    answer = compare_scores(scores, identity, *unit, **options)
+    signatures = systems.signatures(by_name)
+    systems.show_answer(args.format, {
+        "json": lambda: Compared(**vars(answer), files=args.files, signatures=signatures),
+        "table": lambda: as_text(answer, signatures), "csv": lambda: as_csv(answer, signatures),
+        "paper": lambda: as_table(answer, signatures)})
     return 0

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import text as words
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
@@ -16,6 +15,8 @@ from reid_ref.result.systems import METRICS, check_same_queries, checked_metrics
 from reid_ref.statistics import Difference, differences, holm
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.text import signed_percent
+from reid_ref.text.table import Table, as_html
 
 #: How many of the queries with the largest gains and losses are named.
 EXTREMES = 5
@@ -42,7 +43,7 @@ class Change(Value):
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Value):
-    """One system beside the baseline, by one metric.
+    """One system against the baseline, by one metric.
 
     Parameters
     ----------
@@ -84,12 +85,12 @@ class Comparison(Value):
     losses: tuple[Change, ...]
 
     def _repr_html_(self) -> str:
-        return words.html_table(_HEADS, [_cells(self)], "")
+        return as_html(Table(_HEADS, [_cells(self)]))
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons(Value):
-    """Systems beside a baseline, over the same queries; given this gallery and these models.
+    """Systems against a baseline, over the same queries; given this gallery and these models.
 
     Parameters
     ----------
@@ -114,20 +115,19 @@ class Comparisons(Value):
     seed: int
 
     def _repr_html_(self) -> str:
-        return words.html_table(
-            _HEADS, map(_cells, self.comparisons),
+        return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), [
             f"differences from {self.baseline} in percentage points; intervals of "
-            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems")
+            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems"]))
 
 
 #: Columns of the table that notebooks show.
 _HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
 
 
-def _cells(one: Comparison) -> list[str]:
-    return [f"{one.system} - {one.baseline}", one.metric,
-            *map(words.signed_percent, (one.difference, one.low, one.high)),
-            f"{one.p_adjusted:.2g}", *map(str, (one.better, one.worse, one.same))]
+def _cells(pair: Comparison) -> list[str]:
+    return [f"{pair.system} - {pair.baseline}", pair.metric,
+            *map(signed_percent, (pair.difference, pair.low, pair.high)),
+            f"{pair.p_adjusted:.2g}", *map(str, (pair.better, pair.worse, pair.same))]
 
 
 def compare(baseline: Result | Mapping[str, Result], *others: Result,
@@ -187,10 +187,10 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
 def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: Integers,
                    unit: str, groups: npt.NDArray[Any], *, level: float = LEVEL,
                    resamples: int = RESAMPLES, seed: int = SEED) -> Comparisons:
-    """Compare values by system, the baseline first, and metric; `groups`: the unit a query."""
-    (baseline, ours), *others = scores.items()
+    """Compare values by system, the baseline first, and metric; `groups`: each query's unit."""
+    (baseline, ours), *systems = scores.items()
     pairs = [(metric, name, ours[metric], theirs[metric]) for metric in ours
-             for name, theirs in others]
+             for name, theirs in systems]
     for metric, name, before, after in pairs:
         _check_counted(before, after, metric, baseline, name)
     with each_warning_once():
@@ -199,14 +199,14 @@ def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: In
                             resamples=resamples, seed=seed)
     compared = [_comparison(baseline, name, metric, test, before, after, identity)
                 for (metric, name, before, after), test in zip(pairs, tests)]
-    found = []
+    every = []
     for metric in ours:
-        of_metric = [one for one in compared if one.metric == metric]
-        adjusted = holm([one.p for one in of_metric])
-        found += [replace(one, p_adjusted=p) for one, p in zip(of_metric, adjusted)]
-    values = {name: {metric: one.mean for metric, one in by_metric.items()}
+        of_metric = [comparison for comparison in compared if comparison.metric == metric]
+        adjusted = holm([comparison.p for comparison in of_metric])
+        every += [replace(comparison, p_adjusted=p) for comparison, p in zip(of_metric, adjusted)]
+    values = {name: {metric: of_metric.mean for metric, of_metric in by_metric.items()}
               for name, by_metric in scores.items()}
-    return Comparisons(baseline, values, tuple(found), unit, level, resamples, seed)
+    return Comparisons(baseline, values, tuple(every), unit, level, resamples, seed)
 
 
 def _systems(baseline: Any, others: tuple[Any, ...],
@@ -228,12 +228,12 @@ def _check_counted(before: QueryValues, after: QueryValues, metric: str, baselin
                          f"{baseline} and {system}; both must be of the same labels")
 
 
-def _comparison(baseline: str, system: str, metric: str, found: Difference, before: QueryValues,
+def _comparison(baseline: str, system: str, metric: str, test: Difference, before: QueryValues,
                 after: QueryValues, identity: Integers) -> Comparison:
     gains, losses = (_extremes(before.values, after.values, identity, sign) for sign in (1, -1))
     return Comparison(
-        baseline, system, metric, found.difference, found.low, found.high, found.p, found.p,
-        found.better, found.worse, found.same, found.detectable, found.se, found.trials,
+        baseline, system, metric, test.difference, test.low, test.high, test.p, test.p,
+        test.better, test.worse, test.same, test.detectable, test.se, test.trials,
         gains, losses)
 
 

@@ -22,7 +22,7 @@ def add(command: argparse.ArgumentParser) -> None:
              "torchmetrics, pytorch-metric-learning, open-metric-learning, if installed")
     command.add_argument("--timeout", type=float, default=600, metavar="SECONDS",
                          help="how long importing it, or any one call, may take (default 600)")
-    common.add_options(command, "--metric", "--no-normalize", formats=("table", "json"))
+    common.add_options(command, "--metric", "--normalize", formats=("table", "json"))
 
 
 def run(args: argparse.Namespace) -> int:

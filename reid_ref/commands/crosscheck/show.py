@@ -9,8 +9,9 @@ import numpy as np
 from reid_ref.commands.crosscheck.compute import CrossCheck
 from reid_ref.commands.crosscheck.compute.foreign import Answer, ranks_and_cmc, shorten
 from reid_ref.commands.crosscheck.compute.matching import LEVELS, Match
-from reid_ref.result import RANKS, ranks_as_json
+from reid_ref.result import RANKS, ranks_of
 from reid_ref.text import number, numbers, row
+from reid_ref.text.plain import plain
 
 #: How many of the queries that differ are named.
 _NAMED = 10
@@ -151,7 +152,7 @@ def _match_as_json(match: Match | None) -> dict[str, Any]:
         return {"reference": None, "agreement": {}, "queries": None}
     ours = match.result
     return {
-        "reference": {**ranks_as_json(ours.cmc), "mAP": number(ours.mAP),
+        "reference": {**plain(ranks_of(ours.cmc)), "mAP": number(ours.mAP),
                       "mINP": number(ours.mINP), "cmc": numbers(ours.cmc)},
         "agreement": {
             quantity: {"level": agreement.level,

@@ -2,9 +2,24 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 
+from reid_ref.commands.doctor.compute import doctor
+from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.show import as_text
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
+from reid_ref.files import read_result
+from reid_ref.text import source
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the doctor finds, as JSON has it."""
+
+    files: list[str]
+    layout: str
+    findings: list[Finding]
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -25,15 +40,10 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.commands.doctor.compute import doctor
-    from reid_ref.commands.doctor.show import as_json, as_text
-    from reid_ref.files import read_result
-    from reid_ref.text import source
-
     data = read_result(*args.files)
     findings = doctor(data, seed=args.seed)
     if args.json:
-        common.print_json({"files": args.files, "layout": data.layout, **as_json(findings)})
+        common.print_json(Diagnosis(args.files, data.layout, findings))
     else:
         show(as_text(findings, source(args.files, data.layout)))
     return int(any(finding.severity == "error" for finding in findings))

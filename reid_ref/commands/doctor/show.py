@@ -1,16 +1,14 @@
-"""What the doctor found, as text for people and as JSON for programs."""
+"""What the doctor found, as text."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.text import row
 
 
 def as_text(findings: Sequence[Finding], source: str) -> str:
-    """Return one paragraph a finding: severity, sentence, evidence, way out, key."""
+    """Return one paragraph per finding: severity, sentence, evidence, remedy, key."""
     lines = row("input", source)
     if not findings:
         return "\n".join([*lines, *row("found", "nothing: no known mistake in labels, cameras "
@@ -19,16 +17,11 @@ def as_text(findings: Sequence[Finding], source: str) -> str:
         lines += ["", *row(finding.severity, finding.sentence)]
         lines += row("numbers", ", ".join(f"{name.replace('_', ' ')} {value:,}"
                                           for name, value in finding.evidence.items()))
-        lines += row("way out", finding.way_out)
+        lines += row("remedy", finding.remedy)
         lines += row("more", f"{finding.key} in the documentation")
     return "\n".join(lines)
 
 
-def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return the findings as plain JSON values."""
-    return {"findings": [asdict(finding) for finding in findings]}
-
-
 def one_line(finding: Finding) -> str:
     """Return a finding as one line of stderr."""
-    return f"{finding.sentence} {finding.way_out} ({finding.key})"
+    return f"{finding.sentence} {finding.remedy} ({finding.key})"

@@ -1,396 +1,200 @@
-"""The slow answers on the user's own data: the port, and the scripts run live in Octave.
-
-Aim: let a user see, on their file, that the fast path gives the scripts' numbers. Both
-take the same distance matrix as the fast path and share no code with it.
-
-Octave starts in a private, empty folder, without start-up files and without the search path of
-the environment. It is given the very numbers that were handed in, and says which files it would
-call before it calls them.
-"""
+"""What `reid-ref evaluate` answers: results by method and convention, and details of one."""
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import signal
-import subprocess
-import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from reid_ref import matlab
-from reid_ref.arrays import Doubles, InputError, Integers
-from reid_ref.conventions import Convention
-from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
-from reid_ref.evaluation.functions import evaluate, evaluate_distances
-from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.console.answers import Origin, dataset_of
+from reid_ref.datasets import Recognised
+from reid_ref.evaluation.groups import by_group
 from reid_ref.labels import Labels
-from reid_ref.result import Result
-from reid_ref.signature import Signature
+from reid_ref.result import Fingerprints, Numbers, Result, in_mean, numbers_of
+from reid_ref.statistics import Interval
+from reid_ref.text.plain import Share
 
-#: The script that each convention follows, then the functions that it calls.
-SCRIPTS = {
-    "matlab": ("evaluation", "compute_AP"),
-    "mars": ("evaluation_mars", "compute_AP", "compute_AP_multiCam", "compute_r1_multiCam"),
-}
-
-#: Environment variable that names the folder of the user's own scripts.
-MATLAB_DIR = "REID_REF_MATLAB_DIR"
-
-#: Environment variable that names Octave, as for oct2py.
-EXECUTABLE = "OCTAVE_EXECUTABLE"
-
-OPTIONS = ("--norc", "--no-history", "--no-gui", "--no-window-system", "--no-line-editing",
-           "--silent")
-
-#: Octave's variables that say where it is installed; its others change what it runs.
-INSTALLED = ("OCTAVE_HOME", "OCTAVE_EXEC_HOME")
-
-# Runs in the private folder, which holds `given` and the link `scripts`; leaves `answer` or
-# `problem` there. A script may change the folder. Without a terminal, Octave's own `keyboard`
-# asks for ever.
-DRIVER = """
-function keyboard(varargin)
-  error('keyboard: expected a terminal, there is none');
-end
-here = pwd();
-try
-  file = fopen('given', 'r');
-  label_gallery = fread(file, [n_gallery, 1], label_type);
-  label_query = fread(file, [n_query, 1], label_type);
-  cam_gallery = fread(file, [n_gallery, 1], label_type);
-  cam_query = fread(file, [n_query, 1], label_type);
-  dist = fread(file, [parts * n_gallery, n_query], dist_type);
-  fclose(file);
-  if parts == 2
-    dist = complex(dist(1:2:end, :), dist(2:2:end, :));
-  end
-
-  scripts = canonicalize_file_name(fullfile(here, 'scripts'));
-  addpath(scripts);
-  for k = 1:numel(functions)
-    expected = fullfile(scripts, [functions{k}, '.m']);
-    found = which(functions{k});
-    if ~strcmp(found, expected)
-      error('it would call "%s", not %s', found, expected);
-    end
-  end
-
-  [CMC, map] = feval(functions{1}, dist, label_gallery, label_query, cam_gallery, cam_query);
-  numbers = isnumeric(CMC) && isreal(CMC) && isnumeric(map) && isreal(map);
-  if ~numbers || numel(CMC) ~= n_gallery || numel(map) ~= 1
-    error('expected %d real numbers as CMC and one as map, got %s %s and %s %s', n_gallery, ...
-          mat2str(size(CMC)), class(CMC), mat2str(size(map)), class(map));
-  end
-  file = fopen(fullfile(here, 'answer'), 'w');
-  fwrite(file, [double(full(CMC(:))); double(full(map))], 'double');
-  fclose(file);
-catch problem
-  file = fopen(fullfile(here, 'problem'), 'w');
-  fputs(file, problem.message);
-  fclose(file);
-end
-"""
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class ScriptAnswer:
-    """What `evaluation.m` answers: mAP and the CMC curve, shape (n_gallery,)."""
-
-    mean_ap: float
-    cmc: Doubles
-
-
-def run_fast(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
-             convention: Convention) -> ScriptAnswer:
-    """Run the fast path, for its answer to stand beside those of the scripts."""
-    result = evaluate_distances(distances, query, gallery, convention=convention)
-    return ScriptAnswer(result.mAP, result.cmc)
-
-
-def run_scripts(which: str, distances: npt.NDArray[Any], query: Labels, gallery: Labels,
-                convention: Convention, matlab_dir: str | None = None) -> dict[str, ScriptAnswer]:
-    """Run "port" or "octave", or both for "all"; return answers by name.
-
-    Errors: as `run_octave`.
-    """
-    data = distances, query, gallery, convention
-    answers = {"port": run_port(*data)} if which in ("port", "all") else {}
-    if which in ("octave", "all"):
-        answers["octave"] = run_octave(*data, matlab_dir)
-    return answers
-
-
-def largest_difference(answers: dict[str, ScriptAnswer]) -> float:
-    """Return the largest difference between any two answers, over mAP and all of CMC.
-
-    NaN differs by 0 from NaN, and by infinity from a number.
-
-    Examples
-    --------
-    >>> nothing = ScriptAnswer(np.nan, np.array([np.nan]))
-    >>> largest_difference({"fast": nothing, "port": ScriptAnswer(np.nan, np.array([1.]))})
-    inf
-    """
-    rows = np.array([[answer.mean_ap, *answer.cmc] for answer in answers.values()])
-    nan = np.isnan(rows)
-    span = np.ptp(np.where(nan, 0.0, rows), axis=0)
-    span[nan.any(axis=0)] = np.inf
-    span[nan.all(axis=0)] = 0.0
-    return float(span.max())
-
-
-def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
-             convention: Convention) -> ScriptAnswer:
-    """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
-    script = getattr(matlab, _functions(convention)[0])
-    try:
-        cmc, mean_ap, _, _ = script(distances.T, gallery.identity, query.identity,
-                                    gallery.camera, query.camera)
-    except ValueError as error:  # the port shares no code with the rest, its errors neither
-        raise InputError(str(error)) from None
-    return ScriptAnswer(float(mean_ap), cmc)
-
-
-def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
-               convention: Convention, matlab_dir: str | None = None) -> ScriptAnswer:
-    """Run the scripts in GNU Octave on `distances`, shape (n_query, n_gallery).
-
-    Octave gets the distances in their own type (half precision as single, bool as uint8) and the
-    labels as doubles, or as 64-bit integers where a double would round one of them. An interrupt
-    ends Octave and removes its folder before it takes effect.
+class Method:
+    """One result file and its numbers.
 
     Parameters
     ----------
-    distances : array, shape (n_query, n_gallery)
-    query, gallery : Labels
-    convention : Convention
-        One that follows a script: `matlab` or `mars`.
-    matlab_dir : str, optional
-        Folder of the scripts; see `script_folder`.
-
-    Raises
-    ------
-    InputError
-        No Octave, no script in the folder, another file in the place of a script, or a script
-        that fails or answers anything but a curve and a number.
+    name : str
+        Of its row.
+    files : list of str
+    layout, sizes : str
+        As reports show them.
+    benchmark : Recognised or None
+        The benchmark that its labels are of.
+    results : dict of str to Result
+        By convention.
+    intervals : dict of str to dict of str to Interval, or None
+        By convention and metric.
     """
-    functions = _functions(convention)
-    folder = script_folder(matlab_dir, functions)
-    executable = _executable()
-    values = np.zeros(0)
-    with _interrupts_deferred() as interrupts, _private_folder() as private:
-        os.symlink(folder, private / "scripts")
-        sizes = _write(private / "given", distances, query, gallery)
-        names = ", ".join(f"'{name}'" for name in functions)
-        code = f"functions = {{{names}}};\n{sizes}\n{DRIVER}"
-        status = _run([executable, *OPTIONS, "--eval", code], private, interrupts)
-        if (private / "answer").is_file():
-            values = np.fromfile(private / "answer")
-        if len(values) != len(gallery) + 1 and not interrupts:
-            ended = f"{executable} ended with exit code {status}"
-            raise InputError(f"{folder / functions[0]}.m: {_reason(private, ended)}")
-    return ScriptAnswer(float(values[-1]), values[:-1])
+
+    name: str
+    files: list[str]
+    layout: str
+    sizes: str
+    benchmark: Recognised | None
+    results: dict[str, Result]
+    intervals: dict[str, dict[str, Interval]] | None = None
 
 
-def script_folder(matlab_dir: str | None, functions: Iterable[str]) -> Path:
-    """Return the folder of the scripts.
-
-    The argument comes first, then `REID_REF_MATLAB_DIR`, then the project's own `matlab_ref`.
-
-    Raises
-    ------
-    InputError
-        A function is missing in the folder, or Octave would call another file in its place.
-    """
-    package = Path(__file__).resolve().parents[2]
-    own = package / "matlab_ref"  # where a wheel puts it; in a checkout it stands beside
-    named = matlab_dir or os.environ.get(MATLAB_DIR)
-    folder = Path(named).resolve() if named else own if own.is_dir() else package.parent / own.name
-    argument = "matlab_dir" if matlab_dir else MATLAB_DIR
-    missing = [f"{name}.m" for name in functions if not (folder / f"{name}.m").is_file()]
-    if missing:
-        raise InputError(
-            f"{argument}: expected the folder of the MATLAB scripts, got {folder}, where "
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; name the "
-            "folder that holds them, e.g. person-re-ranking/evaluation/utils")
-    _check_name(folder, argument)
-    # `which` in Octave does not look into the first two, and loads a compiled file to see it.
-    for name in functions:
-        for pattern in (f"private/{name}.*", f"@*/{name}.*", f"{name}.oct", f"{name}.mex"):
-            for other in folder.glob(pattern):
-                raise InputError(f"{argument}: Octave would call {other}, not "
-                                 f"{folder / name}.m; remove one of the two")
-    return folder
+def by_row(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
+    """Return row name to value: the method's name, with the convention where it has several."""
+    return {f"{name} ({convention})" if len(by_convention) > 1 else name: value
+            for name, by_convention in values.items()
+            for convention, value in by_convention.items()}
 
 
-def _check_name(folder: Path, argument: str) -> None:
-    """Octave separates folders by colons, and fails on names that are not UTF-8."""
-    name = str(folder)
-    if os.pathsep in name or name.encode(errors="replace").decode() != name:
-        raise InputError(f"{argument}: expected a folder whose name is UTF-8 without "
-                         f"{os.pathsep!r}, got {name!r}, which Octave cannot use; rename it")
+def rows_of(methods: Iterable[Method]) -> dict[str, Result]:
+    """Return the result of each row."""
+    return by_row({method.name: method.results for method in methods})
 
 
-def _functions(convention: Convention) -> tuple[str, ...]:
-    if convention.name not in SCRIPTS:
-        raise InputError(
-            f"convention {convention.name!r} follows no MATLAB script, only {', '.join(SCRIPTS)} "
-            "do; use the fast implementation")
-    return SCRIPTS[convention.name]
+def intervals_of(methods: Iterable[Method]) -> dict[str, dict[str, Interval]] | None:
+    """Return the intervals of each row by metric; None where none were requested."""
+    return by_row({method.name: method.intervals or {} for method in methods}) or None
 
 
-def _executable() -> str:
-    named = os.environ.get(EXECUTABLE)
-    # octave-cli where there is one: it asks for no display.
-    found = shutil.which(named) if named else shutil.which("octave-cli") or shutil.which("octave")
-    if found is None and named:
-        raise InputError(f"{EXECUTABLE}: expected the program of GNU Octave, got {named!r}, which "
-                         "is none; name one, or unset the variable")
-    if found is None:
-        raise InputError("expected GNU Octave on the PATH, found none; install it, e.g. apt-get "
-                         "install octave")
-    return os.path.abspath(found)
+@dataclass(frozen=True)
+class AtRow:
+    """Numbers of the first k images."""
+
+    k: int
+    accuracy: Share
+    precision: Share
+    recall: Share
+    mAP: Share
 
 
-def _types(distances: npt.NDArray[Any], labels: Iterable[Integers]) -> tuple[Any, Any]:
-    """Return the types in which Octave reads the distances and the labels without rounding."""
-    kind = distances.dtype
-    # Octave has no half precision; neither of the two changes the order.
-    wider = {np.dtype(np.float16): np.float32, np.dtype(bool): np.uint8}
-    dist_type = np.dtype(wider.get(kind, kind)).newbyteorder("=")
-    if dist_type.kind in "fc" and dist_type.char not in "fdFD":
-        raise InputError(f"distances: expected at most double precision, got {kind}; Octave has "
-                         "no wider numbers, convert them with .astype(float)")
-    exact = all(np.array_equal(np.clip(vector, -2**53, 2**53), vector) for vector in labels)
-    return dist_type, np.dtype(np.float64 if exact else np.int64)
+@dataclass(frozen=True)
+class Image:
+    """A gallery image, by its number from 0."""
+
+    image: int
+    identity: int
+    camera: int
 
 
-def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labels) -> str:
-    """Write what Octave reads, and return the code that says its sizes and types.
+@dataclass(frozen=True)
+class QueryRow:
+    """What one query got; without a good image `ap`, `inp` and `first_match` are null."""
 
-    A matrix of queries in rows is, byte by byte, MATLAB's matrix with queries in columns.
-    """
-    labels = gallery.identity, query.identity, gallery.camera, query.camera
-    dist_type, label_type = _types(distances, labels)
-    try:
-        with open(path, "wb") as file:
-            for column in labels:
-                file.write(column.astype(label_type).tobytes())
-            for row in distances:
-                file.write(row.astype(dist_type).tobytes())
-    except OSError as error:
-        size = distances.size * dist_type.itemsize
-        raise InputError(f"{path.parent}: expected room for {size:,} bytes of distances, got: "
-                         f"{error.strerror}; TMPDIR names another folder") from None
-    real_type = np.zeros(0, dist_type).real.dtype
-    return (f"n_gallery = {len(gallery)}; n_query = {len(query)}; "
-            f"parts = {1 + (dist_type.kind == 'c')}; "
-            f"label_type = '{_kept(label_type)}'; dist_type = '{_kept(real_type)}';")
+    query: int
+    identity: int
+    camera: int
+    status: str
+    counted: bool
+    ap: Share
+    inp: Share
+    first_match: int | None
+    n_good: int
+    n_junk: int
 
 
-def _kept(dtype: np.dtype[Any]) -> str:
-    """Return how `fread` is told to keep a type; its name alone would mean doubles."""
-    name = {"float32": "single", "float64": "double"}.get(dtype.name, dtype.name)
-    return f"{name}=>{name}"
+@dataclass(frozen=True)
+class WorstRow(QueryRow):
+    """A query of low AP, and its nearest wrong image."""
+
+    nearest_wrong: Image | None
 
 
-def _run(command: list[str], private: Path, interrupts: list[int]) -> int:
-    """Run Octave in the private folder until it ends or an interrupt comes; return its status."""
-    environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith("OCTAVE_") or name in INSTALLED}
-    try:
-        process = subprocess.Popen(command, cwd=private, env=environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    except OSError as error:
-        raise InputError(f"{command[0]}: expected the program of GNU Octave, got: "
-                         f"{error.strerror}; {EXECUTABLE} names another") from None
-    try:
-        while not interrupts:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return process.wait(timeout=0.1)
-    finally:
-        process.kill()
-        process.wait()
-    return process.returncode
+@dataclass(frozen=True, kw_only=True)
+class GroupRow:
+    """The numbers of one identity, or of one query camera."""
+
+    identity: int | None = None
+    camera: int | None = None
+    queries: int
+    counted: int
+    mAP: Share
+    Rank_1: Share
+    mINP: Share
 
 
-def _reason(private: Path, ended: str) -> str:
-    """Return why there is no answer."""
-    try:
-        problem = (private / "problem").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return f"{ended} and no answer"
-    return "Octave says: " + " ".join(problem.split())[:1000]
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """More of one result than its headline, where it is requested."""
+
+    at: list[AtRow] | None = None
+    worst: list[WorstRow] | None = None
+    by: dict[str, list[GroupRow]] | None = None
 
 
-@contextlib.contextmanager
-def _private_folder() -> Iterator[Path]:
-    _check_name(Path(tempfile.gettempdir()), "TMPDIR")
-    folder = tempfile.mkdtemp(prefix="reid-ref-")
-    try:
-        yield Path(folder).resolve()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+@dataclass(frozen=True, kw_only=True)
+class Evaluated(Details, Numbers, Origin):
+    """One result as JSON has it."""
+
+    confidence: dict[str, Interval] | None = None
 
 
-@contextlib.contextmanager
-def _interrupts_deferred() -> Iterator[list[int]]:
-    """Collect the signals that end a program; let them take effect at the end.
+@dataclass(frozen=True)
+class Evaluations:
+    """Several results as JSON has them, and the conventions left out, with the reason."""
 
-    Python may raise KeyboardInterrupt between any two steps, also while cleaning up. Only the
-    main thread can be interrupted so.
-    """
-    received: list[int] = []
-    handlers: dict[int, Any] = {}
-    try:
-        if threading.current_thread() is threading.main_thread():
-            for number in {signal.SIGINT, signal.SIGTERM,
-                           getattr(signal, "SIGHUP", signal.SIGTERM)}:
-                if signal.getsignal(number) not in (signal.SIG_IGN, None):
-                    handlers[number] = signal.signal(number, lambda got, _: received.append(got))
-        yield received
-    finally:
-        for caught, handler in handlers.items():
-            signal.signal(caught, handler)
-        for caught in received:
-            signal.raise_signal(caught)
+    results: list[Evaluated]
+    left_out: dict[str, str]
 
 
-def evaluate_multi_query(data: ResultFile, path: str | Path, convention: Convention,
-                         metric: str = "euclidean", normalize: bool = True,
-                         max_memory: int | None = None,
-                         progress: Callable[[int], object] | None = None) -> dict[str, Result]:
-    """Evaluate features with the queries pooled from the multi-query set at `path`.
+@dataclass(frozen=True, kw_only=True)
+class PerQueryFile(Numbers):
+    """What `--per-query FILE.json` writes."""
 
-    Returns
-    -------
-    dict of str to Result
-        By pooling, which the signature names.
+    labels: Fingerprints
+    queries: list[QueryRow]
 
-    Raises
-    ------
-    InputError
-        As `read_multi_query`, `pool_queries` and `evaluate`; features of another width.
-    """
-    images, features = read_multi_query(path)
-    query_features: Any = data.query_features
-    width = query_features.shape[1]
-    if features.shape[1] != width:
-        raise InputError(f"{path}: mquery_f: expected {width} dimensions, as the queries have, "
-                         f"got {features.shape[1]}")
-    results = {}
-    for pooling in POOLINGS:
-        pooled = pool_queries(data.query, images, features, pooling, normalize)
-        result = evaluate(pooled, data.gallery_features, data.query, data.gallery, metric=metric,
-                          normalize=normalize, convention=convention, max_memory=max_memory,
-                          progress=progress)
-        results[pooling] = replace(result, signature=str(
-            Signature.of(result.signature).changed({"multi-query": pooling})))
-    return results
+
+def evaluated(methods: Iterable[Method], length: int | None,
+              details: Details | None = None) -> list[Evaluated]:
+    """Return each result for JSON, its curve to rank `length`; `details` are of every one."""
+    return [Evaluated(
+        name=method.name, files=method.files, layout=method.layout,
+        dataset=dataset_of(method.benchmark), convention=convention,
+        **numbers_of(result, length), **vars(details or Details()),
+        confidence=None if method.intervals is None else method.intervals[convention])
+        for method in methods for convention, result in method.results.items()]
+
+
+def query_rows(result: Result) -> list[QueryRow]:
+    """Return what each query got, in their order."""
+    per_query, labels = result.per_query, result.per_query.labels()
+    columns = (values.tolist() for values in (
+        labels.identity, labels.camera, per_query.status, in_mean(result), per_query.ap,
+        per_query.inp, per_query.first_match, per_query.n_good, per_query.n_junk))
+    return [QueryRow(query, identity, camera, status, counted, ap, inp, first or None, good, junk)
+            for query, (identity, camera, status, counted, ap, inp, first, good, junk)
+            in enumerate(zip(*columns))]
+
+
+def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
+    """Return the numbers at each k."""
+    every = map(result.at, ranks)
+    return [AtRow(at.k, at.accuracy, at.precision, at.recall, at.mAP) for at in every]
+
+
+def worst_rows(result: Result, wrong: Mapping[int, int | None],
+               gallery: Labels | None = None) -> list[WorstRow]:
+    """Return the rows of the queries in `wrong`, with their nearest wrong images."""
+    rows = query_rows(result)
+    images = {query: None if image is None or gallery is None else Image(
+        image, int(gallery.identity[image]), int(gallery.camera[image]))
+        for query, image in wrong.items()}
+    return [WorstRow(**vars(rows[query]), nearest_wrong=image)
+            for query, image in images.items()]
+
+
+def group_rows(result: Result, by: str) -> list[GroupRow]:
+    """Return the numbers of each group; identities by mAP, the lowest first, cameras by number."""
+    groups = by_group(result, by=by)
+    columns = zip(*(values.tolist() for values in (
+        groups.value, groups.queries, groups.counted, groups.mAP, groups.rank1, groups.mINP)))
+    rows = [GroupRow(**{by: value}, queries=queries, counted=counted, mAP=mAP, Rank_1=rank1,
+                     mINP=mINP) for value, queries, counted, mAP, rank1, mINP in columns]
+    if by == "camera":
+        return rows
+    return sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))

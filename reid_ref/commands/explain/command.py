@@ -3,8 +3,14 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
+
+from reid_ref.arrays import InputError
+from reid_ref.commands.explain import show as report
+from reid_ref.commands.explain.compute import explain, list_of_query
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
+from reid_ref.conventions import find_convention
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -18,7 +24,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="a convention (default: matlab)")
     command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
                          help="a convention (default: torchreid)")
-    common.add_options(command, "--set", "--metric", "--no-normalize", "--index-lists",
+    common.add_options(command, "--set", "--metric", "--normalize", "--index-lists",
                        "--max-memory", formats=("table", "json"))
     command.add_argument("--query", type=int, metavar="N",
                          help="show query N (from 0): the ranked list around its good images, "
@@ -26,13 +32,6 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import numpy as np
-
-    from reid_ref.arrays import InputError
-    from reid_ref.commands.explain import show as report
-    from reid_ref.commands.explain.compute import explain, list_of_query
-    from reid_ref.conventions import find_convention
-
     origin, target = common.with_choices(args, [
         find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
     data = common.read_files(args)
@@ -41,18 +40,17 @@ def run(args: argparse.Namespace) -> int:
                          f"got {args.query}")
     lists = common.read_lists(args, [origin, target])
     how = common.how(args, ())
-    way = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
-                  max_memory=how.max_memory)
+    walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
+                   max_memory=how.max_memory)
     listed = ([] if args.query is None else list_of_query(
         args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
-        data.gallery, way, lists))
+        data.gallery, walk, lists))
     if args.format == "json":
-        common.print_json({
-            "files": args.files, "layout": data.layout, **report.as_json(way, data.query),
-            **(report.list_as_json(args.query, listed) if args.query is not None else {})})
+        common.print_json(report.as_answer(walk, data.query, args.files, data.layout, args.query,
+                                           listed))
     else:
-        pages = ([report.waterfall(way), report.most_moved(way, data.query)]
+        pages = ([report.waterfall(walk), report.most_moved(walk, data.query)]
                  if args.query is None
-                 else [report.query_page(args.query, way, data.query, listed)])
-        show("\n".join([*pages, report.signatures(way)]))
+                 else [report.query_page(args.query, walk, data.query, listed)])
+        show("\n".join([*pages, report.signatures(walk)]))
     return 0

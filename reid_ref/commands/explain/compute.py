@@ -125,8 +125,8 @@ def _chain(origin: Convention,
     if origin.loads != target.loads:
         # What is not loaded cannot be ignored as well: one step tells what becomes of label -1.
         label = tuple(rule for rule in target.ignored if rule == "label -1")
-        others = tuple(rule for rule in now.ignored if rule != "label -1")
-        now = now.replace(loads=target.loads, loader=target.loader, ignored=label + others)
+        kept = tuple(rule for rule in now.ignored if rule != "label -1")
+        now = now.replace(loads=target.loads, loader=target.loader, ignored=label + kept)
         yield "loads", target.loads, f"loaded are {LOADS[target.loads].words}", now
     for rule in now.ignored:
         if rule not in target.ignored:
@@ -171,9 +171,9 @@ def _affected(before: Result, after: Result) -> int:
 
 
 def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
-                  way: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
+                  walk: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
     """Return the ranked list of query k under both ends of the way; see `ranked_list`."""
-    return ranked_list(row, query[k:k + 1], gallery, [way.origin, way.target],
+    return ranked_list(row, query[k:k + 1], gallery, [walk.origin, walk.target],
                        lists=lists and lists.of_queries(slice(k, k + 1)),
                        distractors=count_distractors(query, gallery) > 0)
 

@@ -1,42 +1,44 @@
 """The way from one convention to another: its steps, the queries that moved, one ranked list."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.commands.explain.compute import Explanation
 from reid_ref.evaluation.query_list import ListedImage
 from reid_ref.labels import Labels
-from reid_ref.result import Result, ranks_as_json
-from reid_ref.text import number, signature_rows, wrap
+from reid_ref.result import Ranks, Result, ranks_of
+from reid_ref.text import signature_rows, wrap
+from reid_ref.text.plain import Share
+from reid_ref.text.table import lines as table_lines
 
 
-def waterfall(way: Explanation) -> str:
-    """Return one line a step. The effects printed add up to the printed difference."""
-    lines = [f"{'percent':29}{'mAP':>11}{'effect':>12}{'Rank-1':>9}{'effect':>10}{'affected':>9}",
-             _step(way.origin.name, way.start)]
-    before = way.start
-    for step in way.steps:
-        change = f" {step.value}" if step.choice == "ignored" else f" {step.choice} {step.value}"
-        lines.append(_step(change, step.result, before, f"{step.affected:,}"))
+def waterfall(walk: Explanation) -> str:
+    """Return one line per step. The effects printed add up to the printed difference."""
+    rows = [_step(walk.origin.name, walk.start)]
+    before = walk.start
+    for step in walk.steps:
+        change = step.value if step.choice == "ignored" else f"{step.choice} {step.value}"
+        rows.append(_step(f" {change}", step.result, before, f"{step.affected:,}"))
         before = step.result
-    lines.append(_step(way.target.name, way.end, way.start))
-    lines.append("")
-    for step in way.steps:
+    rows.append(_step(walk.target.name, walk.end, walk.start))
+    text = table_lines(["percent", "mAP", "effect", "Rank-1", "effect", "affected"], rows,
+                       indent=29)
+    text.append("")
+    for step in walk.steps:
         if step.meaning:
-            lines += wrap(f"{step.value}: {step.meaning}", rest="    ")
-    lines += wrap("affected: queries whose AP or first match a step changed, or which it dropped "
-                  "or added", rest="    ")
-    return "\n".join(lines)
+            text += wrap(f"{step.value}: {step.meaning}", rest="    ")
+    text += wrap("affected: queries whose AP or first match a step changed, or which it dropped "
+                 "or added", rest="    ")
+    return "\n".join(text)
 
 
-def _step(change: str, result: Result, before: Result | None = None, affected: str = "") -> str:
-    mean_ap, rank1 = _points(result.mean_ap), _points(float(result.cmc[0]))
-    moved = stepped = ""
-    if before is not None:
-        moved = f"{mean_ap - _points(before.mean_ap):+.6f}"
-        stepped = f"{rank1 - _points(float(before.cmc[0])):+.4f}"
-    line = f"{change:29.29}{mean_ap:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{affected:>9}"
-    return line.rstrip()
+def _step(change: str, result: Result, before: Result | None = None,
+          affected: str = "") -> list[str]:
+    mAP, rank1 = _points(result.mAP), _points(float(result.cmc[0]))
+    effects = ["", ""] if before is None else [
+        f"{mAP - _points(before.mAP):+.6f}", f"{rank1 - _points(float(before.cmc[0])):+.4f}"]
+    return [change, f"{mAP:.6f}", effects[0], f"{rank1:.4f}", effects[1], affected]
 
 
 def _points(value: float) -> float:
@@ -44,32 +46,31 @@ def _points(value: float) -> float:
     return round(100 * value, 6)
 
 
-def signatures(way: Explanation) -> str:
+def signatures(walk: Explanation) -> str:
     """Return what the numbers at both ends were made with."""
-    return "\n".join(["", *signature_rows(way.start.signature),
-                      *signature_rows(way.end.signature)])
+    return "\n".join(["", *signature_rows(str(walk.start.signature)),
+                      *signature_rows(str(walk.end.signature))])
 
 
-def most_moved(way: Explanation, query: Labels) -> str:
+def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
-    moved = way.most_moved()
+    moved = walk.most_moved()
     if not moved:
         return "\nThe AP of no query changed."
-    lines = ["", f"{'moved most':12}{'identity':>9}{'camera':>8}{'good':>6}"
-                 f"{'AP ' + way.origin.name:>21.21}{'AP ' + way.target.name:>24.24}"]
-    for k in moved:
-        lines.append(
-            f"{f'query {k}':12}{query.identity[k]:>9}{query.camera[k]:>8}"
-            f"{way.start.per_query.n_good[k]:>6}{way.start.per_query.ap[k]:>21.10f}"
-            f"{way.end.per_query.ap[k]:>24.10f}")
-    return "\n".join([*lines, "--query N shows the ranked list of query N."])
+    before, after = walk.start.per_query, walk.end.per_query
+    heads = ["moved most", "identity", "camera", "good", f"AP {walk.origin.name}",
+             f"AP {walk.target.name}"]
+    return "\n".join(["", *table_lines(heads, [
+        [f"query {k}", str(query.identity[k]), str(query.camera[k]), str(before.n_good[k]),
+         f"{before.ap[k]:.10f}", f"{after.ap[k]:.10f}"] for k in moved], indent=12),
+        "--query N shows the ranked list of query N."])
 
 
-def query_page(k: int, way: Explanation, query: Labels, listed: list[ListedImage]) -> str:
+def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImage]) -> str:
     """Return one query's ranked list around its good images, and its AP on either side."""
-    names = way.origin.name, way.target.name
+    names = walk.origin.name, walk.target.name
     lines = [f"query {k}: identity {query.identity[k]}, camera {query.camera[k]}", ""]
-    for name, result in zip(names, (way.start, way.end)):
+    for name, result in zip(names, (walk.start, walk.end)):
         first = result.per_query.first_match[k]
         lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
                         f"good, " + (f"first match at rank {first}" if first else "no match")]
@@ -91,27 +92,72 @@ def query_page(k: int, way: Explanation, query: Labels, listed: list[ListedImage
     return "\n".join(lines)
 
 
-def as_json(way: Explanation, query: Labels) -> dict[str, Any]:
-    """Return the way as plain JSON values: from, to, steps, moved_most."""
-    start, end = way.start.per_query, way.end.per_query
-    return {
-        "from": {"convention": way.origin.name, **_numbers(way.start)},
-        "steps": [{"choice": step.choice, "value": step.value, "meaning": step.meaning,
-                   "affected": step.affected, **_numbers(step.result)} for step in way.steps],
-        "to": {"convention": way.target.name, **_numbers(way.end)},
-        "moved_most": [{
-            "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-            "ap_from": number(float(start.ap[k])), "ap_to": number(float(end.ap[k]))}
-            for k in way.most_moved()],
-    }
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Ranks):
+    """The numbers under one convention as JSON has them."""
+
+    mAP: Share
+    mINP: Share
+    signature: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class End(Numbers):
+    """The numbers at one end of the walk."""
+
+    convention: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRow(Numbers):
+    """The numbers after one step."""
+
+    choice: str
+    value: str
+    meaning: str
+    affected: int
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A query whose AP changed."""
+
+    query: int
+    identity: int
+    camera: int
+    ap_from: Share
+    ap_to: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """The walk as JSON has it; `query` and `list` where a query is named."""
+
+    files: list[str]
+    layout: str
+    from_: End
+    steps: list[StepRow]
+    to: End
+    moved_most: list[Moved]
+    query: int | None = None
+    list_: list[ListedImage] | None = None
+
+
+def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, number: int | None,
+              listed: list[ListedImage]) -> Explained:
+    """Return the walk, and the ranked list of query `number`, for JSON."""
+    before, after = (result.per_query.ap.tolist() for result in (walk.start, walk.end))
+    identity, camera = query.identity.tolist(), query.camera.tolist()
+    return Explained(
+        files=files, layout=layout, from_=End(convention=walk.origin.name, **_numbers(walk.start)),
+        steps=[StepRow(choice=step.choice, value=step.value, meaning=step.meaning,
+                       affected=step.affected, **_numbers(step.result)) for step in walk.steps],
+        to=End(convention=walk.target.name, **_numbers(walk.end)),
+        moved_most=[Moved(k, identity[k], camera[k], before[k], after[k])
+                    for k in walk.most_moved()],
+        query=number, list_=None if number is None else listed)
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    return {**ranks_as_json(result.cmc), "mAP": number(result.mAP), "mINP": number(result.mINP),
-            "signature": result.signature}
-
-
-def list_as_json(k: int, listed: list[ListedImage]) -> dict[str, Any]:
-    """Return one query's ranked list as plain JSON values."""
-    return {"query": k, "list": [{**vars(image), "distance": number(image.distance)}
-                                 for image in listed]}
+    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP,
+            "signature": str(result.signature)}

@@ -5,59 +5,32 @@ import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reid_ref.arrays import warn
+from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import Comparison
+from reid_ref.commands.doctor.compute import OF_UNMATCHED, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.gate.compute import Missed
+from reid_ref.commands.doctor.show import one_line
+from reid_ref.commands.gate.compute import (
+    Missed, parse_tolerance, parse_wanted, too_low, unexpected, worse_than)
 from reid_ref.console import options as common
 from reid_ref.console.terminal import tell
+from reid_ref.conventions import Convention
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.result import Result
+from reid_ref.result.saved import read_stored
+from reid_ref.result.stored import Stored
 from reid_ref.text import signed_percent
 
 Findings = list[Finding]
 
-if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
-    from reid_ref.evaluation.result_file import ResultFile
-    from reid_ref.result import Result
-    from reid_ref.result.stored import Stored
-
-
-def unexpected_line(missed: Sequence[Missed]) -> str:
-    """Return what is expected otherwise."""
-    return "--expect: " + "; ".join(
-        f"{one.name} is {_percent(one.value)}, expected {one.wanted} within {one.tolerance}"
-        for one in missed)
-
-
-def too_low_line(missed: Sequence[Missed]) -> str:
-    """Return what is below its floor."""
-    return "--fail-under: " + "; ".join(
-        f"{one.name} is {_percent(one.value)}, below {one.wanted}" for one in missed)
-
-
-def worse_line(path: str, found: Sequence[Comparison]) -> str:
-    """Return what is worse than in the baseline."""
-    return f"--baseline: significantly worse than {path}: " + "; ".join(
-        f"{one.metric} {signed_percent(one.difference)} points (95 % interval "
-        f"{signed_percent(one.low)} to {signed_percent(one.high)}, p = {one.p_adjusted:.2g})"
-        for one in found)
-
-
-def findings_line(found: Sequence[Finding]) -> str:
-    """Return the keys of what the doctor found."""
-    return f"--strict: {', '.join(dict.fromkeys(one.key for one in found))}"
-
-
-def _percent(value: Decimal | None) -> str:
-    return "NaN" if value is None else f"{value.normalize():f}"
-
-
-#: Exit codes. Where several gates fail, all are told, and the first of these is the exit code.
+#: Exit codes. Where several gates fail, all are printed, and the first of these is the exit code.
 UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
-CODES = ("Exit code: 0 where all is well; 1 for --strict and a finding, or implementations that "
-         "differ; 2 for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse "
-         "than --baseline. What failed is one line on stderr.")
+CODES = ("Exit code: 0 where all is well; 1 for --strict and a finding; 2 for wrong input; 3 "
+         "where --expect is missed; 4 below --fail-under; 5 worse than --baseline. What failed "
+         "is one line on stderr.")
 
 
 def add(command: Any) -> None:
@@ -72,6 +45,10 @@ def add(command: Any) -> None:
                          help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
                               "test, 5 percent) than in FILE, which --save FILE.json or "
                               "--per-query FILE.json wrote")
+    add_strict(command)
+
+
+def add_strict(command: Any) -> None:
     command.add_argument("--strict", action="store_true",
                          help="exit code 1 where the doctor has a warning or an error; see "
                               "reid-ref doctor")
@@ -79,7 +56,7 @@ def add(command: Any) -> None:
 
 @dataclass(frozen=True)
 class Gates:
-    """What a result must pass; empty or None where nothing is asked for."""
+    """What a result must pass; empty or None where nothing is requested."""
 
     expected: dict[str, Decimal]
     least: dict[str, Decimal]
@@ -87,59 +64,35 @@ class Gates:
     stored: Stored | None
 
 
-def check(args: argparse.Namespace, asked: list[Convention]) -> Gates:
-    """Return what is asked for; refuse what does not go together."""
-    from reid_ref.arrays import InputError
-    from reid_ref.commands.gate.compute import parse_tolerance, parse_wanted
-
-    if args.tolerance is not None and args.expect is None:
-        raise InputError("--tolerance: expected --expect beside it")
-    given = of_one_result(args)
-    if args.implementation != "fast" or args.ties == "bounds":
-        given["--strict"] = args.strict
-    elif len(asked) == 1 and args.rerank is None and args.multi_query is None:
-        given = {}
-    for option in (option for option, is_given in given.items() if is_given):
-        raise InputError(f"{option}: expected one convention, and no --ties bounds, "
-                         "--implementation, --rerank or --multi-query beside it")
+def check(args: argparse.Namespace) -> Gates:
+    """Read what a result must pass, before the work."""
+    if args.expect is None:
+        common.refuse({"--tolerance": args.tolerance}, "--expect with it", "none; add it")
     return Gates(
         {} if args.expect is None else parse_wanted(args.expect, "--expect"),
         {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under"),
         None if args.tolerance is None else parse_tolerance(args.tolerance),
-        None if args.baseline is None else _baseline(args.baseline))
+        None if args.baseline is None else read_stored(args.baseline))
 
 
-def _baseline(path: str) -> Stored:
-    from reid_ref.result.saved import read_stored
-
-    return read_stored(path)
-
-
-def of_one_result(args: argparse.Namespace) -> dict[str, bool]:
-    """Return the options that are about one result, and whether they are given."""
-    return {"--expect": args.expect is not None, "--fail-under": args.fail_under is not None,
-            "--baseline": args.baseline is not None}
+def of_one_result(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that are about one result, by name."""
+    return {"--expect": args.expect, "--fail-under": args.fail_under, "--baseline": args.baseline}
 
 
 def examine(args: argparse.Namespace, data: ResultFile,
-            asked: Iterable[Convention]) -> Findings:
+            conventions: Iterable[Convention]) -> Findings:
     """Return what the doctor finds; warn of it where no other warning says it."""
-    from reid_ref.arrays import warn
-    from reid_ref.arrays.memory import bytes_of
-    from reid_ref.commands.doctor.compute import OF_UNMATCHED, doctor_beside
-    from reid_ref.commands.doctor.show import one_line
-
-    found = doctor_beside(data, asked, common.max_memory(args) or bytes_of(None))
-    for finding in found:
+    findings = findings_of_conventions(data, conventions,
+                                       common.max_memory(args) or bytes_of(None))
+    for finding in findings:
         if finding.key not in OF_UNMATCHED:
             warn(one_line(finding))
-    return found
+    return findings
 
 
-def status(args: argparse.Namespace, gates: Gates, found: Findings, result: Result) -> int:
-    """Tell each gate that the result does not pass, and return the exit code."""
-    from reid_ref.commands.gate.compute import too_low, unexpected, worse_than
-
+def status(args: argparse.Namespace, gates: Gates, result: Result) -> int:
+    """Print each gate that the result does not pass, and return the exit code."""
     failed = {}
     if missed := list(unexpected(result, gates.expected, gates.tolerance)):
         failed[UNEXPECTED] = unexpected_line(missed)
@@ -149,13 +102,35 @@ def status(args: argparse.Namespace, gates: Gates, found: Findings, result: Resu
         failed[WORSE] = worse_line(args.baseline, worse)
     for line in failed.values():
         tell(f"failed: {line}")
-    return next(iter(failed), of_findings(args, found))
+    return next(iter(failed), 0)
 
 
-def of_findings(args: argparse.Namespace, found: Findings) -> int:
-    """Tell that --strict is missed, where it is, and return its exit code."""
-
-    if not (args.strict and found):
+def of_findings(args: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Print that --strict is missed, where it is, and return its exit code."""
+    if not (args.strict and findings):
         return 0
-    tell(f"failed: {findings_line(found)}")
+    keys = dict.fromkeys(finding.key for finding in findings)
+    tell(f"failed: --strict: {', '.join(keys)}")
     return FINDINGS
+
+
+def unexpected_line(missed: Sequence[Missed]) -> str:
+    return "--expect: " + "; ".join(
+        f"{number.name} is {_percent(number.value)}, expected {number.wanted} within "
+        f"{number.tolerance}" for number in missed)
+
+
+def too_low_line(missed: Sequence[Missed]) -> str:
+    return "--fail-under: " + "; ".join(
+        f"{number.name} is {_percent(number.value)}, below {number.wanted}" for number in missed)
+
+
+def worse_line(path: str, worse: Sequence[Comparison]) -> str:
+    return f"--baseline: significantly worse than {path}: " + "; ".join(
+        f"{metric.metric} {signed_percent(metric.difference)} points (95 % interval "
+        f"{signed_percent(metric.low)} to {signed_percent(metric.high)}, "
+        f"p = {metric.p_adjusted:.2g})" for metric in worse)
+
+
+def _percent(value: Decimal | None) -> str:
+    return "NaN" if value is None else f"{value.normalize():f}"

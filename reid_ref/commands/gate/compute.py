@@ -112,16 +112,17 @@ def worse_than(stored: Stored, result: Result) -> list[Comparison]:
     ours = {name: query_values(result, name) for name in metrics}
     theirs = {name: _values(stored, name, values) for name, values in ours.items()}
     identity = result.per_query.identity
-    found = compare_scores({"baseline": theirs, "result": ours}, identity,
-                           *unit_of_queries(identity, "identity")).comparisons
-    adjusted = holm([one.p for one in found])
-    return [replace(one, p_adjusted=p) for one, p in zip(found, adjusted)
-            if one.difference < 0 and p < ALPHA]
+    comparisons = compare_scores(
+        {"baseline": theirs, "result": ours}, identity,
+        *unit_of_queries(identity, "identity")).comparisons
+    adjusted = holm([comparison.p for comparison in comparisons])
+    return [replace(comparison, p_adjusted=p) for comparison, p in zip(comparisons, adjusted)
+            if comparison.difference < 0 and p < ALPHA]
 
 
 def _check_same(stored: Stored, result: Result) -> None:
     for key in differing_choices(stored.convention, result.convention):
-        ours, theirs = (as_text(getattr(one, key)) for one in (
+        ours, theirs = (as_text(getattr(convention, key)) for convention in (
             result.convention, stored.convention))
         raise InputError(f"{stored.path}: expected the same convention, got {key} {theirs}, but "
                          f"{ours} here; evaluate both under one convention")

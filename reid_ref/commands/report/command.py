@@ -31,7 +31,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="the page to write, e.g. report.html")
     command.add_argument("--convention", metavar="NAME",
                          help="of the headline and the rank lists (default: matlab)")
-    common.add_options(command, "--metric", "--no-normalize", "--max-memory", "--name")
+    common.add_options(command, "--metric", "--normalize", "--max-memory", "--name")
     command.add_argument("--queries", type=int, default=60, metavar="N",
                          help="rank lists in all (default: 60)")
     command.add_argument("--top", type=int, default=10, metavar="K",
@@ -71,12 +71,9 @@ def _options(args: argparse.Namespace) -> Options:
                              f"{getattr(args, name)}")
     check_images(args)
     if systems.is_saved(args, args.files):
-        given = {"--convention": args.convention, "--metric": args.metric,
-                 "--no-normalize": None if args.normalize else True, "--images": args.images}
-        for option, value in given.items():
-            if value is not None:
-                raise InputError(f"{option}: expected features or distances, got saved results; "
-                                 "leave it out, or name the result files")
+        common.refuse({"--convention": args.convention, **common.of_features(args),
+                       "--images": args.images}, "features or distances",
+                      "saved results; leave it out, or name the result files")
     return Options(common.how(args, [convention]), args.queries, args.top, args.seed)
 
 

@@ -3,8 +3,11 @@ from __future__ import annotations
 
 import argparse
 
-from reid_ref.console import options as common, systems
-from reid_ref.console.terminal import show
+from reid_ref.commands.runs.compute import runs_of_scores
+from reid_ref.commands.runs.show import RUNS, show_spread
+from reid_ref.console import systems
+from reid_ref.result import unit_of_queries
+from reid_ref.result.systems import check_systems_queries, checked_metrics
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -19,21 +22,11 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.commands.runs import show as report
-    from reid_ref.commands.runs.compute import runs_of_scores
-    from reid_ref.result import unit_of_queries
-    from reid_ref.result.systems import check_systems_queries, checked_metrics
-
     metrics, options = systems.check(args)
-    found = systems.read(args)
-    check_systems_queries(found)
-    unit = unit_of_queries(next(iter(found.values())).identity, options.pop("unit"))
-    scores = {metric: {name: one.values(metric) for name, one in found.items()}
+    by_name = systems.read(args)
+    check_systems_queries(by_name)
+    unit = unit_of_queries(next(iter(by_name.values())).identity, options.pop("unit"))
+    scores = {metric: {name: system.values(metric) for name, system in by_name.items()}
               for metric in checked_metrics(metrics)}
-    answer = runs_of_scores(scores, *unit, **options)
-    signatures = {name: one.signature for name, one in found.items()}
-    if args.format == "json":
-        common.print_json(report.as_json(answer, args.files, signatures))
-    else:
-        show(report.WRITERS[args.format](answer, signatures, report.RUNS))
+    show_spread(args.format, args.files, runs_of_scores(scores, *unit, **options), by_name, RUNS)
     return 0

@@ -98,28 +98,28 @@ def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str
                    groups: npt.NDArray[Any], *, level: float = LEVEL,
                    method: str = "bootstrap-t", resamples: int = RESAMPLES,
                    seed: int = SEED) -> dict[str, Runs]:
-    """Sum up runs by values a query, by metric and run; `groups`: the unit of each query."""
+    """Sum up runs by per-query values, by metric and run; `groups`: the unit of each query."""
     sums = []
     for metric, scores in by_metric.items():
         counted = next(iter(scores.values())).counted
-        for key, one in scores.items():
-            if not np.array_equal(one.counted, counted):
+        for key, values in scores.items():
+            if not np.array_equal(values.counted, counted):
                 raise InputError(f"{key}: other queries are in the mean of {metric} than in "
                                  f"{next(iter(scores))}; both must be of the same labels")
         # One run after another, as everywhere; `mean` would add pairwise.
-        mean = np.cumsum([one.values for one in scores.values()], axis=0)[-1] / len(scores)
+        mean = np.cumsum([values.values for values in scores.values()], axis=0)[-1] / len(scores)
         sums.append((unit_sums(mean, groups, counted),
                      unit_sums(mean, np.arange(len(mean)), counted)))
     with each_warning_once():
         bounds = intervals_of(sums, level=level, method=method, resamples=resamples, seed=seed)
-    return {metric: over_results(metric, scores, replace(found, unit=unit))
-            for (metric, scores), found in zip(by_metric.items(), bounds)}
+    return {metric: over_results(metric, scores, replace(interval, unit=unit))
+            for (metric, scores), interval in zip(by_metric.items(), bounds)}
 
 
 def over_results(metric: str, scores: Mapping[str, QueryValues], bounds: Interval) -> Runs:
-    """Put the mean and the standard deviation of some numbers beside their interval."""
-    values = {key: one.mean for key, one in scores.items()}
-    queries = {key: int(np.count_nonzero(one.counted)) for key, one in scores.items()}
+    """Return the mean and the standard deviation of some numbers with their interval."""
+    values = {key: scored.mean for key, scored in scores.items()}
+    queries = {key: int(np.count_nonzero(scored.counted)) for key, scored in scores.items()}
     mean = math.fsum(values.values()) / len(values)
-    sd = math.sqrt(math.fsum((one - mean)**2 for one in values.values()) / (len(values) - 1))
+    sd = math.sqrt(math.fsum((value - mean)**2 for value in values.values()) / (len(values) - 1))
     return Runs(metric, values, queries, mean, sd, replace(bounds, value=mean))

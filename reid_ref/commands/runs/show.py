@@ -1,22 +1,22 @@
-"""Several results of one method: each number, their mean, and two kinds of spread."""
+"""Results of one method: each number, their mean, and two kinds of spread."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from reid_ref.commands.runs.compute import Runs
-from reid_ref.console.confidence import drawn, ends, interval_as_json, sentence
-from reid_ref.text import (
-    csv_text, latex, markdown, number, one_line, percent, row, signature_lines)
-
-#: Columns of a table of 80.
-_ACROSS = 3
+from reid_ref.console import systems
+from reid_ref.console.confidence import drawn, ends, sentence
+from reid_ref.result.systems import System
+from reid_ref.text import percent, row, signature_lines
+from reid_ref.text.table import Table, as_csv as csv_text, lines
 
 
 class Words(NamedTuple):
-    """What one file is called, and what its spread and its interval say."""
+    """What each file is called, and what the spread and the interval say."""
 
-    one: str
+    noun: str
     spread: str
     covers: str
 
@@ -28,89 +28,61 @@ SPLITS = Words("split", "how much the number changes from one query set to anoth
                "unit, also where they are in several splits")
 
 
-def as_json(answer: Mapping[str, Runs], files: list[str],
-            signatures: Mapping[str, str]) -> dict[str, Any]:
-    """Return every number, the mean, the spread and the interval as plain JSON values."""
-    return {"files": files, "metrics": {
-        metric: {"values": {name: number(value) for name, value in one.values.items()},
-                 "counted": one.queries, "mean": number(one.mean), "sd": number(one.sd),
-                 "interval": interval_as_json(one.interval)}
-        for metric, one in answer.items()}, "signatures": dict(signatures)}
+@dataclass(frozen=True)
+class Spread:
+    """The answer as JSON has it, by metric."""
+
+    files: list[str]
+    metrics: dict[str, Runs]
+    signatures: dict[str, str]
 
 
-def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
-    """Return a line for each file, and what is said of all, for a terminal of 80 columns."""
-    lines: list[str] = []
-    names = list(answer)
-    for start in range(0, len(names), _ACROSS):
-        lines += [*_block([answer[name] for name in names[start:start + _ACROSS]], words), ""]
-    first = next(iter(answer.values()))
-    lines += row("sd", words.spread)
-    how = sentence({name: one.interval for name, one in answer.items()}, "these models")
-    lines += row("interval", f"{words.covers}; {how}")
-    return "\n".join([*lines, *signature_lines(
-        {name: signatures[name] for name in first.values})])
-
-
-def _block(columns: list[Runs], words: Words) -> list[str]:
+def as_text(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
+    """Return one line per file, then their mean, SD and interval, in percent."""
+    columns = list(answer.values())
     first = columns[0]
-    lines = [f"{'percent':20}{'queries':>8}" + "".join(f"{one.metric:>17}" for one in columns)]
-    for name in first.values:
-        cells = "".join(f"{percent(one.values[name]):>17}" for one in columns)
-        start = [] if len(name) < 20 else [name]
-        lines += [*start, f"{'' if start else name:20}{first.queries[name]:>8,}{cells}"]
     level = f"{first.interval.level:g} % interval"
-    for title, values in (
-            ("mean", [percent(one.mean) for one in columns]),
-            (f"sd over {words.one}s", [percent(one.sd) for one in columns]),
-            ("SE", [percent(one.interval.se) for one in columns]),
-            (level, [ends(one.interval) for one in columns])):
-        lines.append(f"{title:28}" + "".join(f"{value:>17}" for value in values))
-    return lines
-
-
-def _rows(answer: Mapping[str, Runs]) -> list[tuple[str, list[str]]]:
-    """Return name and cells of each row of a paper's table."""
-    every = list(answer.values())
-    rows = [(name, [percent(one.values[name]) for one in every]) for name in every[0].values]
-    return [*rows, ("mean, sd", [f"{percent(one.mean)}, {percent(one.sd)}" for one in every]),
-            ("interval", [ends(one.interval) for one in every])]
+    text = lines(["percent", "queries", *answer], [
+        *([name, f"{first.queries[name]:,}", *(percent(metric.values[name]) for metric in columns)]
+          for name in first.values),
+        ["mean", "", *(percent(metric.mean) for metric in columns)],
+        [f"sd over {words.noun}s", "", *(percent(metric.sd) for metric in columns)],
+        ["SE", "", *(percent(metric.interval.se) for metric in columns)],
+        [level, "", *(ends(metric.interval) for metric in columns)]], indent=20)
+    how = sentence({name: metric.interval for name, metric in answer.items()}, "these models")
+    text += ["", *row("sd", words.spread), *row("interval", f"{words.covers}; {how}")]
+    return "\n".join([*text, *signature_lines({name: signatures[name] for name in first.values})])
 
 
 def as_csv(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
-    """Return one line for each metric and file, in full precision, with what is said of all."""
-    head = ["metric", words.one, "value", "queries", "mean", "sd", "low", "high", "se", "units",
-            "signature"]
-    return csv_text([head, *(
-        [metric, name, value, one.queries[name], one.mean, one.sd, one.interval.low,
-         one.interval.high, one.interval.se, one.interval.units, signatures[name]]
-        for metric, one in answer.items() for name, value in one.values.items())])
+    """Return one line per metric and file, in full precision, with the mean and its interval."""
+    return csv_text(
+        ["metric", words.noun, "value", "queries", "mean", "sd", "low", "high", "se", "units",
+         "signature"],
+        [[name, key, value, metric.queries[key], metric.mean, metric.sd, metric.interval.low,
+          metric.interval.high, metric.interval.se, metric.interval.units, signatures[key]]
+         for name, metric in answer.items() for key, value in metric.values.items()])
 
 
-def as_markdown(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
-    """Return a Markdown table, in percent."""
-    lines = [f"| {words.one.capitalize()} | {' | '.join(answer)} |",
-             "|:--" + "|--:" * len(answer) + "|"]
-    lines += [f"| {markdown(name)} | {' | '.join(cells)} |" for name, cells in _rows(answer)]
-    return "\n".join([*lines, "", markdown(_legend(answer, words)), "",
-                      *(f"- {markdown(name)}: `{text}`" for name, text in signatures.items()
-                        if text)])
+def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> Table:
+    """Return one row per file for a paper, then mean and interval, in percent."""
+    columns = list(answer.values())
+    interval = columns[0].interval
+    how = drawn(interval.unit, interval.method, interval.resamples, interval.seed)
+    legend = f"sd: {words.spread}. {interval.level:g} % interval: {words.covers}; {how}."
+    return Table([words.noun.capitalize(), *answer], [
+        *([name, *(percent(metric.values[name]) for metric in columns)]
+          for name in columns[0].values),
+        ["mean, sd", *(f"{percent(metric.mean)}, {percent(metric.sd)}" for metric in columns)],
+        ["interval", *(ends(metric.interval) for metric in columns)]], [legend], signatures)
 
 
-def as_latex(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
-    """Return a LaTeX tabular for booktabs, in percent."""
-    lines = [r"% needs \usepackage{booktabs}", f"% {_legend(answer, words)}",
-             *(f"% {one_line(name)}: {text}" for name, text in signatures.items()),
-             rf"\begin{{tabular}}{{l{'r' * len(answer)}}}", r"\toprule",
-             rf"{words.one.capitalize()} & {' & '.join(map(latex, answer))} \\", r"\midrule"]
-    lines += [rf"{latex(name)} & {' & '.join(cells)} \\" for name, cells in _rows(answer)]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
-
-
-def _legend(answer: Mapping[str, Runs], words: Words) -> str:
-    one = next(iter(answer.values())).interval
-    how = drawn(one.unit, one.method, one.resamples, one.seed)
-    return f"sd: {words.spread}. {one.level:g} % interval: {words.covers}; {how}."
-
-
-WRITERS = {"table": as_table, "csv": as_csv, "markdown": as_markdown, "latex": as_latex}
+def show_spread(wanted: str, files: list[str], answer: dict[str, Runs],
+                by_name: Mapping[str, System], words: Words) -> None:
+    """Print the numbers of the files and their spread in the format that is wanted."""
+    signatures = systems.signatures(by_name)
+    systems.show_answer(wanted, {
+        "json": lambda: Spread(files, answer, signatures),
+        "table": lambda: as_text(answer, signatures, words),
+        "csv": lambda: as_csv(answer, signatures, words),
+        "paper": lambda: as_table(answer, signatures, words)})

@@ -2,13 +2,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.commands.validate.compute import (
+    validate_dataset, validate_file, warn_other_queries)
+from reid_ref.commands.validate.show import as_answer, as_table, known_counts
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-
-if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.datasets import FINGERPRINTS
+from reid_ref.datasets.printed import parse_figure
+from reid_ref.datasets.published import by_key, paper_figure
+from reid_ref.files import read_result
+from reid_ref.text import source
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -34,8 +41,6 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import InputError
-
     if (args.published is None) == (args.paper is None):
         raise InputError("--published, --paper: expected one of them, got "
                          + ("none" if args.paper is None else "both")
@@ -49,16 +54,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _conventions(args: argparse.Namespace) -> list[Convention] | None:
     """Return the conventions to try, with their choices changed; None: all that are quick."""
-    from reid_ref.arrays import InputError
-    from reid_ref.conventions import CONVENTIONS
-
     names = common.convention_names(args, "all")
     for name in names or ():
         if CONVENTIONS[name].needs_lists:
             raise InputError(f"--convention: {name!r} needs lists of good and junk images, which "
                              "this command does not read; `reid-ref evaluate` does")
     if names is None and args.choices:
-        raise InputError("--set: expected --convention NAME beside it, got "
+        raise InputError("--set: expected --convention NAME with it, got "
                          + ("all" if args.convention else "none") + "; name what to change")
     if names is None:
         return None
@@ -66,14 +68,6 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
 
 
 def _of_file(args: argparse.Namespace) -> int:
-    from reid_ref.arrays.memory import bytes_of
-    from reid_ref.commands.validate.compute import validate_file, warn_other_queries
-    from reid_ref.commands.validate.show import as_json, as_table
-    from reid_ref.datasets.printed import parse_figure
-    from reid_ref.datasets.published import by_key, paper_figure
-    from reid_ref.files import read_result
-    from reid_ref.text import source
-
     conventions = _conventions(args)
     memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
     paper = None if args.paper is None else by_key(args.paper)
@@ -82,38 +76,31 @@ def _of_file(args: argparse.Namespace) -> int:
     if paper is not None:
         warn_other_queries(paper, "this file", len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
-        found = validate_file(data, figure, conventions,
-                              label_minus_1="" if paper is None else paper.label_minus_1,
-                              max_memory=memory,
-                              progress=None if bar is None else bar.update)
+        answer = validate_file(data, figure, conventions,
+                               label_minus_1="" if paper is None else paper.label_minus_1,
+                               max_memory=memory,
+                               progress=None if bar is None else bar.update)
     if args.format == "json":
-        common.print_json({"files": args.files, "layout": data.layout, **as_json(found, paper)})
+        common.print_json(as_answer(answer, paper, args.files, data.layout))
     else:
-        show(as_table(found, source(args.files, data.layout), paper))
-    return 0 if found.reproduced else 1
+        show(as_table(answer, source(args.files, data.layout), paper))
+    return 0 if answer.reproduced else 1
 
 
 def _of_dataset(args: argparse.Namespace) -> int:
     """Say whether the figure is possible on a benchmark, by its counts alone."""
-    from reid_ref.arrays import InputError, check_choice
-    from reid_ref.commands.validate.compute import validate_dataset, warn_other_queries
-    from reid_ref.commands.validate.show import as_json, as_table, known_counts
-    from reid_ref.datasets import FINGERPRINTS
-    from reid_ref.datasets.printed import parse_figure
-    from reid_ref.datasets.published import by_key, paper_figure
-
     check_choice(args.dataset, "--dataset", FINGERPRINTS)
     if args.convention is not None or args.choices or args.max_memory is not None:
         raise InputError("--convention, --set, --max-memory: expected a result file to evaluate, "
                          "got --dataset; leave them out, or name a file")
-    known = FINGERPRINTS[args.dataset]
+    benchmark = FINGERPRINTS[args.dataset]
     paper = None if args.paper is None else by_key(args.paper)
     if paper is not None:
-        warn_other_queries(paper, known.name, known.counts.query)
+        warn_other_queries(paper, benchmark.name, benchmark.counts.query)
     figure = parse_figure(args.published) if paper is None else paper_figure(paper)
-    found = validate_dataset(args.dataset, figure)
+    answer = validate_dataset(args.dataset, figure)
     if args.format == "json":
-        common.print_json({"files": [], "layout": known_counts(known), **as_json(found, paper)})
+        common.print_json(as_answer(answer, paper, [], known_counts(benchmark)))
     else:
-        show(as_table(found, known_counts(known), paper))
-    return 0 if found.possible else 1
+        show(as_table(answer, known_counts(benchmark), paper))
+    return 0 if answer.possible else 1

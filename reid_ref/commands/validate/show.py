@@ -1,101 +1,142 @@
 """A published figure against a result file: what reproduces it, what comes closest."""
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import dataclass
+from decimal import Decimal
 from itertools import zip_longest
-from typing import Any
 
 from reid_ref.commands.validate.compute import Candidate, Validation
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.printed import Figure, HitCounts, MapBounds, nearest
 from reid_ref.datasets.published import Published
-from reid_ref.text import WIDTH, by_reason, number, row, wrap
+from reid_ref.text import by_reason, row, wrap
+from reid_ref.text.plain import Share
+from reid_ref.text.table import WIDTH
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
 
 
-def as_json(found: Validation, paper: Published | None) -> dict[str, Any]:
-    """Return everything found as plain JSON values; NaN and infinity become None.
+@dataclass(frozen=True)
+class Printed:
+    """The figure as JSON has it: digits as printed; the rest is null without a paper."""
 
-    Keys: published (Rank-1, mAP: text as printed, or null; key, evaluator, label_minus_1, note:
-    null without a paper), reproduced, candidates (match, difference in percentage points, Rank-1,
-    mAP, ways: each with features, convention, signature), left_out (convention to reason),
-    possible (Rank-1: for each number of queries the hits that print so and the nearest; mAP:
-    bounds).
-    """
-    figure = found.figure
-    return {
-        "published": {
-            "Rank-1": None if figure.rank1 is None else str(figure.rank1),
-            "mAP": None if figure.mean_ap is None else str(figure.mean_ap),
-            **{name: None if paper is None else getattr(paper, name)
-               for name in ("key", "evaluator", "label_minus_1", "note")}},
-        "reproduced": found.reproduced,
-        "candidates": [{
-            "match": one.match, "difference": number(one.difference),
-            "Rank-1": number(one.rank1), "mAP": number(one.mean_ap),
-            "ways": [dict(zip(("features", "convention", "signature"), way)) for way in one.ways],
-        } for one in found.candidates],
-        "left_out": found.left_out,
-        "possible": {"Rank-1": [asdict(one) for one in found.hit_counts],
-                     "mAP": [asdict(one) for one in found.bounds]},
-    }
+    Rank_1: Decimal | None
+    mAP: Decimal | None
+    key: str | None
+    evaluator: str | None
+    label_minus_1: str | None
+    note: str | None
 
 
-def as_table(found: Validation, source: str, paper: Published | None) -> str:
+@dataclass(frozen=True)
+class Way:
+    """One way to evaluate a file."""
+
+    features: str
+    convention: str
+    signature: str
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """Numbers that some ways agree on, and how far they are from the figure."""
+
+    match: str
+    difference: float
+    Rank_1: Share
+    mAP: Share
+    ways: list[Way]
+
+
+@dataclass(frozen=True)
+class Possible:
+    """The hits that print as the Rank-1, and the bounds of mAP."""
+
+    Rank_1: tuple[HitCounts, ...]
+    mAP: tuple[MapBounds, ...]
+
+
+@dataclass(frozen=True)
+class Validated:
+    """Everything found as JSON has it."""
+
+    files: list[str]
+    layout: str
+    published: Printed
+    reproduced: bool
+    candidates: list[CandidateRow]
+    left_out: dict[str, str]
+    possible: Possible
+
+
+def as_answer(answer: Validation, paper: Published | None, files: list[str],
+              layout: str) -> Validated:
+    """Return everything found for JSON."""
+    figure, of_paper = answer.figure, {
+        name: None if paper is None else getattr(paper, name)
+        for name in ("key", "evaluator", "label_minus_1", "note")}
+    return Validated(
+        files, layout, Printed(figure.rank1, figure.mean_ap, **of_paper), answer.reproduced,
+        [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mean_ap,
+                      [Way(*way) for way in candidate.ways]) for candidate in answer.candidates],
+        answer.left_out, Possible(answer.hit_counts, answer.bounds))
+
+
+def as_table(answer: Validation, source: str, paper: Published | None) -> str:
     """Return the report for a terminal of 80 columns."""
-    lines = [*_row("input", source), *_row("published", f"{found.figure} percent")]
+    lines = [*_row("input", source), *_row("published", f"{answer.figure} percent")]
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; evaluator: {paper.evaluator}"
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
-    lines += [*_possible(found), *_tables(found)]
-    if found.candidates:
+    lines += [*_possible(answer), *_tables(answer)]
+    if answer.candidates:
         lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
-    if any(way[0] == "normalised" for one in found.candidates for way in one.ways):
+    if any(way[0] == "normalised" for candidate in answer.candidates for way in candidate.ways):
         lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
                         "dot rank alike. Euclidean, dot: features as they are.")]
-    if found.left_out:
+    if answer.left_out:
         lines += ["", *wrap("Not tried: " + ". ".join(
             f"{', '.join(names)}: {reason}"
-            for reason, names in by_reason(found.left_out).items()) + ".")]
+            for reason, names in by_reason(answer.left_out).items()) + ".")]
     return "\n".join(lines)
 
 
-def known_counts(known: Fingerprint) -> str:
+def known_counts(benchmark: Fingerprint) -> str:
     """Return what is known of a benchmark, in the place of a file."""
-    return (f"no file; {known.counts.query:,} queries and {known.counts.gallery:,} gallery images "
-            f"of {known.name}, by their known counts")
+    counts = benchmark.counts
+    return (f"no file; {counts.query:,} queries and {counts.gallery:,} gallery images of "
+            f"{benchmark.name}, by their known counts")
 
 
 def _row(name: str, text: str) -> list[str]:
     return row(name, text, 11)
 
 
-def _possible(found: Validation) -> list[str]:
-    lines = [line for counts in found.hit_counts for line in _row("Rank-1", _hits(counts))]
-    if not found.bounds:
-        return [*lines, *_row("mAP", f"no bounds: {found.no_bounds}")]
-    given = "with that Rank-1, " if found.figure.rank1 is not None else ""
+def _possible(answer: Validation) -> list[str]:
+    lines = [line for counts in answer.hit_counts for line in _row("Rank-1", _hits(counts))]
+    if not answer.bounds:
+        return [*lines, *_row("mAP", f"no bounds: {answer.no_bounds}")]
+    given = "with that Rank-1, " if answer.figure.rank1 is not None else ""
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
-    for bounds in found.bounds:
+    for bounds in answer.bounds:
         lines += _row("", _bounds(bounds))
     return [*lines, *_row("", "(without ties; good images: the query's identity, other camera)")]
 
 
-def _tables(found: Validation) -> list[str]:
-    if not found.candidates:  # there is no file
+def _tables(answer: Validation) -> list[str]:
+    if not answer.candidates:  # there is no file
         return []
-    lines = [] if found.reproduced else ["", "No convention reproduces the figure."]
+    lines = [] if answer.reproduced else ["", "No convention reproduces the figure."]
     for match, title, most in (
             ("rounded", "Reproduced by", None),
             ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
-            ("no", "Closest of the others" if found.reproduced else "Closest", CLOSEST)):
-        candidates = [one for one in found.candidates if one.match == match]
+            ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
+        candidates = [candidate for candidate in answer.candidates if candidate.match == match]
         if candidates:
-            lines += ["", title, *_candidates(candidates, found.figure, most)]
+            lines += ["", title, *_candidates(candidates, answer.figure, most)]
     return lines
 
 
@@ -126,16 +167,16 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
     places = min(max(places, 3), 4)
     # What shows the same digits shares a line, and so do rankings under the same conventions.
     ways: dict[str, dict[str, list[str]]] = {}
-    for one in candidates:
+    for candidate in candidates:
         shown = "".join(f"{value:9.{places}f}" for value in (
-            100 * one.rank1, 100 * one.mean_ap, one.difference))
-        for ranking, name, _ in one.ways:
+            100 * candidate.rank1, 100 * candidate.mean_ap, candidate.difference))
+        for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
     lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]
     for shown, names in list(ways.items())[:most]:
         alike: dict[str, list[str]] = {}
-        for ranking, some in names.items():
-            alike.setdefault(", ".join(some), []).append(ranking)
+        for ranking, conventions in names.items():
+            alike.setdefault(", ".join(conventions), []).append(ranking)
         for text, rankings in alike.items():
             for left, digits, right in zip_longest(
                     rankings, [shown], wrap(text, width=WIDTH - 43), fillvalue=""):

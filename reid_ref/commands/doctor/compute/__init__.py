@@ -1,4 +1,4 @@
-"""What an evaluator can tell about an input before anybody believes the number."""
+"""Checks for known mistakes in a result file."""
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from reid_ref.commands.doctor.compute.values import check_values
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 
-#: Beside an evaluation, which is quick, the sample is smaller.
+#: With an evaluation, which is quick, the sample is smaller.
 SMALL_SAMPLE = 100, 1000
 #: Of images that are ignored for their camera.
 OF_CAMERAS = {"doctor:single-camera", "doctor:same-camera-only", "doctor:camera-per-image",
@@ -22,7 +22,7 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     """Look for known mistakes in labels, cameras, features and distances.
 
     One pass over the labels, and a sample of 300 queries with all their good images and 2,000
-    others. Each finding stands for a mistake that people have asked about in public. On the labels
+    others. Each finding is a mistake that people have asked about in public. On the labels
     of Market-1501, DukeMTMC-reID, MARS, CUHK03-NP and MSMT17 nothing is found.
 
     Parameters
@@ -56,20 +56,20 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
     data.input.check(data.query, data.gallery)
-    found = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
-    return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
+    findings = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
+    return sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))
 
 
-def doctor_beside(data: ResultFile, conventions: Iterable[Convention],
-                  max_memory: int | None = None) -> list[Finding]:
+def findings_of_conventions(data: ResultFile, conventions: Iterable[Convention],
+                            max_memory: int | None = None) -> list[Finding]:
     """Return warnings and errors that concern one of these conventions, from a small sample."""
-    rules = {rule for one in conventions for rule in one.ignored}
+    rules = {rule for convention in conventions for rule in convention.ignored}
     if rules == {"listed as junk"}:
         return []  # labels decide nothing
-    found = list(check_labels(data.query, data.gallery))
+    findings = list(check_labels(data.query, data.gallery))
     # Arrays that are computed or unpacked block by block would be read a second time.
     if not data.input.is_stored:
-        found += check_values(data, seed=12345, size=SMALL_SAMPLE, max_memory=max_memory)
+        findings += check_values(data, seed=12345, size=SMALL_SAMPLE, max_memory=max_memory)
     by_camera = any("camera" in rule or "location" in rule for rule in rules)
-    return [one for one in found if one.severity != "note"
-            and (by_camera or one.key not in OF_CAMERAS)]
+    return [finding for finding in findings if finding.severity != "note"
+            and (by_camera or finding.key not in OF_CAMERAS)]

@@ -29,7 +29,7 @@ class Finding(Value):
         What was found.
     evidence : dict of str to int or float
         The numbers behind the sentence.
-    way_out : str
+    remedy : str
         What to do, with a command where there is one.
 
     Examples
@@ -43,7 +43,7 @@ class Finding(Value):
     severity: str
     sentence: str
     evidence: dict[str, int | float] = field(default_factory=dict)
-    way_out: str = ""
+    remedy: str = ""
 
 
 #: Below so many images, a pattern in camera numbers may be chance.
@@ -77,9 +77,9 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     if not len(identity):
         return np.zeros(len(query), dtype=bool)
     place = np.minimum(np.searchsorted(identity, query.identity), len(identity) - 1)
-    found = identity[place] == query.identity
+    in_gallery = identity[place] == query.identity
     only_camera = pairs[first[place], 1]
-    matched: npt.NDArray[np.bool_] = found & (
+    matched: npt.NDArray[np.bool_] = in_gallery & (
         (n_cameras[place] > 1) | (only_camera != query.camera))
     return matched
 
@@ -114,11 +114,11 @@ def _no_match(query: Labels, gallery: Labels,
             "is added to them.", {**evidence, "offset": offset},
             "Number the identities of query and gallery in one go.")
     elif 2 * evidence["identity_absent"] >= evidence["unmatched"]:
-        here, there = _range(query.identity), _range(gallery.identity)
+        of_query, of_gallery = _range(query.identity), _range(gallery.identity)
         yield Finding(
             "doctor:identities-differ", severity,
-            f"{counts}: their identities are not in the gallery (queries have {here}, the "
-            f"gallery {there}).", evidence,
+            f"{counts}: their identities are not in the gallery (queries have {of_query}, the "
+            f"gallery {of_gallery}).", evidence,
             "Check that identities are numbered alike on both sides, and that query and gallery "
             "are of the same split.")
     else:
@@ -131,11 +131,11 @@ def _no_match(query: Labels, gallery: Labels,
 
 def _offset(query: Integers, gallery: Integers) -> int | None:
     """Return the constant that makes all identities of the queries identities of the gallery."""
-    wanted, there = np.unique(query), np.unique(gallery)
-    if len(wanted) < 5 or len(there) < len(wanted):
+    wanted, of_gallery = np.unique(query), np.unique(gallery)
+    if len(wanted) < 5 or len(of_gallery) < len(wanted):
         return None
-    for offset in {int(there[0] - wanted[0]), int(there[-1] - wanted[-1])}:
-        if offset and np.isin(wanted + offset, there).all():
+    for offset in {int(of_gallery[0] - wanted[0]), int(of_gallery[-1] - wanted[-1])}:
+        if offset and np.isin(wanted + offset, of_gallery).all():
             return offset
     return None
 
@@ -146,11 +146,11 @@ def _range(values: Integers) -> str:
 
 
 def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
-    here, there = np.unique(query.camera), np.unique(gallery.camera)
+    of_query, of_gallery = np.unique(query.camera), np.unique(gallery.camera)
     n_images = len(query) + len(gallery)
-    cameras = np.union1d(here, there)
+    cameras = np.union1d(of_query, of_gallery)
     evidence: dict[str, int | float] = {
-        "query_cameras": len(here), "gallery_cameras": len(there), "images": n_images}
+        "query_cameras": len(of_query), "gallery_cameras": len(of_gallery), "images": n_images}
     if n_images >= MIN_IMAGES and len(cameras) >= 0.9 * n_images:
         yield Finding(
             "doctor:camera-per-image", "warning",
@@ -162,19 +162,20 @@ def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
             "There are more cameras than identities, as if identity and camera had been "
             "swapped.", {**evidence, "identities": _identities(query, gallery)},
             "Check which of the two label arrays is which.")
-    elif not np.intersect1d(here, there).size:
-        shift = int(there[0] - here[0])
-        if len(here) == len(there) > 1 and (here + shift == there).all():
+    elif not np.intersect1d(of_query, of_gallery).size:
+        shift = int(of_gallery[0] - of_query[0])
+        if len(of_query) == len(of_gallery) > 1 and (of_query + shift == of_gallery).all():
             yield Finding(
                 "doctor:camera-offset", "warning",
-                f"The cameras of the queries ({_range(here)}) are those of the gallery "
-                f"({_range(there)}) but for a constant: numbered for each folder apart, they "
+                f"The cameras of the queries ({_range(of_query)}) are those of the gallery "
+                f"({_range(of_gallery)}) but for a constant: numbered for each folder apart, they "
                 "never meet, and same-camera images are not ignored.",
                 {**evidence, "offset": shift}, "Number the cameras of both sides alike.")
         else:
             yield Finding(
                 "doctor:disjoint-cameras", "note",
-                f"Queries ({_range(here)}) and gallery ({_range(there)}) share no camera, so no "
+                f"Queries ({_range(of_query)}) and gallery ({_range(of_gallery)}) share no "
+                "camera, so no "
                 "same-camera image is ever ignored.", evidence,
                 "Right where query and gallery are of different kinds (sketch and photo, infrared "
                 "and visible); wrong where cameras were made up.")

@@ -1,17 +1,17 @@
-"""`Result` to text: tables for people, JSON for programs."""
+"""Results as tables for a terminal."""
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from reid_ref.commands.evaluate.compute import (
+    AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
-from reid_ref.datasets import Recognised
-from reid_ref.datasets.fingerprints import dataset_as_json
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import Labels
-from reid_ref.result import RANKS, Counts, Result, named_ranks
-from reid_ref.text import WIDTH, by_reason, cells, percent, row, signature_rows, signed_percent
+from reid_ref.result import RANKS, Counts, Result, headline
+from reid_ref.signature import Signature
+from reid_ref.text import (
+    by_reason, percent, row, signature_lines, signed_percent, source, tied_queries, wrap)
+from reid_ref.text.table import lines as table_lines
 
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
 #: that ignores most comes first.
@@ -26,12 +26,34 @@ _MATCHES = {
                                    "{:,} same-camera pairs ignored"),
     "label -1": ("same identity, any camera", "no other pairs ignored"),
 }
+#: The layout of a saved result, in words.
+SAVED = "a saved result"
+#: Identities that a table shows.
+SHOWN = 20
 
 
-def as_table(result: Result, source: str, sizes: str, dataset: str | None = None,
-             ranks: Iterable[int] = RANKS,
-             intervals: confidence.Intervals = None) -> str:
-    """Return the report for a terminal of 80 columns.
+def one_result(method: Method, ranks: Sequence[int] = RANKS) -> str:
+    """Return the report of one file under one convention."""
+    result, = method.results.values()
+    text = [line for name, fact in facts(
+        result, source(method.files, method.layout), method.sizes,
+        method.benchmark.sentence if method.benchmark else None) for line in row(name, fact)]
+    text.append("")
+    if method.intervals is None:
+        text += table_lines(["", "percent", "full precision"], [
+            [name, percent(value), repr(value)]
+            for name, value in headline(result, ranks).items()],
+            left=(0, 2), indent=10) + [""]
+    else:
+        by_metric, = method.intervals.values()
+        text += confidence.single(headline(result, ranks), by_metric) + [""]
+        text += confidence.notes(method.intervals)
+    return "\n".join([*text, *signature_lines({"": str(result.signature)})])
+
+
+def facts(result: Result, source: str, sizes: str,
+          dataset: str | None = None) -> list[tuple[str, str]]:
+    """Return what was evaluated, by name, in words.
 
     Parameters
     ----------
@@ -42,21 +64,7 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
         Dimension and dtype of what was evaluated.
     dataset : str, optional
         Which benchmark it is, where it is one.
-    ranks : iterable of int
-        Which Rank-k are shown.
-    intervals : mapping, optional
-        By one name, that of the convention, the intervals by metric.
     """
-    lines = [line for name, text in facts(result, source, sizes, dataset)
-             for line in row(name, text)]
-    lines += ["", *_numbers(headline(result, ranks), intervals), ""]
-    lines += [] if intervals is None else confidence.notes(intervals)
-    return "\n".join([*lines, *signature_rows(result.signature)])
-
-
-def facts(result: Result, source: str, sizes: str,
-          dataset: str | None = None) -> list[tuple[str, str]]:
-    """Return what was evaluated, by name, in words; parameters as for `as_table`."""
     counts = result.counts
     return [
         ("input", source),
@@ -69,32 +77,16 @@ def facts(result: Result, source: str, sizes: str,
     ]
 
 
-def _numbers(numbers: list[tuple[str, float]], intervals: confidence.Intervals) -> list[str]:
-    if intervals is not None:
-        found, = intervals.values()
-        return confidence.single(numbers, found)
-    return [f"{'':10}{'percent':>9}  full precision",
-            *(f"{name:10}{percent(value):>9}  {value!r}" for name, value in numbers)]
-
-
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
     return data.input.words(len(data.gallery))
 
 
-#: The layout of a saved result, in words.
-SAVED = "a saved result"
-
-
 def sizes_of_saved(result: Result) -> str:
     """Return what a saved result was evaluated from, as far as its signature says it."""
-    found = re.search(r"\|(features|distances):(\w+)", result.signature)
-    return " ".join(found.groups()) if found else "ranked lists"
-
-
-def headline(result: Result, ranks: Iterable[int] = RANKS) -> list[tuple[str, float]]:
-    """Return the numbers that papers print, in their order."""
-    return [*named_ranks(result.cmc, ranks).items(), ("mAP", result.mAP), ("mINP", result.mINP)]
+    signature = Signature.of(str(result.signature))
+    return next((f"{key} {signature[key]}" for key in ("features", "distances")
+                 if key in signature), "ranked lists")
 
 
 def matches(result: Result) -> str:
@@ -125,114 +117,105 @@ def _gallery(counts: Counts) -> str:
     if counts.gallery_kept < counts.gallery:
         return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1)"
                 + (f"; {distractors.format('the kept')}" if counts.gallery_distractors else ""))
-    others = [distractors.format("them")] if counts.gallery_distractors else []
+    notes = [distractors.format("them")] if counts.gallery_distractors else []
     if counts.gallery_junk:
-        others.append(f"{counts.gallery_junk:,} are labelled -1, which this convention does not "
-                      "ignore")
-    return "; ".join([f"{counts.gallery_kept:,} kept", *([", ".join(others)] if others else [])])
+        notes.append(f"{counts.gallery_junk:,} are labelled -1, which this convention does not "
+                     "ignore")
+    return "; ".join([f"{counts.gallery_kept:,} kept", *([", ".join(notes)] if notes else [])])
 
 
 def _ties(counts: Counts) -> str:
-    bounds = "; --ties bounds shows how much their order can change" if counts.tied else ""
+    bounds = "; reid-ref ties shows how much their order can change" if counts.tied else ""
     return tied_queries(counts.tied, counts.query) + bounds
 
 
-def tied_queries(tied: int, n_query: int) -> str:
-    """Return how many queries depend on the order of equal distances, in words."""
-    if not tied:
-        return "none that affect the result"
-    return f"{tied:,} of {n_query:,} queries have a good and a wrong image at the same distance"
+def by_convention(method: Method, left_out: Mapping[str, str],
+                  ranks: Sequence[int] = (1, 5, 10)) -> str:
+    """Return one line per convention: mAP and Rank-k in percent, and mAP's difference to one.
 
-
-def conventions_table(results: dict[str, Result], left_out: dict[str, str], source: str,
-                      sizes: str, ranks: tuple[int, ...] = (1, 5, 10),
-                      intervals: confidence.Intervals = None) -> str:
-    """Return one line a convention: mAP and Rank-k in percent, and mAP's difference to one.
-
-    Parameters
-    ----------
-    results : dict of str to Result
-        `matlab`, or else the first, is what the others are compared with.
-    left_out : dict of str to str
-        Conventions that were not computed, and why.
-    source, sizes, ranks, intervals
-        As for `as_table`.
+    `matlab`, or else the first, is what the others are compared with. `left_out`: conventions
+    that were not computed, and why.
     """
+    results = method.results
     first = "matlab" if "matlab" in results else next(iter(results))
     reference = results[first]
     counts = reference.counts
-    lines = row("input", source)
-    lines += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}")
-    lines += row("ties", _ties(counts))
-    indent = max(12, WIDTH - 7 * (len(ranks) + 3) - 6)
-    heads = ["mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP"]
-    lines += ["", cells("convention", heads, indent)[-1] + f"{'used':>6}"]
-    for name, result in results.items():
-        points = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
-                  for k in ranks]
-        difference = signed_percent(result.mean_ap - reference.mean_ap)
-        lines += cells(name, [percent(result.mAP), difference, *points,
-                              percent(result.mINP)], indent)
-        lines[-1] += f"{result.counted:>6}"
-    lines += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
-    lines += row("used", "number of queries in the mean of mAP")
-    for why, names in by_reason(left_out).items():
-        lines += row("left out", f"{', '.join(names)}: {why}")
-    lines += confidence.several(intervals)
-    lines += signature_rows(reference.signature)
-    return "\n".join(lines)
+    text = row("input", source(method.files, method.layout))
+    text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}")
+    text += row("ties", _ties(counts))
+    text += ["", *table_lines(
+        ["convention", "mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP", "used"],
+        [[name, percent(result.mAP), signed_percent(result.mAP - reference.mAP),
+          *_points(result, ranks), percent(result.mINP), str(result.counted)]
+         for name, result in results.items()])]
+    text += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
+    text += row("used", "number of queries in the mean of mAP")
+    text += _left_out(left_out) + confidence.several(method.intervals)
+    return "\n".join([*text, *signature_lines({"": str(reference.signature)})])
 
 
-def beside(results: dict[str, Result], source: str, remarks: list[str],
-           ranks: tuple[int, ...] = RANKS, intervals: confidence.Intervals = None) -> str:
-    """Return the numbers of several results in columns, in percent, each with its change.
-
-    Parameters
-    ----------
-    results : dict of str to Result
-        By a name of at most 15 letters; the first is what the others are compared with.
-    source : str
-    remarks : list of str
-    """
-    first = next(iter(results.values()))
-    lines = row("input", source)
-    lines += row("images", f"{first.counts.query:,} queries, {first.counts.gallery:,} gallery")
-    for remark in remarks:
-        lines += row("note", remark)
-    names = [f"{name:>16}" for name in results]
-    lines += ["", f"{'percent':10}" + f"{'change':>9}".join([names[0] + names[1], *names[2:], ""])]
-    for (name, original), *others in zip(*(headline(one, ranks) for one in results.values())):
-        lines.append(f"{name:10}{percent(original):>16}" + "".join(
-            f"{percent(value):>16}{signed_percent(value - original):>9}" for _, value in others))
-    lines += confidence.several(intervals) or [""]
-    for one in results.values():
-        lines += signature_rows(one.signature)
-    return "\n".join(lines)
+def _points(result: Result, ranks: Sequence[int]) -> list[str]:
+    return [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-" for k in ranks]
 
 
-def reranked_remarks(variant: str, gallery: Labels, reranked: Result) -> list[str]:
-    """Return what to know of a result after re-ranking, for `beside`."""
-    left_out = len(gallery) - reranked.counts.gallery
-    if not left_out:
-        return []
-    return [f"{variant} re-ranks a gallery without label -1: {left_out:,} images left out"]
+def _left_out(left_out: Mapping[str, str]) -> list[str]:
+    return [line for why, names in by_reason(dict(left_out)).items()
+            for line in row("left out", f"{', '.join(names)}: {why}")]
 
 
-def results_as_json(results: dict[str, Result], left_out: dict[str, str],
-                    found: Recognised | None, length: int | None,
-                    intervals: confidence.Intervals = None) -> dict[str, Any]:
-    """Return the benchmark, and one result as it is or several by convention, for JSON.
+def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
+              ranks: Sequence[int] = RANKS) -> str:
+    """Return what each method's files hold, and one line per row in percent."""
+    text: list[str] = []
+    for method in methods:
+        counts = next(iter(method.results.values())).counts
+        text += row("input", f"{method.name}: {source(method.files, method.layout)}")
+        text += row("", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}"
+                    + (f"; {method.benchmark.sentence}" if method.benchmark else ""))
+    rows = rows_of(methods)
+    text += ["", *table_lines(
+        ["percent", *(f"R-{k}" for k in ranks), "mAP", "mINP", "used"],
+        [[name, *_points(result, ranks), percent(result.mAP), percent(result.mINP),
+          str(result.counted)] for name, result in rows.items()])]
+    text += ["", *row("used", "number of queries in the mean of mAP")]
+    text += confidence.several(intervals_of(methods)) + _left_out(left_out)
+    return "\n".join([*text, *signature_lines(
+        {name: str(result.signature) for name, result in rows.items()})])
 
-    `length`: how many ranks of the CMC curve, as `Result.to_dict` takes it.
-    """
-    answers = each_as_json(results, length, intervals)
-    body = ({"conventions": answers, "left_out": left_out} if len(results) > 1
-            else answers.popitem()[1])
-    return {"dataset": dataset_as_json(found), **body}
+
+def details(more: Details) -> str:
+    """Return the tables of what was requested."""
+    text = _at(more.at) if more.at else []
+    text += _worst(more.worst) if more.worst is not None else []
+    for by, rows in (more.by or {}).items():
+        text += _groups(by, rows)
+    return "\n".join(text)
 
 
-def each_as_json(results: dict[str, Result], length: int | None,
-                 intervals: confidence.Intervals = None) -> dict[str, dict[str, Any]]:
-    """Return each result for JSON, with its intervals where they were asked for."""
-    return {name: {**one.to_dict(length), **confidence.as_json(intervals, name)}
-            for name, one in results.items()}
+def _at(rows: Sequence[AtRow]) -> list[str]:
+    names = ("accuracy", "precision", "recall", "mAP")
+    return ["", *table_lines(["at k", *names], [
+        [str(at.k), *(percent(getattr(at, name)) for name in names)] for at in rows], indent=10)]
+
+
+def _worst(rows: Sequence[WorstRow]) -> list[str]:
+    heads = ["worst", "identity", "cam", "AP", "first", "good", "wrong", "identity", "cam",
+             "status"]
+    cells = [[str(query.query), str(query.identity), str(query.camera), percent(query.ap),
+              str(query.first_match or "-"), str(query.n_good),
+              *(["-"] * 3 if query.nearest_wrong is None else
+                map(str, vars(query.nearest_wrong).values())), query.status] for query in rows]
+    return ["", *table_lines(heads, cells, left=(9,)), *wrap(
+        "worst: queries of lowest AP (percent), by number from 0; first: rank of the first "
+        "match; good: number of good images; wrong: nearest wrong gallery image, by number from "
+        "0, with its identity and camera", rest="    ")]
+
+
+def _groups(by: str, rows: Sequence[GroupRow]) -> list[str]:
+    """Return one line per group, of as many identities as one can look at."""
+    shown = rows[:SHOWN] if by == "identity" else rows
+    text = ["", *table_lines([by, "queries", "counted", "mAP", "Rank-1", "mINP"], [
+        [str(getattr(group, by)), str(group.queries), str(group.counted),
+         *map(percent, (group.mAP, group.Rank_1, group.mINP))] for group in shown], indent=10)]
+    return text + ([f"and {len(rows) - len(shown):,} more; --json has all"]
+                   if len(shown) < len(rows) else [])

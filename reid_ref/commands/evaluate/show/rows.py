@@ -1,29 +1,27 @@
-"""`Result` in the formats that others read: CSV, Markdown, LaTeX, and JSON for each query.
+"""Results as a table for papers and programs: CSV, Markdown, LaTeX; and the values per query.
 
-Aim: numbers that can be pasted into a paper or a README without losing what they mean, so
-every format carries the signature: a column in CSV, a line under the table in Markdown, a
-comment above the row in LaTeX.
-
-Conventions: a dict of several results makes one row each, named by its key. CSV holds fractions
-of 1 in full precision; Markdown and LaTeX hold percent with two decimals. A number that does not
-exist (NaN, or a rank beyond the curve) is an empty field in CSV, a dash elsewhere. No text ends
-in a newline.
+Every format carries the signature: a column in CSV, a line below the table in Markdown, a comment
+above the row in LaTeX. CSV holds fractions of 1 in full precision; Markdown and LaTeX hold percent
+with two decimals. A number that does not exist (NaN, or a rank beyond the curve) is an empty field
+in CSV, a dash elsewhere. No text ends in a newline.
 """
 from __future__ import annotations
 
-import csv
-import io
 import math
 import numbers
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.console.confidence import Intervals
-from reid_ref.labels import Labels
-from reid_ref.result import RANKS, Result, in_mean
+from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_rows
+from reid_ref.console.confidence import Intervals, ends
+from reid_ref.result import RANKS, Result, numbers_of
 from reid_ref.statistics import Interval
-from reid_ref.text import csv_text, latex, markdown, number, one_line, percent
+from reid_ref.text import number, percent
+from reid_ref.text.plain import plain
+from reid_ref.text.table import Cell, Table, as_csv as csv_text, as_latex as latex_text
+from reid_ref.text.table import as_markdown as markdown_text
 
 #: The name of the row where a single `Result` is given.
 ROW_NAME = "Method"
@@ -33,9 +31,12 @@ _ENDS = {"low": "low", "high": "high", "se": "SE", "se_naive": "naive SE",
          "design_effect": "design effect", "units": "units"}
 
 
-def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
-           intervals: Intervals = None) -> str:
-    r"""Return a header and one line a result: name, numbers in full precision, signature.
+def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+          intervals: Intervals = None) -> Table:
+    """Return one row per result, in percent.
+
+    The best number of a column is bold, as it is printed, where several rows can be compared:
+    those of one convention, over as many queries and gallery images.
 
     Parameters
     ----------
@@ -49,13 +50,34 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
 
     Returns
     -------
-    str
+    Table
 
     Raises
     ------
     InputError
         No result, a row name that is not a text, a value that is not a `Result`, or a rank that
         is not a whole number from 1.
+    """
+    rows, ranks = _rows(results), _ranks(ranks)
+    columns = _columns(ranks)
+    printed = {name: [percent(value) for value in _values(result, ranks)]
+               for name, result in rows.items()}
+    cells: list[list[str | Cell]] = [[name, *(
+        Cell(text, _is_best(text, [printed[other][k] for other in rows
+                                   if _comparable(rows[other], result)]),
+             ends="" if interval is None else ends(interval, ", "))
+        for k, (text, interval) in enumerate(zip(
+            printed[name], map(_intervals_of(intervals, name, rows).get, columns))))]
+        for name, result in rows.items()]
+    return Table([ROW_NAME, *columns], cells,
+                 signatures={name: str(result.signature) for name, result in rows.items()})
+
+
+def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+           intervals: Intervals = None) -> str:
+    r"""Return a header and one line per result: name, numbers in full precision, signature.
+
+    Parameters and errors: as `table`.
 
     Examples
     --------
@@ -70,20 +92,20 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     rows, ranks = _rows(results), _ranks(ranks)
     columns = _columns(ranks)
     extra = [f"{metric} {field}" for metric in columns for field in _ENDS.values()]
-    lines: list[list[Any]] = [["name", *columns, *(extra if intervals else []), "signature"]]
+    lines = []
     for name, result in rows.items():
-        found = _intervals_of(intervals, name, rows)
-        ends = [number(getattr(found[metric], field)) if metric in found else None
-                for metric in columns for field in _ENDS] if intervals else []
-        lines.append([name, *map(number, _values(result, ranks)), *ends, result.signature])
-    return csv_text(lines)
+        by_metric = _intervals_of(intervals, name, rows)
+        values = [number(getattr(by_metric[metric], field)) if metric in by_metric else None
+                  for metric in columns for field in _ENDS] if intervals else []
+        lines.append([name, *map(number, _values(result, ranks)), *values, result.signature])
+    return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)
 
 
 def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
                 intervals: Intervals = None) -> str:
-    """Return a Markdown table, one row a result, and under it a line with each signature.
+    """Return a Markdown table, one row per result, then a line with each signature.
 
-    Parameters and errors: as `as_csv`.
+    Parameters and errors: as `table`.
 
     Examples
     --------
@@ -97,27 +119,14 @@ def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] 
     <BLANKLINE>
     - ours: `
     """
-    rows, ranks = _rows(results), _ranks(ranks)
-    columns = _columns(ranks)
-    lines = [f"| {ROW_NAME} | {' | '.join(columns)} |", "|:--" + "|--:" * len(columns) + "|"]
-    for name, result in rows.items():
-        cells = _with_ends(_percents(result, ranks, "-"), columns,
-                           _intervals_of(intervals, name, rows), " [{}, {}]")
-        lines.append(f"| {markdown(name)} | {' | '.join(cells)} |")
-    # Behind an empty line, because a signature has bars, which would continue the table.
-    lines += ["", *(f"- {markdown(name)}: `{one_line(result.signature)}`"
-                    for name, result in rows.items())]
-    return "\n".join(lines)
+    return markdown_text(table(results, ranks=ranks, intervals=intervals))
 
 
 def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
              intervals: Intervals = None) -> str:
-    r"""Return a LaTeX tabular in the style of booktabs, one row a result, under its signature.
+    r"""Return a LaTeX tabular in the style of booktabs, one row per result after its signature.
 
-    The best number of a column is bold, as it is printed, where several rows can be compared:
-    those of one convention, over as many queries and gallery images.
-
-    Parameters and errors: as `as_csv`.
+    Parameters and errors: as `table`.
 
     Examples
     --------
@@ -136,59 +145,24 @@ def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = R
     \bottomrule
     \end{tabular}
     """
-    rows, ranks = _rows(results), _ranks(ranks)
-    columns = _columns(ranks)
-    lines = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
-             r"\toprule", rf"{ROW_NAME} & {' & '.join(columns)} \\", r"\midrule"]
-    for name, result in rows.items():
-        cells = _with_ends(_best_bold(result, rows, ranks), columns,
-                           _intervals_of(intervals, name, rows), r" {{\scriptsize [{}, {}]}}")
-        lines += [f"% {one_line(name)}: {one_line(result.signature)}",
-                  rf"{latex(name)} & {' & '.join(cells)} \\"]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+    return latex_text(table(results, ranks=ranks, intervals=intervals))
 
 
-def _intervals_of(intervals: Intervals, name: str,
-                  rows: Mapping[str, Result]) -> Mapping[str, Interval]:
-    if intervals and len(rows) == 1:
-        intervals = {name: next(iter(intervals.values()))}
-    return (intervals or {}).get(name, {})
+def _is_best(text: str, column: list[str]) -> bool:
+    """Return whether no comparable row surpasses a number as it is printed."""
+    if len(column) == 1 or text == "-":
+        return False
+    return float(text) == max(float(cell) for cell in column if cell != "-")
 
 
-def _with_ends(cells: list[str], metrics: list[str], found: Mapping[str, Interval],
-               form: str) -> list[str]:
-    """Return cells with the ends of their intervals in percent."""
-    return [cell + form.format(percent(found[metric].low), percent(found[metric].high))
-            if metric in found else cell for cell, metric in zip(cells, metrics)]
+def _comparable(result: Result, other: Result) -> bool:
+    """Return whether two results are of one convention and of as many images."""
+    return (result.convention == other.convention and result.counts.query == other.counts.query
+            and result.counts.gallery == other.counts.gallery)
 
 
-def _best_bold(result: Result, rows: Mapping[str, Result], ranks: Iterable[int]) -> list[str]:
-    """Return a row's cells; bold are those that no comparable row surpasses as printed."""
-    cells = _percents(result, ranks, "--")
-    others = [_percents(other, ranks, "--") for other in rows.values() if _alike(other, result)]
-    if len(others) == 1:
-        return cells
-    best = [max((float(cell) for cell in column if cell != "--"), default=None)
-            for column in zip(*others)]
-    return [rf"\textbf{{{cell}}}" if cell != "--" and float(cell) == top else cell
-            for cell, top in zip(cells, best)]
-
-
-def _alike(one: Result, other: Result) -> bool:
-    """Tell whether two results may be compared: one convention, and as many images."""
-    return (one.convention == other.convention and one.counts.query == other.counts.query
-            and one.counts.gallery == other.counts.gallery)
-
-
-def per_query_json(result: Result, query: Labels | None = None,
-                   gallery: Labels | None = None) -> dict[str, Any]:
+def per_query_json(result: Result) -> dict[str, Any]:
     """Return what each query got, of plain JSON values; what does not exist is None.
-
-    Parameters
-    ----------
-    result : Result
-    query, gallery : Labels, optional
-        What was evaluated, in that order. Default: as the result has them.
 
     Returns
     -------
@@ -198,54 +172,35 @@ def per_query_json(result: Result, query: Labels | None = None,
         0), identity, camera, status, counted (in the mean of mAP), ap, inp, first_match, n_good,
         n_junk.
 
-    Raises
-    ------
-    InputError
-        `query` or `gallery` has another length.
-
     Examples
     --------
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.3, .2, .1]]), query, gallery)
-    >>> row, = per_query_json(result, query, gallery)["queries"]
+    >>> row, = per_query_json(result)["queries"]
     >>> row["query"], row["identity"], row["status"], row["first_match"], row["n_good"]
     (0, 7, 'ok', 1, 2)
     """
-    if gallery is not None and len(gallery) != result.counts.gallery:
-        raise InputError(f"gallery: expected the labels of the {result.counts.gallery} gallery "
-                         f"images evaluated, got {len(gallery)}")
-    prints = {side: getattr(result.fingerprints, side) if one is None else one.fingerprint()
-              for side, one in (("query", query), ("gallery", gallery))}
-    return {**result.to_dict(), "labels": prints, "queries": _query_rows(result, query)}
+    values: dict[str, Any] = plain(PerQueryFile(
+        **numbers_of(result), labels=result.fingerprints, queries=query_rows(result)))
+    return values
 
 
-def _query_rows(result: Result, query: Labels | None) -> list[dict[str, Any]]:
-    per_query, counted = result.per_query, in_mean(result).tolist()
-    query = per_query.labels() if query is None else query
-    if len(query) != len(per_query.ap):
-        raise InputError(f"query: expected the labels of the {len(per_query.ap)} queries "
-                         f"evaluated, got {len(query)}")
-    return [{
-        "query": k, "identity": int(query.identity[k]), "camera": int(query.camera[k]),
-        "status": str(per_query.status[k]), "counted": counted[k],
-        "ap": number(float(per_query.ap[k])), "inp": number(float(per_query.inp[k])),
-        "first_match": int(per_query.first_match[k]) or None,
-        "n_good": int(per_query.n_good[k]), "n_junk": int(per_query.n_junk[k]),
-    } for k in range(len(query))]
+def per_query_csv(result: Result) -> str:
+    """Return one CSV line per query: doubles in full precision, an empty field for None.
 
-
-def per_query_csv(result: Result, query: Labels | None = None) -> str:
-    """Return one CSV line a query: doubles in full precision, an empty field for None.
-
-    Columns: the keys of `queries` of `per_query_json`, with the same errors.
+    Columns: the keys of `queries` of `per_query_json`.
     """
-    rows = _query_rows(result, query)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    rows = map(plain, query_rows(result))
+    heads = [field.name for field in fields(QueryRow)]
+    return csv_text(heads, (row.values() for row in rows)) + "\n"
+
+
+def _intervals_of(intervals: Intervals, name: str,
+                  rows: Mapping[str, Result]) -> Mapping[str, Interval]:
+    if intervals and len(rows) == 1:
+        return next(iter(intervals.values()))
+    return (intervals or {}).get(name, {})
 
 
 def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
@@ -266,11 +221,11 @@ def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
 
 
 def _ranks(ranks: Iterable[int]) -> tuple[int, ...]:
-    found = tuple(ranks)
-    for k in found:
+    checked = tuple(ranks)
+    for k in checked:
         if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1:
             raise InputError(f"ranks: expected whole numbers from 1, got {k!r}")
-    return found
+    return checked
 
 
 def _columns(ranks: Iterable[int]) -> list[str]:
@@ -281,7 +236,3 @@ def _values(result: Result, ranks: Iterable[int]) -> list[float]:
     """Return the numbers of a row; NaN for a rank beyond the curve."""
     return [*(float(result.cmc[k - 1]) if k <= len(result.cmc) else math.nan for k in ranks),
             result.mAP, result.mINP]
-
-
-def _percents(result: Result, ranks: Iterable[int], absent: str) -> list[str]:
-    return [percent(value, absent) for value in _values(result, ranks)]

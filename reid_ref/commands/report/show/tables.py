@@ -1,7 +1,6 @@
 """The tables of the page: every cell is text that the template shows as it is."""
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,14 +8,15 @@ import numpy as np
 from reid_ref._version import __version__
 from reid_ref.commands import camera_pairs
 from reid_ref.commands.compare.compute import Comparisons
-from reid_ref.commands.doctor import show as doctor
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.explain import show as explain
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
+from reid_ref.console.answers import dataset_of
 from reid_ref.evaluation.groups import by_group
 from reid_ref.result import RANKS, named_ranks
-from reid_ref.text import NO_BENCHMARK, by_reason, number, percent, signed_percent, source
+from reid_ref.text import NO_BENCHMARK, by_reason, percent, signed_percent, source
+from reid_ref.text.plain import plain
 
 #: Rows of the table of queries beyond which it is cut, here and on the page.
 MOST_ROWS = 20_000
@@ -32,43 +32,35 @@ def as_json(content: Page) -> dict[str, Any]:
     Of one result the keys of `reid-ref evaluate --json`, and more; of several these by name.
     """
     by_name = {system.name: _numbers(system) for system in content.systems}
-    reasons = {"seed": content.options.seed, "shown": content.reasons}
+    numbers: dict[str, Any] = {"results": by_name, "comparison": content.comparison}
     if content.comparison is None:
-        only, = by_name.values()
-        return {"version": __version__, **only, **reasons}
-    return {"version": __version__, "results": by_name, **reasons,
-            "comparison": _plain(asdict(content.comparison))}
+        numbers, = by_name.values()
+    values: dict[str, Any] = plain({
+        "version": __version__, **numbers, "seed": content.options.seed, "shown": content.reasons})
+    return values
 
 
 def _numbers(system: Reported) -> dict[str, Any]:
-    more = system.more
+    more, files = system.more, list(system.files)
     per_query = per_query_json(system.result)
-    return {
-        "files": list(system.files), "layout": more.data.layout if more else evaluate.SAVED,
-        **evaluate.results_as_json({"": system.result}, {}, more.benchmark if more else None, CMC),
-        "intervals": {metric: interval and _plain(asdict(interval))
-                      for metric, interval in system.intervals.items()},
-        **(_more_numbers(more) if more else {"note": NO_DISTANCES}),
+    numbers = {
+        "name": system.name, "files": files,
+        "layout": more.data.layout if more else evaluate.SAVED,
+        "convention": system.result.convention.name,
+        "dataset": dataset_of(more.benchmark) if more else None, **system.result.to_dict(CMC),
+        "intervals": system.intervals,
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
-
-
-def _more_numbers(more: FromDistances) -> dict[str, Any]:
+    if more is None:
+        return {**numbers, "note": NO_DISTANCES}
     return {
-        **doctor.as_json(more.findings),
-        "rank_lists": [_plain(asdict(ranked)) for ranked in more.lists.values()],
-        "camera_pairs": more.pairs and camera_pairs.as_json(more.pairs),
+        **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
+        "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
         "conventions": {name: result.to_dict(1) for name, result in more.conventions.items()},
-        "left_out": more.left_out,
-        "explain": explain.as_json(more.explanation, more.data.query)}
+        "left_out": more.left_out, "explain": _explained(more, files)}
 
 
-def _plain(value: Any) -> Any:
-    """Return nested dicts and lists with None for NaN and infinity."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return number(value) if isinstance(value, float) else value
+def _explained(more: FromDistances, files: list[str]) -> explain.Explained:
+    return explain.as_answer(more.explanation, more.data.query, files, more.data.layout, None, [])
 
 
 def facts(system: Reported) -> list[tuple[str, str]]:
@@ -139,7 +131,7 @@ def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:
 
 def waterfall(more: FromDistances) -> dict[str, Any]:
     """Return the way from the page's convention to another, one row per choice."""
-    way = explain.as_json(more.explanation, more.data.query)
+    way = plain(_explained(more, []))
     before, rows = way["from"], []
     for step in way["steps"]:
         rows.append([f"{step['choice']}: {step['value']}", *_points(step, before),

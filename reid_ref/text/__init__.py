@@ -1,22 +1,19 @@
-"""Words and numbers as text: wrapped rows, percent, JSON's numbers, CSV, Markdown and LaTeX.
+"""Words and numbers as text: wrapped rows, percent, JSON's numbers.
 
 Nothing heavy is imported: whatever the command line prints goes through `visible`.
 """
 from __future__ import annotations
 
-import csv
-import io
 import math
-import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reid_ref.text.table import WIDTH
 
 if TYPE_CHECKING:
     from reid_ref.arrays import Doubles
 
-#: Columns of the terminal that reports are made for.
-WIDTH = 80
 #: What stands in the place of a benchmark's name.
 NO_BENCHMARK = "none of the known benchmarks has these counts"
 
@@ -39,22 +36,6 @@ def row(name: str, text: str, indent: int = 10) -> list[str]:
     ['input     result.mat']
     """
     return wrap(text, f"{name:{indent}}", " " * indent)
-
-
-def cells(name: str, values: Iterable[str], indent: int, width: int = 7) -> list[str]:
-    """Return a row of a table: a name of `indent` columns, or a line of its own, and its cells.
-
-    Examples
-    --------
-    >>> cells("matlab", ["41.64", "-"], 12)
-    ['matlab        41.64      -']
-    >>> cells("matlab[ap=step]", ["42.11"], 12)
-    ['matlab[ap=step]', '              42.11']
-    """
-    line = "".join(f"{value:>{width}}" for value in values)
-    if len(name) < indent:
-        return [f"{name:{indent}}{line}"]
-    return [name, " " * indent + line]
 
 
 def spaced(signature: str) -> str:
@@ -106,6 +87,13 @@ def numbers(values: Doubles) -> list[float | None]:
     return [number(value) for value in values.tolist()]
 
 
+def tied_queries(tied: int, n_query: int) -> str:
+    """Return how many queries depend on the order of equal distances, in words."""
+    if not tied:
+        return "none that affect the result"
+    return f"{tied:,} of {n_query:,} queries have a good and a wrong image at the same distance"
+
+
 def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
     """Return reason to names, of name to reason: what has one reason shares a line.
 
@@ -130,61 +118,6 @@ def signature_lines(signatures: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]], note: str) -> str:
-    """Return a small table for a notebook; it has no colours, so it fits light and dark.
-
-    The first cell of a row is its name, and the others are numbers.
-
-    Examples
-    --------
-    >>> table = html_table(["", "mAP"], [["a<b", "41.64"]], "percent")
-    >>> ">a&lt;b</th>" in table, ">41.64</td>" in table
-    (True, True)
-    """
-    from html import escape  # only notebooks need it
-
-    right, left = (f'style="text-align: {side}; padding: 0.2em 0.6em"'
-                   for side in ("right", "left"))
-    head = "".join(f'<th scope="col" {right}>{escape(name)}</th>' for name in heads)
-    body = ""
-    for name, *values in rows:
-        cells = "".join(f"<td {right}>{escape(value)}</td>" for value in values)
-        body += f'<tr><th scope="row" {left}>{escape(name)}</th>{cells}</tr>'
-    # Without "inherit" a page in quirks mode writes tables in black, on a dark ground, too.
-    return (f'<table style="color: inherit"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table>"
-            f'<p style="opacity: 0.75; font-size: smaller; overflow-wrap: anywhere">'
-            f"{escape(note)}</p>")
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"}}
-
-
-def csv_text(lines: Iterable[Iterable[Any]]) -> str:
-    """Return lines of cells as CSV, without a newline at the end."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue().removesuffix("\n")
-
-
-def one_line(text: str) -> str:
-    """Return a text on one line."""
-    return " ".join(text.split())
-
-
-def markdown(text: str) -> str:
-    """Return a text as Markdown shows it."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", one_line(text))
-
-
-def latex(text: str) -> str:
-    """Return a text as LaTeX sets it."""
-    return "".join(_LATEX.get(character, character) for character in one_line(text))
-
-
 def visible(text: str) -> str:
     r"""Return `text` with control characters, newlines among them, as one can read them.
 
@@ -195,8 +128,9 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii")
-                   for one in text)
+    return "".join(
+        character if character.isprintable() else
+        character.encode("unicode_escape").decode("ascii") for character in text)
 
 
 def names(files: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""`reid-ref evaluate --rerank` and `--multi-query`: two or three results side by side."""
+"""`reid-ref rerank`: two or three results side by side."""
 import json
 
 import numpy as np
@@ -8,7 +8,7 @@ import scipy.io
 import reid_ref
 from reid_ref.files import read_result
 from tests.cases import save_features
-from tests.commands.common import MARKET, TIES, answer, assert_one_line_error, command, table
+from tests.commands.common import MARKET, TIES, assert_one_line_error, command, results, table
 
 
 @pytest.fixture
@@ -30,17 +30,17 @@ def labels(data):
 
 
 def test_before_and_after_re_ranking():
-    done = command("evaluate", MARKET, "--rerank", "--json")
+    done = command("rerank", MARKET, "--json")
     assert done.stderr.count("have no good image") == 1  # once for both
-    data, found = read_result(MARKET), json.loads(done.stdout)
+    data, (original, reranked) = read_result(MARKET), json.loads(done.stdout)["results"]
     with pytest.warns(UserWarning):
         before = reid_ref.evaluate(data.query_features, data.gallery_features, *labels(data))
         after = reid_ref.evaluate_distances(
             reid_ref.rerank(data.query_features, data.gallery_features), *labels(data))
-    assert found["results"]["original"]["mAP"] == before.mean_ap
-    assert found["results"]["re-ranked"]["mAP"] == after.mean_ap
-    assert found["results"]["re-ranked"]["cmc"] == after.cmc[:50].tolist()
-    assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in found["results"]["re-ranked"]["signature"]
+    assert original["mAP"] == before.mAP
+    assert reranked["mAP"] == after.mAP
+    assert reranked["cmc"] == after.cmc[:50].tolist()
+    assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in reranked["signature"]
 
 
 def test_precisions_that_differ_are_signed_alike(tmp_path):
@@ -48,13 +48,13 @@ def test_precisions_that_differ_are_signed_alike(tmp_path):
     path = tmp_path / "both.npz"
     save_features(path, (data.query_features, data.gallery_features.astype(np.float64)),
                   data.query, data.gallery)
-    for one in answer("evaluate", path, "--rerank")["results"].values():
-        assert "|normalize:yes|features:float64|queries:" in one["signature"]
+    for result in results("rerank", path).values():
+        assert "|normalize:yes|features:float64|queries:" in result["signature"]
 
 
 def test_variants_whose_loader_drops_junk_are_given_none():
-    found = answer("evaluate", MARKET, "--rerank", "fast-reid", "--k1", 5, "--k2", 2, "--lambda",
-                   .5)
+    done = command("rerank", MARKET, "--variant", "fast-reid", "--k1", 5, "--k2", 2, "--lambda",
+                   .5, "--json")
     data = read_result(MARKET)
     kept = data.gallery.identity != -1
     gallery = reid_ref.Labels(data.gallery.identity[kept], data.gallery.camera[kept])
@@ -62,26 +62,27 @@ def test_variants_whose_loader_drops_junk_are_given_none():
                                 "fast-reid")
     with pytest.warns(UserWarning):
         expected = reid_ref.evaluate_distances(distances, data.query, gallery)
-    assert found["results"]["re-ranked"]["mAP"] == expected.mean_ap
-    assert found["remarks"] == [
-        "fast-reid re-ranks a gallery without label -1: 60 images left out"]
+    answer = json.loads(done.stdout)
+    assert answer["results"][1]["mAP"] == expected.mAP
+    assert "fast-reid re-ranks a gallery without label -1: 60 images left out" \
+        in answer["warnings"]
 
 
 def test_single_and_multiple_queries(multi_query):
     data, stored = read_result(MARKET), scipy.io.loadmat(multi_query)
     images = reid_ref.Labels(stored["mquery_label"], stored["mquery_cam"])
-    results = answer("evaluate", MARKET, "--multi-query", multi_query)["results"]
-    assert list(results) == ["original", "multiple, mean", "multiple, max"]
+    by_name = results("rerank", MARKET, "--multi-query", multi_query)
+    assert list(by_name) == ["original", "multiple, mean", "multiple, max"]
     for pooling in ("mean", "max"):
         pooled = reid_ref.pool_queries(data.query, images, stored["mquery_f"], pooling)
         with pytest.warns(UserWarning):
             expected = reid_ref.evaluate(pooled, data.gallery_features, *labels(data))
-        assert results[f"multiple, {pooling}"]["mAP"] == expected.mean_ap
-        assert f"|multi-query:{pooling}|" in results[f"multiple, {pooling}"]["signature"]
+        assert by_name[f"multiple, {pooling}"]["mAP"] == expected.mAP
+        assert f"|multi-query:{pooling}|" in by_name[f"multiple, {pooling}"]["signature"]
 
 
 def test_the_table_fits_a_terminal(multi_query):
-    out = table("evaluate", MARKET, "--multi-query", multi_query)
+    out = table("rerank", MARKET, "--multi-query", multi_query)
     assert max(map(len, out.splitlines())) <= 80
     heading, *lines = out.partition("\npercent ")[2].splitlines()[:7]
     assert heading.split() == "original multiple, mean change multiple, max change".split()
@@ -92,18 +93,17 @@ def test_the_table_fits_a_terminal(multi_query):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["--rerank", "zhong"], "--rerank: unknown 'zhong'; known: matlab"),
-    (["--rerank", "--k1", "400"], "k1: expected a whole number from 1 to 392"),
-    (["--rerank", "--lambda", "2"], "--lambda: expected a number from 0 to 1, got 2.0"),
-    (["--k2", "3"], "--k1, --k2, --lambda: expected --rerank beside them"),
-    (["--rerank", "--multi-query", "x.mat"], "--rerank, --multi-query: expected one of them"),
-    (["--rerank", "--convention", "all"], "expected one convention, a table or JSON"),
+    (["--variant", "zhong"], "--variant: unknown 'zhong'; known: matlab"),
+    (["--k1", "400"], "k1: expected a whole number from 1 to 392"),
+    (["--lambda", "2"], "--lambda: expected a number from 0 to 1, got 2.0"),
+    (["--variant", "layumi", "--multi-query", "x.mat"],
+     "--variant: expected re-ranking, got --multi-query; the drivers never re-rank"),
+    (["--convention", "all"], "--convention: expected one, got all; name one"),
     (["--multi-query", "absent.mat"], "absent.mat: No such file"),
 ])
 def test_wrong_use(arguments, message):
-    assert_one_line_error(command("evaluate", MARKET, *arguments), message)
+    assert_one_line_error(command("rerank", MARKET, *arguments), message)
 
 
 def test_distances_cannot_be_re_ranked():
-    assert_one_line_error(command("evaluate", TIES, "--rerank"),
-                          "--rerank: expected features, got distances")
+    assert_one_line_error(command("rerank", TIES), "FILE: expected features, got distances")

@@ -1,0 +1,145 @@
+"""Write docs/schema.json: what the commands print with --json, from the dataclasses they fill.
+
+    python docs/json_schema.py
+"""
+import json
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from reid_ref.commands.camera_pairs import Pairs
+from reid_ref.commands.compare.command import Compared
+from reid_ref.commands.conventions import Record, Records
+from reid_ref.commands.doctor.command import Diagnosis
+from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
+from reid_ref.commands.explain.show import Explained
+from reid_ref.commands.rerank.compute import Rerank
+from reid_ref.commands.runs.show import Spread
+from reid_ref.commands.scripts.command import Scripts
+from reid_ref.commands.ties import Ties
+from reid_ref.commands.validate.show import Validated
+from reid_ref.console.options import SCHEMA
+from reid_ref.text.plain import is_optional, key
+
+#: What is printed, by its name: the dataclass and the command.
+SHAPES = {
+    "evaluate": (Evaluated, "reid-ref evaluate FILE"),
+    "evaluate_several": (Evaluations, "reid-ref evaluate of several files or conventions"),
+    "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
+    "compare": (Compared, "reid-ref compare FILE FILE"),
+    "runs": (Spread, "reid-ref runs FILE FILE and reid-ref splits FILE FILE"),
+    "rerank": (Rerank, "reid-ref rerank FILE"),
+    "explain": (Explained, "reid-ref explain FILE"),
+    "conventions": (Records, "reid-ref conventions"),
+    "conventions_name": (Record, "reid-ref conventions NAME"),
+    "ties": (Ties, "reid-ref ties FILE"),
+    "camera_pairs": (Pairs, "reid-ref camera-pairs FILE"),
+    "doctor": (Diagnosis, "reid-ref doctor FILE"),
+    "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
+    "scripts": (Scripts, "reid-ref scripts FILE"),
+}
+#: Shapes of files that commands write; nothing is warned of in them.
+FILES = ("per_query",)
+_PLAIN = {str: "string", int: "integer", bool: "boolean", type(None): "null", Decimal: "string"}
+
+
+class Schema:
+    """Definitions of the dataclasses on the way."""
+
+    def __init__(self):
+        self.defs = {}
+
+    def of(self, hint):
+        """Return the schema of a type."""
+        origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if origin is typing.Annotated:
+            return {**self.of(arguments[0]), **arguments[1]._asdict()}
+        if origin in (typing.Union, types.UnionType):
+            return self._either([self.of(argument) for argument in arguments])
+        if hint is float:  # NaN is null
+            return {"type": ["number", "null"]}
+        if hint in _PLAIN:
+            return {"type": _PLAIN[hint]}
+        if origin in (list, tuple):
+            items = arguments[:1] if Ellipsis in arguments else arguments
+            return {"type": "array", "items": self._either([self.of(item) for item in items])}
+        if origin is dict:
+            return {"type": "object", "additionalProperties": self.of(arguments[1])}
+        if is_dataclass(hint) or hasattr(hint, "_fields"):
+            return self._reference(hint)
+        raise TypeError(hint)
+
+    @staticmethod
+    def _either(choices):
+        """Return one of some schemas; null and plain types go into the list of a type."""
+        null = {"type": "null"}
+        others = [choice for k, choice in enumerate(choices)
+                  if choice != null and choice not in choices[:k]]
+        if all(choice.keys() == {"type"} for choice in others) and len(others) > 1:
+            others = [{"type": [*dict.fromkeys(kind for choice in others for kind in (
+                [choice["type"]] if isinstance(choice["type"], str) else choice["type"]))]}]
+        if null not in choices:
+            return others[0] if len(others) == 1 else {"anyOf": others}
+        if len(others) > 1 or "type" not in others[0]:
+            return {"anyOf": [*others, null]}
+        kinds = others[0]["type"]
+        kinds = kinds if isinstance(kinds, list) else [kinds]
+        return {**others[0], "type": [*dict.fromkeys([*kinds, "null"])]}
+
+    def _reference(self, cls):
+        name = cls.__name__
+        if name not in self.defs:
+            self.defs[name] = {}
+            self.defs[name] = self.object(cls)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def object(self, cls, head=()):
+        """Return the schema of a dataclass's keys, after those of `head`."""
+        hints = typing.get_type_hints(cls, include_extras=True)
+        optional = {field.name for field in fields(cls) if is_optional(field)} \
+            if is_dataclass(cls) else set()
+        names = [field.name for field in fields(cls)] if is_dataclass(cls) else cls._fields
+        properties = dict(head)
+        for name in names:
+            kinds = typing.get_args(hints[name])
+            given = [kind for kind in kinds if kind is not type(None)]
+            properties[key(name)] = (self._either([self.of(kind) for kind in given])
+                                     if name in optional else self.of(hints[name]))
+        text = (cls.__doc__ or "").strip().split("\n\n")[0]
+        return {"description": " ".join(text.split()), "type": "object", "properties": properties,
+                "required": [name for name in properties if name not in map(key, optional)],
+                "additionalProperties": False}
+
+
+def schema():
+    """Return all of docs/schema.json."""
+    found, shapes = Schema(), {}
+    for name, (cls, command) in SHAPES.items():
+        head = {"schema": {"const": SCHEMA}}
+        if name not in FILES:
+            head["warnings"] = {"type": "array", "items": {"type": "string"}}
+        shapes[name] = {**found.object(cls, head), "description": f"{command}."}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "JSON of reid-ref",
+        "description": "One object per command; docs/json.md says what the keys mean.",
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in shapes],
+        "$defs": {**shapes, **dict(sorted(found.defs.items()))}}
+
+
+def text():
+    """Return the file's text, one line per key."""
+    def lines(value, depth):
+        if depth == 4 or not isinstance(value, dict) or not value:
+            return json.dumps(value)
+        inner = (",\n" + " " * (depth + 1)).join(
+            f"{json.dumps(name)}: {lines(item, depth + 1)}" for name, item in value.items())
+        return f"{{\n{' ' * (depth + 1)}{inner}\n{' ' * depth}}}"
+
+    return lines(schema(), 0) + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("schema.json").write_text(text(), encoding="utf-8")

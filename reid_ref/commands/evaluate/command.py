@@ -1,0 +1,278 @@
+"""`reid-ref evaluate`: Rank-k, mAP and mINP of a result file, or of several."""
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.commands.evaluate import show as tables
+from reid_ref.commands.evaluate.compute import (
+    Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
+    worst_rows)
+from reid_ref.commands.evaluate.show import rows
+from reid_ref.commands.gate import command as gates
+from reid_ref.console import confidence, files as ranked_lists, options as common, systems
+from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.terminal import show
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, Convention
+from reid_ref.disk import check_different, check_target, is_direct, whole_files
+from reid_ref.evaluation.query_list import nearest_wrong
+from reid_ref.evaluation.rank_lists import worst_queries
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files import results_of_files
+from reid_ref.labels import IndexLists
+from reid_ref.result import Result
+from reid_ref.text.table import PAPER
+
+#: Options that `--help-all` shows, and `--help` leaves out.
+MORE = ("--ties", "--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
+        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good")
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = "Print Rank-k, mAP and mINP of a result file, or of several."
+    command.epilog = (
+        "Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
+        "driver's separate feature and label .mat files; or a distance matrix with "
+        "labels in .mat, .npz or text, in any order. Files that each hold everything "
+        "are evaluated one after the other, a row each. A result that --save wrote is shown "
+        "as it is. " + gates.CODES)
+    command.set_defaults(run=run, more=MORE)
+    common.add_files(command)
+    group = command.add_argument_group("what is counted, and how")
+    common.add_options(group, "--convention", "--set")
+    group.add_argument("--ties", metavar="ORDER",
+                       help="order of equal distances: gallery-order, reversed, grouped, numpy or "
+                            "numpy-reversed; reid-ref ties shows what the order can change")
+    common.add_options(group, "--metric", "--normalize", "--index-lists", "--max-memory")
+    _add_output(command.add_argument_group("what is printed and written"))
+    confidence.add(command.add_argument_group("how sure the numbers are"))
+    gates.add(command.add_argument_group("exit codes for CI"))
+    ranked_lists.add(command.add_argument_group("ranked lists in the place of a result file"))
+
+
+def _add_output(group: Any) -> None:
+    common.add_options(group, "--ranks", "--name", "--cmc", formats=common.FORMATS)
+    group.add_argument("--per-query", metavar="FILE",
+                       help="write one line per query to FILE, named .csv or .json")
+    group.add_argument("--save", metavar="FILE",
+                       help="write the whole result to FILE, named .json: this and other commands "
+                            "take it in the place of the result file")
+    group.add_argument("--at", metavar="K[,K]",
+                       help="also accuracy, precision, recall and mAP of the first K images, "
+                            "e.g. 1,5,10")
+    group.add_argument("--worst", type=int, metavar="N",
+                       help="also the N queries of lowest AP, each with its nearest wrong image")
+    group.add_argument("--by", action="append", choices=("identity", "camera"),
+                       help="also mAP, Rank-1 and mINP of each identity, or of each query "
+                            "camera; may be given twice")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is requested, read from the options before the work."""
+
+    conventions: list[Convention]
+    left_out: dict[str, str]
+    intervals: dict[str, Any] | None
+    gates: gates.Gates
+    lists: IndexLists | None
+
+
+def run(args: argparse.Namespace) -> int:
+    request = _check(args)
+    # Ranked lists have their labels in other files: each is a result.
+    groups = ([[Path(file)] for file in args.files] if args.labels
+              else results_of_files(*args.files))
+    several = len(groups) > 1 or args.names is not None
+    if several:
+        common.refuse(_of_one_result(args), "one result and no --name",
+                      f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
+                      "evaluate each in a call of its own")
+    answers = []
+    for name, paths in zip(names_of_results(args.names, groups), groups):
+        files = list(map(str, paths))
+        with said_of(name, files) if several else nullcontext():
+            answers.append(_evaluated(args, name, files, request, several))
+    status = (answers[0].status
+              or gates.of_findings(args, [finding for answer in answers
+                                          for finding in answer.findings]))
+    _print(args, [answer.method for answer in answers], request.left_out, answers[0].more, several)
+    return status
+
+
+class Answer(NamedTuple):
+    """What is known of one result; `status` is the exit code of its gates."""
+
+    method: Method
+    findings: gates.Findings
+    more: Details
+    status: int
+
+
+def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: Request,
+               several: bool) -> Answer:
+    """Evaluate the files of one result, or take a saved one; write what is requested of one."""
+    saved = systems.saved_results(args, files)
+    findings: gates.Findings = []
+    if saved is None:
+        data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
+        results = evaluate_file(args, data, request.conventions, request.lists)
+        findings = gates.examine(args, data, request.conventions)
+        about = data.layout, tables.sizes(data), common.recognised(data)
+    else:
+        data, results = None, saved
+        result, = saved.values()
+        about = tables.SAVED, tables.sizes_of_saved(result), None
+    more, status = Details(), 0
+    if not several:
+        result = next(iter(results.values()))
+        status = gates.status(args, request.gates, result)
+        _write(args, result)
+        more = _details(args, data, result, request.lists)
+    results, intervals = confidence.find(args, results, request.intervals)
+    return Answer(Method(name, files, *about, results, intervals), findings, more, status)
+
+
+def _print(args: argparse.Namespace, methods: list[Method], left_out: dict[str, str],
+           more: Details, several: bool) -> None:
+    n_rows = sum(len(method.results) for method in methods)
+    if args.format == "json":
+        values = evaluated(methods, common.cmc_length(args), more)
+        common.print_json(Evaluations(values, left_out) if several or n_rows > 1 else values[0])
+    elif args.format != "table":
+        results = rows_of(methods) if several else methods[0].results
+        given = results if several or n_rows > 1 else next(iter(results.values()))
+        intervals = intervals_of(methods) if several else methods[0].intervals
+        ranks = common.ranks(args)
+        show(rows.as_csv(given, ranks=ranks, intervals=intervals) if args.format == "csv" else
+             PAPER[args.format](rows.table(given, ranks=ranks, intervals=intervals)))
+    elif several:
+        show(tables.by_method(methods, left_out, common.ranks(args)))
+    elif n_rows > 1:
+        show(tables.by_convention(methods[0], left_out, common.ranks(args, (1, 5, 10))))
+    else:
+        show(tables.one_result(methods[0], common.ranks(args)))
+        if more != Details():
+            show(tables.details(more))
+
+
+def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
+             lists: IndexLists | None) -> Details:
+    """Return what --at, --worst and --by request; a saved result has no wrong images."""
+    worst = None
+    if args.worst is not None:
+        queries = worst_queries(result, args.worst)
+        images = ([None] * len(queries) if data is None else
+                  nearest_wrong(data, queries, common.how(args, [result.convention], lists)))
+        worst = worst_rows(result, dict(zip(queries.tolist(), images)),
+                           None if data is None else data.gallery)
+    return Details(
+        at=None if args.at is None else at_rows(result, _numbers(args.at)), worst=worst,
+        by=None if args.by is None else {
+            by: group_rows(result, by) for by in dict.fromkeys(args.by)})
+
+
+def _write(args: argparse.Namespace, result: Result) -> None:
+    """Write the files of --save and --per-query, where they are requested."""
+    if args.save is not None:
+        result.save(args.save)
+    if args.per_query is None:
+        return
+    text = (json.dumps({"schema": common.SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
+            if Path(args.per_query).suffix.lower() == ".json" else rows.per_query_csv(result))
+    with whole_files(args.per_query) as (file,):
+        file.write(text)
+
+
+# ---------------------------------------------------------------- before the work
+
+def _check(args: argparse.Namespace) -> Request:
+    """Return what is requested; what is wrong, or does not go together, is known before the work.
+    """
+    common.cmc_length(args)
+    common.ranks(args)
+    saved = systems.is_saved(args, args.files)
+    if saved:
+        systems.check_not_evaluated(args)
+    conventions, left_out = _conventions(args)
+    if len(conventions) > 1:
+        common.refuse({"--ties": args.ties, **_of_one_result(args)}, "one convention",
+                      f"{len(conventions)}; name one")
+    details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
+    if args.format not in ("table", "json"):
+        common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
+    _check_details(args)
+    of_distances = {**common.of_features(args), "--ties": args.ties}
+    if saved:
+        common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
+                      "a saved result; evaluate the result file anew")
+    request = Request(conventions, left_out, confidence.check(args), gates.check(args),
+                      common.read_lists(args, conventions))
+    _check_written(args)
+    ranked_lists.check(args, {**of_distances, "--worst": args.worst})
+    return request
+
+
+def _conventions(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
+    """Return the conventions requested, in the order of ties requested, and why `all` is less."""
+    names = common.convention_names(args)
+    if args.ties is not None:
+        check_choice(args.ties, "--ties", TIES)
+    if names is None:
+        left_out = {name: why for name, why in NOT_IN_ALL.items()
+                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
+        return common.with_choices(args, [
+            convention for name, convention in CONVENTIONS.items()
+            if name not in left_out]), left_out
+    ties = {} if args.ties is None else {"ties": args.ties}
+    return common.with_choices(args, [CONVENTIONS[name] for name in names], **ties), {}
+
+
+def _of_one_result(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that are about one result of one convention, by name."""
+    return {"--per-query": args.per_query, "--save": args.save, "--at": args.at,
+            "--worst": args.worst, "--by": args.by, **gates.of_one_result(args)}
+
+
+def _check_details(args: argparse.Namespace) -> None:
+    if args.at is not None:
+        _numbers(args.at)
+    if args.worst is not None and args.worst < 1:
+        raise InputError(f"--worst: expected a number of queries from 1, got {args.worst}")
+
+
+def _numbers(text: str) -> list[int]:
+    words = [word.strip() for word in text.split(",")]
+    # Beyond 18 digits is no rank of any gallery, and no int64.
+    if not all(word.isascii() and word.isdigit() and int(word) > 0 and len(word) < 19
+               for word in words):
+        raise InputError(f"--at: expected whole numbers from 1, such as 1,5,10, got {text!r}")
+    return list(dict.fromkeys(map(int, words)))
+
+
+#: Options that write a file, and how its name may end.
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {"--save": (".json",), "--per-query": (".csv", ".json")}
+
+
+def _check_written(args: argparse.Namespace) -> None:
+    """Refuse, before any work, a file that could not be written as its option says."""
+    written = {option: name for option, name in (
+        ("--save", args.save), ("--per-query", args.per_query)) if name is not None}
+    for option, name in written.items():
+        if name == "-":
+            raise InputError(f"{option}: expected a file, got '-', and standard output has the "
+                             "report; name a file")
+        check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
+                            *([args.baseline] if args.baseline is not None else ())])
+        suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
+        if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
+            raise InputError(f"{option}: expected a name that ends in {' or '.join(suffixes)}, "
+                             f"got {name}")
+    if len(written) == 2:
+        check_different([Path(name) for name in written.values()])

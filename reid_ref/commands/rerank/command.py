@@ -1,0 +1,101 @@
+"""`reid-ref rerank`: numbers after k-reciprocal re-ranking, or with multiple queries."""
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from reid_ref.arrays import check_choice, each_warning_once, warn
+from reid_ref.commands.gate import command as gates
+from reid_ref.commands.rerank.compute import Rerank, Reranked, evaluate_multi_query
+from reid_ref.commands.rerank.show import as_table
+from reid_ref.console import confidence, options as common
+from reid_ref.console.answers import dataset_of
+from reid_ref.console.files import evaluate_file
+from reid_ref.console.terminal import show
+from reid_ref.conventions import Convention
+from reid_ref.datasets.pooling import POOLINGS
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
+from reid_ref.result import Result, numbers_of
+from reid_ref.text import source
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print Rank-k, mAP and mINP of a result file, and next to them the numbers after "
+        "k-reciprocal re-ranking, or with multiple queries.")
+    command.epilog = "FILE is any with features that reid-ref evaluate reads."
+    command.set_defaults(run=run)
+    common.add_files(command)
+    command.add_argument("--variant", metavar="NAME",
+                         help=f"whose re-ranking: {', '.join(VARIANTS)}; default matlab")
+    command.add_argument("--k1", type=int, metavar="N", help="default 20")
+    command.add_argument("--k2", type=int, metavar="N", help="default 6")
+    command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
+                         help="share of the original distance, 0 to 1; default 0.3")
+    command.add_argument("--multi-query", metavar="FILE",
+                         help="multiple queries in the place of re-ranking: a file with mquery_f, "
+                              "mquery_label and mquery_cam, pooled for each query by their mean "
+                              "and maximum")
+    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
+                       "--max-memory", "--ranks", "--cmc", formats=("table", "json"))
+    confidence.add(command)
+    gates.add_strict(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    length, ranks = common.cmc_length(args), common.ranks(args)
+    convention = common.one_convention(args)
+    numbers = _check(args)
+    options = confidence.check(args)
+    data = common.read_files(args)
+    data.features("FILE: expected features")
+    with each_warning_once():
+        results = {"original": evaluate_file(args, data, [convention], None)[convention.name]}
+        results.update({"re-ranked": _reranked(args, data, convention, numbers)}
+                       if args.multi_query is None else _multi_query(args, data, convention))
+        results, intervals = confidence.find(args, results, options)
+    findings = gates.examine(args, data, [convention])
+    if args.format == "json":
+        dataset = dataset_of(common.recognised(data))
+        common.print_json(Rerank([Reranked(
+            name=name, files=args.files, layout=data.layout, dataset=dataset,
+            convention=convention.name, **numbers_of(result, length),
+            confidence=None if intervals is None else intervals[name])
+            for name, result in results.items()]))
+    else:
+        show(as_table(results, source(args.files, data.layout), ranks, intervals))
+    return gates.of_findings(args, findings)
+
+
+def _check(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the numbers of re-ranking that are given; refuse what does not go together."""
+    numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
+    if args.multi_query is not None:
+        common.refuse({"--variant": args.variant, "--k1": args.k1, "--k2": args.k2,
+                       "--lambda": args.lambda_}, "re-ranking",
+                      "--multi-query; the drivers never re-rank multiple queries")
+    check_choice(args.variant or "matlab", "--variant", VARIANTS)
+    return {name: value for name, value in numbers.items() if value is not None}
+
+
+def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention,
+              numbers: dict[str, Any]) -> Result:
+    variant = args.variant or "matlab"
+    with common.progress_bar(len(data.query)) as bar:
+        result = evaluate_reranked(
+            data.query_features, data.gallery_features, data.query, data.gallery,
+            variant=variant, normalize=args.normalize, convention=convention,
+            progress=None if bar is None else bar.update, **numbers)
+    left_out = len(data.gallery) - result.counts.gallery
+    if left_out:
+        warn(f"{variant} re-ranks a gallery without label -1: {left_out:,} images left out")
+    return result
+
+
+def _multi_query(args: argparse.Namespace, data: ResultFile,
+                 convention: Convention) -> dict[str, Result]:
+    with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
+        return evaluate_multi_query(
+            data, args.multi_query, convention, args.metric or common.METRIC, args.normalize,
+            common.max_memory(args), None if bar is None else bar.update)

@@ -1,0 +1,62 @@
+"""Answers as plain JSON values: one function for every dataclass."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from decimal import Decimal
+from typing import Annotated, Any, NamedTuple
+
+
+class Bounds(NamedTuple):
+    """The least and the greatest value of a number."""
+
+    minimum: float
+    maximum: float
+
+
+#: A number in [0, 1]; like every float here it may be NaN, which JSON has as null.
+Share = Annotated[float, Bounds(0, 1)]
+
+
+def key(name: str) -> str:
+    """Return the key of a field: `Rank_1` is "Rank-1", and `from_` is "from"."""
+    return name.rstrip("_").replace("Rank_", "Rank-")
+
+
+def is_optional(field: Any) -> bool:
+    """Return whether a field is a key only where it has a value: of keywords, None by default."""
+    return field.kw_only and field.default is None
+
+
+def plain(value: Any) -> Any:
+    """Return dataclasses, mappings, sequences and arrays as plain JSON values.
+
+    NaN and infinity become None. A keyword-only field whose default is None is left out where it
+    is None.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(kw_only=True)
+    ... class Answer:
+    ...     mAP: float
+    ...     Rank_5: float | None = None
+    >>> plain(Answer(mAP=math.nan)), plain([Answer(mAP=.5, Rank_5=.75)])
+    ({'mAP': None}, [{'mAP': 0.5, 'Rank-5': 0.75}])
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if is_dataclass(value):
+        pairs = ((field, getattr(value, field.name)) for field in fields(value))
+        return {key(field.name): plain(item) for field, item in pairs
+                if item is not None or not is_optional(field)}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {key(name): plain(item) for name, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Decimal) else value

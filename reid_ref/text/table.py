@@ -1,0 +1,170 @@
+"""A table, written once for a terminal, as Markdown, as LaTeX, as HTML and as CSV."""
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+#: Columns of the terminal that tables are made for.
+WIDTH = 80
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"}}
+
+
+class Cell(NamedTuple):
+    """A number as it is printed: bold, with a mark after it and the ends of its interval."""
+
+    text: str
+    bold: bool = False
+    mark: str = ""
+    ends: str = ""
+
+
+class Table(NamedTuple):
+    """Rows of cells below the names of their columns.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        Names of the columns; the first column has the names of the rows.
+    rows : sequence of sequences of str or Cell
+    notes : sequence of str
+        Sentences below the table.
+    signatures : mapping of str to str
+        Row name to the signature of its numbers, where it has one.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    notes: Sequence[str] = ()
+    signatures: Mapping[str, str] = {}
+
+
+def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,),
+          indent: int = 0, width: int = WIDTH) -> list[str]:
+    """Return a table for a terminal: numbers to the right, the columns `left` to the left.
+
+    The first column is at least `indent` wide. A longer name than the terminal has room for
+    takes a line of its own; columns that do not fit follow below.
+
+    Examples
+    --------
+    >>> for line in lines(["percent", "mAP", "Rank-1"], [["ours", "41.64", "-"]]):
+    ...     print(line)
+    percent    mAP  Rank-1
+    ours     41.64       -
+    >>> lines(["", "mAP"], [["matlab[ap=step]", "42.11"]], width=12)
+    ['         mAP', 'matlab[ap=step]', '       42.11']
+    """
+    table = [list(heads), *map(list, rows)]
+    wide = [max(map(len, column)) + 2 for column in zip(*table)]
+    first = max(indent, wide[0] - 2)
+    first = min(first, max(indent, len(heads[0]), width - sum(wide[1:]), 5))
+    ends = [1]
+    for column in range(1, len(wide)):
+        if column > ends[-1] and first + sum(wide[ends[-1]:column + 1]) > width:
+            ends.append(column)
+    text: list[str] = []
+    for start, end in pairwise([*ends, len(wide)]):
+        text += [""] if text else []
+        for name, *cells in table:
+            line = "".join(f"  {cell:<{wide[k] - 2}}" if k in left else f"{cell:>{wide[k]}}"
+                           for k, cell in enumerate(cells[start - 1:end - 1], start))
+            text += [name] if len(name) > first else []
+            name = name if len(name) <= first else ""
+            text.append(f"{name:{'<' if 0 in left else '>'}{first}}{line}".rstrip())
+    return text
+
+
+def as_markdown(table: Table) -> str:
+    """Return a table in GitHub's Markdown, then its notes and signatures."""
+    def written(cell: str | Cell) -> str:
+        if isinstance(cell, str):
+            return markdown(cell)
+        text = f"**{cell.text}**" if cell.bold else cell.text
+        return text + markdown(cell.mark) + (f" [{cell.ends}]" if cell.ends else "")
+
+    text = [f"| {' | '.join(table.heads)} |", "|:--" + "|--:" * (len(table.heads) - 1) + "|"]
+    text += [f"| {' | '.join(map(written, row))} |" for row in table.rows]
+    # After an empty line, because a signature has bars, which would continue the table.
+    for note in table.notes:
+        text += ["", markdown(note)]
+    text += ["", *(f"- {markdown(name)}: `{one_line(signature)}`"
+                   for name, signature in table.signatures.items() if signature)]
+    return "\n".join(text)
+
+
+def as_latex(table: Table) -> str:
+    """Return a LaTeX tabular for booktabs, each signature in a comment above its row."""
+    def written(cell: str | Cell) -> str:
+        if isinstance(cell, str):
+            return "--" if cell == "-" else latex(cell)
+        text = "--" if cell.text == "-" else cell.text
+        return ((rf"\textbf{{{text}}}" if cell.bold else text)
+                + (f"$^{{{cell.mark}}}$" if cell.mark else "")
+                + (rf" {{\scriptsize [{cell.ends}]}}" if cell.ends else ""))
+
+    text = [r"% needs \usepackage{booktabs}", *(f"% {note}" for note in table.notes),
+            rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}", r"\toprule",
+            rf"{' & '.join(map(latex, table.heads))} \\", r"\midrule"]
+    for row in table.rows:
+        name = row[0] if isinstance(row[0], str) else row[0].text
+        if name in table.signatures:
+            text.append(f"% {one_line(name)}: {one_line(table.signatures[name])}")
+        text.append(rf"{' & '.join(map(written, row))} \\")
+    return "\n".join([*text, r"\bottomrule", r"\end{tabular}"])
+
+
+def as_html(table: Table) -> str:
+    """Return a small table for a notebook; it has no colours, so it fits light and dark.
+
+    Examples
+    --------
+    >>> text = as_html(Table(["", "mAP"], [["a<b", "41.64"]], ["percent"]))
+    >>> ">a&lt;b</th>" in text, ">41.64</td>" in text
+    (True, True)
+    """
+    right, left = (f'style="text-align: {side}; padding: 0.2em 0.6em"'
+                   for side in ("right", "left"))
+    head = "".join(f'<th scope="col" {right}>{escape(name)}</th>' for name in table.heads)
+    body = ""
+    for name, *values in table.rows:
+        cells = "".join(f"<td {right}>{escape(str(value))}</td>" for value in values)
+        body += f'<tr><th scope="row" {left}>{escape(str(name))}</th>{cells}</tr>'
+    # Without "inherit" a page in quirks mode writes tables in black, also on a dark ground.
+    return (f'<table style="color: inherit"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table>"
+            f'<p style="opacity: 0.75; font-size: smaller; overflow-wrap: anywhere">'
+            f"{escape(' '.join(table.notes))}</p>")
+
+
+def as_csv(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return values in full precision as CSV, an empty field for None."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    return text.getvalue().removesuffix("\n")
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+def markdown(text: str) -> str:
+    """Return a text as Markdown shows it."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~$&])", r"\\\1", one_line(text))
+
+
+def latex(text: str) -> str:
+    """Return a text as LaTeX sets it."""
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+#: By the value of --format, for tables of a paper.
+PAPER = {"markdown": as_markdown, "latex": as_latex}

@@ -141,11 +141,10 @@ def _checked(rows: Iterable[Published]) -> int:
 
 
 def doubts_as_json(doubts: Iterable[Doubt], rows: Sequence[Published]) -> dict[str, Any]:
-    """Return the rows in doubt as plain JSON values, and how many were checked."""
+    """Return the rows in doubt for JSON, and how many were checked."""
     return {"rows": len(rows), "checked": _checked(rows), "doubts": [{
-        "key": doubt.row.key, "verdict": doubt.verdict,
-        "ranks": {name: asdict(hits) for name, hits in doubt.ranks.items()},
-        "mAP": [asdict(bound) for bound in doubt.bounds]} for doubt in doubts]}
+        "key": doubt.row.key, "verdict": doubt.verdict, "ranks": doubt.ranks,
+        "mAP": list(doubt.bounds)} for doubt in doubts]}
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -175,8 +174,8 @@ def run(args: argparse.Namespace) -> int:
     rows = find(args.dataset, args.method) if args.key is None else (by_key(args.key),)
     doubts = check_all(rows) if args.check else []
     if args.json:
-        common.print_json(doubts_as_json(doubts, rows) if args.check else asdict(rows[0])
-                          if args.key is not None else {"published": list(map(asdict, rows))})
+        common.print_json(doubts_as_json(doubts, rows) if args.check else rows[0]
+                          if args.key is not None else {"published": rows})
     else:
         show(as_doubts(doubts, rows) if args.check else as_page(rows[0])
              if args.key is not None else as_list(rows))

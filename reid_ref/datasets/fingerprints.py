@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 import numpy as np
 
@@ -192,7 +191,7 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
     1
     """
     check_labels(query, gallery)
-    n_good, _ = good_and_own(query, gallery)
+    n_good, _ = good_and_same_camera(query, gallery)
     n_good[query.identity == -1] = 0
     return SetCounts(
         query=len(query), gallery=len(gallery),
@@ -211,14 +210,14 @@ def table(counts: SetCounts,
     return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]
 
 
-def good_and_own(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
+def good_and_same_camera(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     """Count the images of each query's identity on other cameras, and on its own camera."""
     camera, identity = (
         np.unique(np.concatenate(both), return_inverse=True)[1].astype(np.int64)
         for both in ((query.camera, gallery.camera), (query.identity, gallery.identity)))
     code, n = identity * (int(camera.max(initial=0)) + 1) + camera, len(query)
-    n_own = _occurrences(code[n:], code[:n])
-    return _occurrences(gallery.identity, query.identity) - n_own, n_own
+    n_same = _occurrences(code[n:], code[:n])
+    return _occurrences(gallery.identity, query.identity) - n_same, n_same
 
 
 def _occurrences(values: Integers, wanted: Integers) -> Integers:
@@ -239,10 +238,10 @@ def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
     """
     expected = known.counts
     sizes = [counts.query == expected.query, _explained(known, counts) is not None]
-    others = [counts.query_identities == expected.query_identities,
-              counts.gallery_identities == expected.gallery_identities,
-              counts.good == expected.good]
-    return (any(sizes) and sum(sizes + others) >= 2
+    more = [counts.query_identities == expected.query_identities,
+            counts.gallery_identities == expected.gallery_identities,
+            counts.good == expected.good]
+    return (any(sizes) and sum(sizes + more) >= 2
             and 0.6 * expected.gallery <= counts.gallery <= 1.3 * expected.gallery)
 
 
@@ -300,11 +299,6 @@ def _junk_off(expected: SetCounts, counts: SetCounts, gallery: Labels) -> str:
              if number >= expected.junk and (label or number != expected.distractors)]
     return (f"nothing in the gallery is labelled -1 instead of {expected.junk:,}"
             + "".join(where[:1]))
-
-
-def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
-    """Return which benchmark the labels are from, and what differs from it; None: none known."""
-    return {"name": found.fingerprint.name, "off": list(found.off)} if found else None
 
 
 @cache

@@ -33,7 +33,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.fingerprints import good_and_own
+from reid_ref.datasets.fingerprints import good_and_same_camera
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
@@ -47,15 +47,15 @@ class Figure:
 
     Parameters
     ----------
-    rank1, mean_ap : Decimal or None
+    rank1, mAP : Decimal or None
     """
 
     rank1: Decimal | None
-    mean_ap: Decimal | None
+    mAP: Decimal | None
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in (
-            ("Rank-1", self.rank1), ("mAP", self.mean_ap)) if value is not None)
+            ("Rank-1", self.rank1), ("mAP", self.mAP)) if value is not None)
 
 
 def parse_figure(text: str) -> Figure:
@@ -69,7 +69,7 @@ def parse_figure(text: str) -> Figure:
     Examples
     --------
     >>> parse_figure("81.1/67.60")
-    Figure(rank1=Decimal('81.1'), mean_ap=Decimal('67.60'))
+    Figure(rank1=Decimal('81.1'), mAP=Decimal('67.60'))
     >>> parse_figure("/67.6").rank1 is None
     True
     """
@@ -80,8 +80,8 @@ def parse_figure(text: str) -> Figure:
     if len(parts) != 2 or not any(parts):
         raise InputError(f"published: expected RANK1/mAP in percent as printed, such as "
                          f"81.1/67.6, 81.1/ or /67.6, got {text!r}")
-    rank1, mean_ap = (parse_percent(part) if part else None for part in parts)
-    return Figure(rank1, mean_ap)
+    rank1, mAP = (parse_percent(part) if part else None for part in parts)
+    return Figure(rank1, mAP)
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:
@@ -225,7 +225,7 @@ def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
             ends = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
             if ends is not None:
                 bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *ends,
-                                        _within(figure.mean_ap, *ends)))
+                                        _within(figure.mAP, *ends)))
     return counts, tuple(bounds), "" if bounds else NO_RANKING
 
 
@@ -262,8 +262,8 @@ def good_and_kept(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     >>> good_and_kept(Labels([7, 9], [1, 1]), Labels([7, 7, -1, 8], [1, 2, 1, 1]))
     (array([1, 0]), array([3, 4]))
     """
-    n_good, n_own = good_and_own(query, gallery)
-    return n_good, len(gallery) - n_own
+    n_good, n_same = good_and_same_camera(query, gallery)
+    return n_good, len(gallery) - n_same
 
 
 def hit_counts(printed: Decimal, n_query: int) -> HitCounts:

@@ -31,8 +31,8 @@ def inches(text: str, name: str = "width") -> float:
     >>> inches("3.3in"), round(inches("84mm"), 3)
     (3.3, 3.307)
     """
-    found = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*(in|cm|mm|pt|)\s*", text, re.ASCII)
-    width = float(found[1]) * UNITS[found[2] or "in"] if found else 0.0
+    length = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*(in|cm|mm|pt|)\s*", text, re.ASCII)
+    width = float(length[1]) * UNITS[length[2] or "in"] if length else 0.0
     if not NARROWEST <= width <= WIDEST:
         raise InputError(f"{name}: expected a length from {NARROWEST:g}in to {WIDEST:g}in, such "
                          f"as 3.3in, 84mm or 8.4cm, got {text!r}")

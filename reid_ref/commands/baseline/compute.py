@@ -185,13 +185,13 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
     choices = random_choices(len(inputs.train), seed) if inputs.train else None
     learnt = cache(partial(_learnt, driver, inputs, choices))
     for title, method in driver.methods.items():
-        tell = partial(progress, title) if progress else lambda queries: None
-        tell(0)
+        report = partial(progress, title) if progress else lambda queries: None
+        report(0)
         count = [0]
         try:
             space = learnt(method.space)
             answer.lines[title] = _line(driver, inputs, partial(_blocks, space, method, count),
-                                        tell)
+                                        report)
         except InputError as error:
             answer.left_out[title] = str(error)
             continue
@@ -203,9 +203,9 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
 
 
 def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
-          tell: Callable[[int], object]) -> Line:
+          report: Callable[[int], object]) -> Line:
     labels = inputs.query.labels, inputs.gallery.labels
-    how = How(tuple(find_conventions(driver.convention)), progress=tell)
+    how = How(tuple(find_conventions(driver.convention)), progress=report)
     result, = results_of_blocks(blocks(), *labels, how, {})
     if not driver.camera_pairs:
         return Line(result.rank(1), result.mAP)

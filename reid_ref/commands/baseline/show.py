@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from reid_ref.commands.baseline.compute import Baseline, Line
+from reid_ref.console.answers import dataset_of
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver
-from reid_ref.datasets.fingerprints import dataset_as_json
 from reid_ref.datasets.published import Published, load
-from reid_ref.text import NO_BENCHMARK, by_reason, names, number, percent, row, signature_rows
+from reid_ref.text import NO_BENCHMARK, by_reason, names, percent, row, signature_rows
 
 
 def published_lines(driver: Driver, files: Iterable[str],
@@ -47,13 +47,13 @@ def _known(files: list[str], answer: Baseline) -> tuple[Recognised | None, dict[
 
 
 def as_json(files: list[str], answer: Baseline) -> dict[str, Any]:
-    """Return what a driver prints as plain JSON values; NaN becomes None."""
+    """Return what a driver prints, for JSON."""
     benchmark, figures = _known(files, answer)
     published = {method: {"key": figure.key, "Rank-1": figure.rank1, "mAP": figure.mAP}
                  for method, figure in figures.items()}
     return {
         "files": files, "driver": answer.name, "script": DRIVERS[answer.name].script,
-        "dataset": dataset_as_json(benchmark),
+        "dataset": dataset_of(benchmark),
         "seed": answer.seed if answer.inputs.train else None,
         "lines": [{"method": method, **_numbers(line), "published": published.get(method)}
                   for method, line in answer.lines.items()],
@@ -62,8 +62,8 @@ def as_json(files: list[str], answer: Baseline) -> dict[str, Any]:
 
 
 def _numbers(line: Line) -> dict[str, Any]:
-    pairs = {"Rank-1": number(line.pair_rank1), "mAP": number(line.pair_mAP)}
-    return {"Rank-1": number(line.rank1), "mAP": number(line.mAP),
+    pairs = {"Rank-1": line.pair_rank1, "mAP": line.pair_mAP}
+    return {"Rank-1": line.rank1, "mAP": line.mAP,
             "camera_pairs": None if line.pair_rank1 is None else pairs}
 
 

@@ -131,13 +131,13 @@ def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:
 
 def waterfall(more: FromDistances) -> dict[str, Any]:
     """Return the way from the page's convention to another, one row per choice."""
-    way = plain(_explained(more, []))
-    before, rows = way["from"], []
-    for step in way["steps"]:
+    walk = plain(_explained(more, []))
+    before, rows = walk["from"], []
+    for step in walk["steps"]:
         rows.append([f"{step['choice']}: {step['value']}", *_points(step, before),
                      f"{step['affected']:,}", step["meaning"]])
         before = step
-    start, end = way["from"], way["to"]
+    start, end = walk["from"], walk["to"]
     return {"from": start["convention"], "to": end["convention"], "rows": [
         [start["convention"], *_points(start), "", ""], *rows,
         [end["convention"], *_points(end, start), "", ""]]}
@@ -158,13 +158,12 @@ def _points(numbers: dict[str, Any], before: dict[str, Any] | None = None) -> li
 def query_table(content: Page) -> dict[str, Any]:
     """Return the heads and the first rows of the table of queries."""
     first = content.systems[0].result.per_query
-    several = len(content.systems) > 1
     n = min(len(first.status), MOST_ROWS)
     heads = ["query", "identity", "camera", "good", "ignored"]
     columns = [np.arange(n), first.identity, first.camera, first.n_good, first.n_junk]
     cells = [list(map(str, column[:n].tolist())) for column in columns]
     for system in content.systems:
-        start = f"{system.name}: " if several else ""
+        start = f"{system.name}: " if len(content.systems) > 1 else ""
         heads += [start + head for head in ("first match", "AP", "INP", "status")]
         per_query = system.result.per_query
         cells += [[str(k or "-") for k in per_query.first_match[:n].tolist()],

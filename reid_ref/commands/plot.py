@@ -191,7 +191,8 @@ def _rows(start: str, lists: list[RankList], result: Result | None, root: str,
     for ranked in lists:
         title = f"{start}query {ranked.query}"
         if result is not None:
-            title += f", AP {percent(result.per_query.ap[ranked.query])}"
+            ap = percent(result.per_query.ap[ranked.query], "")
+            title += f", AP {ap}" if ap else ", no match"
         if names is None:
             rows.append(ListRow(title, ranked))
         else:

@@ -33,7 +33,7 @@ MARGIN, TITLE, KEY = 0.08, 0.2, 0.3
 #: Inches of the widest image, and dots per inch of images.
 WIDEST, DPI = 1.0, 300
 #: Height of an image by its width, where there are no images, and least and most.
-SHAPE, FLATTEST, TALLEST = 2.0, 0.75, 2.5
+SHAPE, FLATTEST, TALLEST = 1.0, 0.75, 2.5
 
 
 @dataclass(frozen=True)

@@ -34,14 +34,14 @@ def nearly_tied(n_query=30, n_gallery=200, lowest=-1):
              for n in (n_query, n_gallery)), *labels
 
 
-def same(one, other):
+def same(actual, expected):
     """Compare all fields, each with ==, NaN with NaN."""
-    for field in dataclasses.fields(one):
-        value, expected = getattr(one, field.name), getattr(other, field.name)
+    for field in dataclasses.fields(actual):
+        value, wanted = getattr(actual, field.name), getattr(expected, field.name)
         if dataclasses.is_dataclass(value):
-            same(value, expected)
+            same(value, wanted)
         else:
-            np.testing.assert_array_equal(value, expected, err_msg=field.name, strict=True)
+            np.testing.assert_array_equal(value, wanted, err_msg=field.name, strict=True)
 
 
 def save(path, distances, query, gallery, **more):

@@ -6,7 +6,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.octave import Octave, missing
+from tests.installed import absent
+from tests.octave import OWN_SCRIPTS, Octave, missing
 
 # Who starts the tests in the background may ignore signals, and what is ignored stays so in every
 # process that they start: then no Ctrl-C could be tried.
@@ -22,8 +23,6 @@ hypothesis.settings.load_profile("patient")
 
 #: No tests: a recording to compare with, and what other systems lack.
 collect_ignore = ["recorded", "elsewhere"]
-
-OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
 
 
 def pytest_addoption(parser):
@@ -48,10 +47,8 @@ def pytest_configure(config):
 def octave(pytestconfig, tmp_path_factory):
     """One Octave session for the run; see `tests.octave` for what happens without Octave."""
     reason = missing()
-    if reason and os.environ.get("REID_REF_OCTAVE") == "required":
-        pytest.fail(f"REID_REF_OCTAVE=required, but {reason}")
     if reason:
-        pytest.skip(reason)
+        absent(reason, "REID_REF_OCTAVE")
     session = Octave(scripts_folder(pytestconfig), tmp_path_factory.mktemp("empty"))
     yield session
     session.close()

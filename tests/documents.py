@@ -68,8 +68,8 @@ def check_screen(words, shown):
     done = command(*shlex.split(words)[1:], COLUMNS=80)
     printed = done.stdout
     if shown.startswith("reid-ref: warning"):
-        told = [textwrap.fill(line, 79) + "\n" for line in done.stderr.splitlines()]
-        printed = "".join(told) + printed
+        warned = [textwrap.fill(line, 79) + "\n" for line in done.stderr.splitlines()]
+        printed = "".join(warned) + printed
     printed = [line.rstrip() for line in printed.splitlines()]
     expected = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
     if expected[-1] == "...":

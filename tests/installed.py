@@ -16,12 +16,12 @@ def version_of(package):
 
 def program(*names):
     """The path of the first of these programs that is installed; else as `version_of`."""
-    found = next(filter(None, map(shutil.which, names)), None)
-    return found or absent(f"none of {', '.join(names)} is installed")
+    path = next(filter(None, map(shutil.which, names)), None)
+    return path or absent(f"none of {', '.join(names)} is installed")
 
 
-def absent(reason):
-    """Skip a test, or fail where everything is required."""
-    if os.environ.get("REID_REF_PEERS") == "required":
-        pytest.fail(f"REID_REF_PEERS=required, but {reason}")
+def absent(reason, variable="REID_REF_PEERS"):
+    """Skip a test, or fail where this variable of the environment says `required`."""
+    if os.environ.get(variable) == "required":
+        pytest.fail(f"{variable}=required, but {reason}")
     pytest.skip(reason)

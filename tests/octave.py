@@ -1,28 +1,21 @@
-"""GNU Octave for the tests.
+"""GNU Octave for the tests that take the fixture `octave`.
 
-Here, and only here, is decided whether Octave is there. Without it the tests that ask
-for the fixture `octave` are skipped, with the reason in pytest's summary; with
+Without Octave they are skipped, with the reason in pytest's summary; with
 ``REID_REF_OCTAVE=required`` in the environment they are errors.
 """
 import importlib.util
 import os
 import shutil
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-NEEDS = {
-    "MahDist": (),
-    "compute_AP": (),
-    "compute_AP_multiCam": (),
-    "compute_r1_multiCam": (),
-    "draw_confusion_matrix": (),
-    "evaluation": ("compute_AP",),
-    "evaluation_mars": ("compute_AP", "compute_AP_multiCam", "compute_r1_multiCam"),
-    "my_pdist2": (),
-    "re_ranking": ("MahDist",),
-}
+OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
+#: Which other scripts a script calls.
+NEEDS = {"evaluation": ["compute_AP"], "re_ranking": ["MahDist"],
+         "evaluation_mars": ["compute_AP", "compute_AP_multiCam", "compute_r1_multiCam"]}
 
 
 def executable():
@@ -75,9 +68,9 @@ class Octave:
         All cases travel in one file each way. Arrays go as they are: 1-D ones as rows,
         so send columns. Skips the test where the folder lacks the script.
         """
-        for name in (script, *NEEDS.get(script, ())):
-            if name in NEEDS and not (self.folder / f"{name}.m").is_file():
-                pytest.skip(f"{self.folder} has no {name}.m")
+        for name in (f"{name}.m" for name in (script, *NEEDS.get(script, ()))):
+            if (OWN_SCRIPTS / name).is_file() and not (self.folder / name).is_file():
+                pytest.skip(f"{self.folder} has no {name}")
         self.session.push("cases", {f"c{k}": tuple(case) for k, case in enumerate(cases)})
         self.eval(
             "answers = struct();\n"

@@ -4,10 +4,9 @@ Most of these files carry no licence, so they cannot be in the repository. Here,
 is decided what happens without them: the tests that ask for one are skipped, with the file and
 its source in pytest's summary; with ``REID_REF_SHARED=required`` in the environment they fail.
 """
-import os
 from pathlib import Path
 
-import pytest
+from tests.installed import absent
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -35,8 +34,5 @@ def shared(name):
     """Return the path of one of `SOURCES`; skip the test, or fail, where it is absent."""
     path = SHARED / name
     if not path.exists():
-        reason = f"{path} is not there; it is from {SOURCES[name]}"
-        if os.environ.get("REID_REF_SHARED") == "required":
-            pytest.fail(f"REID_REF_SHARED=required, but {reason}")
-        pytest.skip(reason)
+        absent(f"{path} is not there; it is from {SOURCES[name]}", "REID_REF_SHARED")
     return path

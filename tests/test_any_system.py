@@ -47,11 +47,11 @@ def python(folder, *words):
     "exec('open(0)', {'__name__': 'reid_ref.x'})",
     "from pathlib import Path; exec(\"Path('x').read_text()\", {'__name__': 'reid_ref.x', "
     "'Path': Path})"])
-def test_what_is_taken_away_is_away(tmp_path, code):
+def test_what_linux_alone_has_is_absent(tmp_path, code):
     assert python(tmp_path, "-c", code)[0] == 1
 
 
-def test_every_module_is_imported(tmp_path):
+def test_every_module_imports(tmp_path):
     assert python(tmp_path, "-c", EVERY_MODULE) == (0, "", "")
 
 
@@ -61,7 +61,7 @@ def test_every_module_is_imported(tmp_path):
     ("export FILE --to trec --output r", "r.qrels"),
     ("crosscheck FILE --evaluator tests.commands.faulty:sound", "EQUAL to convention torchreid"),
     ("crosscheck FILE --evaluator hang.py:f --timeout 3", "gave no answer within 3 seconds")])
-def test_a_command(tmp_path, command, shown):
+def test_commands_run(tmp_path, command, shown):
     (tmp_path / "hang.py").write_text("def f(a, b, c):\n    while True:\n        pass\n")
     code, out, err = python(tmp_path, "-m", "reid_ref", *command.replace("FILE", MARKET).split())
     assert code == ("no answer" in shown), err
@@ -80,7 +80,7 @@ def test_functions_are_imported_by_the_other_process(tmp_path):
         err.strip())
 
 
-def test_memory_of_which_nothing_is_known_is_enough(tmp_path):
+def test_unknown_memory_counts_as_enough(tmp_path):
     code = ("from reid_ref.arrays import memory\n"
             "memory.check_fits(2**40, 'r.npz', 'an array', 'leave it out')\n"
             "print(memory.bytes_of(None) == memory.DEFAULT)")

@@ -23,9 +23,9 @@ def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     assert done.returncode == 0, done.stderr
     report = json.loads(output.read_text())
     measured = report["works"][work]
-    found = {"conventions": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
+    names = {"conventions": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
              "features": lambda: set(measured),
              "larger": lambda: set(measured["cluster"]["times"]),
-             "growth": lambda: {str(one["gallery"]) for one in measured["sizes"]}}[work]()
-    assert found == keys and report["quick"] is True
+             "growth": lambda: {str(size["gallery"]) for size in measured["sizes"]}}[work]()
+    assert names == keys and report["quick"] is True
     assert "| work" in done.stdout and report["machine"]["processor"]

@@ -55,7 +55,7 @@ def test_the_page_of_a_convention_has_its_source_and_its_differences(name):
     ("torchreid-function", "0.3667", "0.3667"),  # label -1 is a wrong answer: (1/3 + 2/5) / 2
     ("simpleir", "0.6667", "0.3333"),  # (1 + 2/4 + 3/6) / 3
     ("veri", "0.3333", "NaN"), ("oxford", "0.3333", "NaN"), ("mars", "0.3333", "NaN")])
-def test_the_six_images(name, ap, mean_ap):
+def test_the_worked_example_of_six_images(name, ap, mean_ap):
     lines = generated.worked_example(name)
     shown = {cells[1]: cells[2] for cells in (re.split(r" ?\| ?", line) for line in lines[8:])
              if len(cells) > 2}

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 
+#: Exit code where the reader of the output was gone before the answer was known, as a shell has it
+#: for SIGPIPE.
+CLOSED_PIPE = 141
 #: Signals that asked the process to end.
 _SIGNALS: list[int] = []
 
@@ -46,7 +49,7 @@ def _run(argv: list[str] | None) -> int:
     except BrokenPipeError:
         # The reader, such as head, has closed the pipe: without this Python fails at exit.
         _drop_output()
-        return 0
+        return CLOSED_PIPE
     except (OSError, MemoryError) as error:
         # What no check foresees: a full disk under stdout, a name that is too long.
         from reid_ref.console.terminal import tell
@@ -75,6 +78,9 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except SystemExit:
         flush()
         raise
+    except BrokenPipeError:  # of a help, which is all that was requested
+        _drop_output()
+        return 0
     set_quiet(args.quiet)
     _check_folder()
     from reid_ref.arrays import InputError
@@ -86,7 +92,10 @@ def _parse_and_run(argv: list[str] | None) -> int:
             if argv is None:
                 _handle_signals(_raise)
             status = _unless_stopped(args)
-        flush()
+        try:
+            flush()
+        except BrokenPipeError:
+            _drop_output()
         return status
     except InputError as error:
         tell(f"error: {in_options(str(error))}")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -95,13 +96,15 @@ def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np
     """Return values, weights and counted flags of all queries; the weights of each set are one.
 
     A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
-    weights the number of queries.
+    weights the number of queries. Values are shifted so that each set has the mean of all: the
+    error of a query is that from its own set's mean.
     """
+    mean = math.fsum(values.mean for values in scores) / len(scores)
     sizes = [int(np.count_nonzero(values.counted)) for values in scores]
     share = sum(sizes) / len(sizes)
     weight = np.concatenate([np.full(len(values.values), share / max(size, 1))
                              for values, size in zip(scores, sizes)])
-    return (np.concatenate([values.values for values in scores]), weight,
+    return (np.concatenate([values.values - values.mean + mean for values in scores]), weight,
             np.concatenate([values.counted for values in scores]))
 
 

@@ -13,31 +13,34 @@ def location(camera):
     return 2 if camera == 3 else camera
 
 
-def is_ignored(rules, own_identity, own_camera, identity, camera):
+def is_ignored(rules, query_identity, query_camera, identity, camera):
     return ("label -1" in rules and identity == -1
-            or "same identity, same camera" in rules and identity == own_identity
-            and camera == own_camera
-            or "same camera" in rules and camera == own_camera
-            or "same location" in rules and location(camera) == location(own_camera))
+            or "same identity, same camera" in rules and identity == query_identity
+            and camera == query_camera
+            or "same camera" in rules and camera == query_camera
+            or "same location" in rules and location(camera) == location(query_camera))
 
 
 def roles(query, gallery, rules, lists, k):
     """Return the good and the ignored images of query k, as sets."""
     if lists is not None and "listed as junk" in rules:
         return set(lists.good[k].tolist()), set(lists.junk[k].tolist())
-    own = query.identity[k], query.camera[k]
-    others = list(zip(gallery.identity.tolist(), gallery.camera.tolist()))
-    junk = {j for j, other in enumerate(others) if is_ignored(rules, *own, *other)}
+    labels = query.identity[k], query.camera[k]
+    images = list(enumerate(zip(gallery.identity.tolist(), gallery.camera.tolist())))
+    junk = {j for j, image in images if is_ignored(rules, *labels, *image)}
     # Label -1 makes images junk, but evaluation.m does not ask for it before it calls one good.
-    other_rules = set(rules) - {"label -1"}
-    good = {j for j, other in enumerate(others)
-            if other[0] == own[0] and not is_ignored(other_rules, *own, *other)}
+    without_label = set(rules) - {"label -1"}
+    good = {j for j, image in images
+            if image[0] == labels[0] and not is_ignored(without_label, *labels, *image)}
     return good, junk
 
 
 def ranks(distances, query, gallery, rules, lists=None, order_of=None):
-    """Return the fields of `GoodRanks`, each a list; `distances` are rows of plain numbers."""
-    found = {name: [] for name in FIELDS}
+    """Return the fields of `GoodRanks`, each a list; `distances` are rows of plain numbers.
+
+    `order_of`: a query's ranked list, by its number; it may be cut.
+    """
+    fields = {name: [] for name in FIELDS}
     for k, row in enumerate(distances):
         good, junk = roles(query, gallery, rules, lists, k)
         order = (sorted(range(len(row)), key=lambda j: (row[j] != row[j], _number(row[j]), j))
@@ -53,12 +56,27 @@ def ranks(distances, query, gallery, rules, lists=None, order_of=None):
                                  sum(is_as_near(row[i], row[j]) for i in kept), j))
             so_far += j not in junk
         for name, column in zip(FIELDS, zip(*of_query)):
-            found[name].extend(column)
-        for name, value in (("found", len(of_query)), ("n_good", len(good)),
-                            ("n_junk", len(junk)), ("n_kept", len(kept)),
-                            ("first_match", first_match)):
-            found[name].append(value)
-    return found
+            fields[name].extend(column)
+        for name, value in zip(FIELDS[4:], (len(of_query), len(good), len(junk),
+                                            len(row) - len(junk), first_match), strict=True):
+            fields[name].append(value)
+    return fields
+
+
+def exact_distances(query, gallery, metric, normalize):
+    """Return what features are ranked by, pair by pair; NaN where a norm is 0."""
+    query, gallery = query.astype(float), gallery.astype(float)
+    squares = [(row * row).sum() for row in gallery]
+    distances = []
+    for row in query:
+        products = [(row * image).sum() for image in gallery]
+        if normalize or metric == "cosine":
+            distances.append([-product / np.sqrt(square) if square and row.any() else np.nan
+                              for product, square in zip(products, squares)])
+        else:
+            distances.append([square - 2 * product if metric == "euclidean" else -product
+                              for product, square in zip(products, squares)])
+    return distances
 
 
 def assert_equal(good_ranks, expected):
@@ -66,12 +84,12 @@ def assert_equal(good_ranks, expected):
         np.testing.assert_array_equal(getattr(good_ranks, name), expected[name], err_msg=name)
 
 
-def is_nearer(one, other):
-    return one < other or (one == one and other != other)
+def is_nearer(a, b):
+    return a < b or (a == a and b != b)
 
 
-def is_as_near(one, other):
-    return one == other or (one != one and other != other)
+def is_as_near(a, b):
+    return a == b or (a != a and b != b)
 
 
 def _number(value):

@@ -133,7 +133,3 @@ def confusion_matrices():
 def doubles(values):
     """The doubles next to numbers that may be fractions."""
     return np.array([float(value) for value in values])
-
-
-# Doubles stand this far from a fraction at most: a few roundings of numbers below 1.
-ROUNDING = 1e-15

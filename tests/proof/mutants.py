@@ -23,6 +23,21 @@ NOTICED = (AssertionError, LookupError, ValueError, ArithmeticError, InputError,
            pytest.fail.Exception)
 
 
+def same(actual, expected):
+    np.testing.assert_array_equal(actual, expected)
+
+
+def holds(value, **expected):
+    """Compare fields of a record."""
+    for name, wanted in expected.items():
+        np.testing.assert_array_equal(getattr(value, name), wanted, err_msg=name)
+
+
+def near(actual, expected, off=1e-15):
+    """Equal but for a few roundings of numbers below 1, NaN where NaN."""
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=off)
+
+
 def afresh(name):
     """Import a module of the rooms as they are loaded now."""
     return importlib.import_module(f"reid_ref.{name}")

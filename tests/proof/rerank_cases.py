@@ -58,9 +58,9 @@ def whole_features(seed, k1, k2=3, lambda_=0.3, n=40, d=4, query_num=9, levels=9
     return feat, M, W, query_num, k1, k2, lambda_
 
 
-def duplicates(seed, k1, k2=2, lambda_=0.3, n=30, copies=8, **other):
+def duplicates(seed, k1, k2=2, lambda_=0.3, n=30, copies=8, **options):
     """As `whole_features`, but so many images are the same one: not all find themselves."""
-    feat, *rest = whole_features(seed, k1, k2, lambda_, n=n, **other)
+    feat, *rest = whole_features(seed, k1, k2, lambda_, n=n, **options)
     chosen = np.random.default_rng(seed).choice(n, copies, replace=False)
     feat[:, chosen] = feat[:, chosen[:1]]
     return feat, *rest

@@ -6,6 +6,7 @@ written out here. The same checks pass on the source as it is.
 import functools
 import itertools
 import math
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction as F
@@ -16,7 +17,8 @@ import pytest
 from reid_ref import IndexLists, InputError, Labels
 from tests import cases
 from tests.proof import brute, hand_cases
-from tests.proof.mutants import PACKAGE, afresh, all_checks, each, is_caught, world
+from tests.proof.mutants import (
+    PACKAGE, afresh, all_checks, each, holds, is_caught, near, same, world)
 
 ROOMS = ("ranking", "metrics", "conventions", "signature", "result", "evaluation")
 NAN = float("nan")
@@ -26,14 +28,6 @@ IGNORED = [("label -1", "same identity, same camera"), ("same identity, same cam
            ("same identity, same camera", "same location")]
 LISTED = ("listed as junk",)
 MATLAB = IGNORED[0]
-
-
-def same(actual, expected):
-    np.testing.assert_array_equal(actual, expected)
-
-
-def near(actual, expected):
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-15)
 
 
 # Ranking.
@@ -56,22 +50,23 @@ def problem(seed):
     query = Labels([-1, *query.identity[1:]], query.camera)
     lists = lists_of(seed, 6, 40)
     return distances, query, gallery, lists, {
-        one: brute.ranks(distances.tolist(), query, gallery, one, lists)
-        for one in (*IGNORED, LISTED)}
+        ignored: brute.ranks(distances.tolist(), query, gallery, ignored, lists)
+        for ignored in (*IGNORED, LISTED)}
 
 
 def check_roles():
     roles = afresh("ranking.roles")
     for seed in (0, 1):
         _, query, gallery, lists, _ = problem(seed)
-        for one in (*IGNORED, LISTED):
-            found = roles.find_roles(query, gallery, one, lists)
-            of_query = roles.query_roles(query, gallery, one, lists)
-            for k, n_kept in enumerate(found.n_kept(6, 40).tolist()):
-                good, junk = brute.roles(query, gallery, one, lists, k)
+        for ignored in (*IGNORED, LISTED):
+            of_all = roles.find_roles(query, gallery, ignored, lists)
+            of_query = roles.query_roles(query, gallery, ignored, lists)
+            for k, n_kept in enumerate(of_all.n_kept(6, 40).tolist()):
+                good, junk = brute.roles(query, gallery, ignored, lists, k)
                 images, kept = of_query(k)
                 # By label, the good images stand in gallery order; lists keep their own.
-                assert sorted(good) == (sorted(images) if one == LISTED else images.tolist())
+                assert sorted(good) == (
+                    sorted(images) if ignored == LISTED else images.tolist())
                 same(np.flatnonzero(~kept), sorted(junk))
                 assert n_kept == 40 - len(junk)
 
@@ -81,48 +76,37 @@ def under_matlab(*labels):
 
 
 def check_ranks():
-    """All sets of ignored images together and alone, in tiles of every kind."""
+    """All sets of ignored images together and alone, in tiles and parts of every size."""
     tiles, counting, rank, roles = (afresh(f"ranking.{name}") for name in (
         "tiles", "counting", "rank", "roles"))
-    for seed, tile, sort_from in itertools.product((0, 1), (10**6, 1, 130), (64, 2)):
+    for seed, tile, sort_from, width in (
+            *itertools.product((0, 1), (10**6, 1, 130), (64, 2), (40,)),
+            (0, 10**6, 64, 7), (1, 10**6, 64, 7), (0, 10**6, 64, 1)):
         tiles.TILE, counting._SORT_FROM = tile, sort_from
         distances, query, gallery, lists, expected = problem(seed)
-        part, shares = tiles.matrix_part(distances), []
-        ranks = rank.rank(rank.in_parts([lambda: part], 6, shares.append), query, gallery,
-                          roles.find_all_roles(query, gallery, expected, lists))
-        assert abs(sum(shares) - 1) < 1e-9
-        for one in expected:
-            brute.assert_equal(ranks[one], expected[one])
-        brute.assert_equal(rank.good_ranks(distances, query, gallery, MATLAB), expected[MATLAB])
-    tiles.TILE, counting._SORT_FROM = 2_000_000, 64
-
-
-def check_parts_of_the_gallery():
-    tiles, rank, roles = (afresh(f"ranking.{name}") for name in ("tiles", "rank", "roles"))
-    for seed, width in ((0, 7), (1, 7), (0, 1)):
-        distances, query, gallery, lists, expected = problem(seed)
-        parts = []
+        parts, shares = [], []
         for start in range(0, 40, width):
-            part = tiles.matrix_part(distances[:, start:start + width])
             images = slice(start, min(start + width, 40))
-            parts.append(lambda part=replace(part, images=images): part)
-        shares = []
+            parts.append(functools.partial(
+                replace, tiles.matrix_part(distances[:, images]), images=images))
         ranks = rank.rank(rank.in_parts(parts, 6, shares.append), query, gallery,
                           roles.find_all_roles(query, gallery, expected, lists))
-        assert 0 < sum(shares) < 1 + 1e-9
-        for one in expected:
-            brute.assert_equal(ranks[one], expected[one])
+        assert (1 - 1e-9 if width == 40 else 0) < sum(shares) < 1 + 1e-9
+        for ignored in expected:
+            brute.assert_equal(ranks[ignored], expected[ignored])
+        brute.assert_equal(rank.good_ranks(distances, query, gallery, MATLAB), expected[MATLAB])
+    tiles.TILE, counting._SORT_FROM = 2_000_000, 64
 
 
 def check_orders_of_ties():
     good_ranks, rank = afresh("ranking.good_ranks"), afresh("ranking.rank")
     distances, query, gallery, lists, _ = problem(0)
-    for ties, one in itertools.product(("numpy", "numpy-reversed"), (MATLAB, LISTED, ())):
+    for ties, ignored in itertools.product(("numpy", "numpy-reversed"), (MATLAB, LISTED, ())):
         order = {"numpy": lambda k: np.argsort(distances[k]).tolist(),
                  "numpy-reversed": lambda k: np.argsort(-distances[k])[::-1].tolist()}[ties]
         brute.assert_equal(
-            rank.good_ranks(distances, query, gallery, one, ties, lists),
-            brute.ranks(distances.tolist(), query, gallery, one, lists, order))
+            rank.good_ranks(distances, query, gallery, ignored, ties, lists),
+            brute.ranks(distances.tolist(), query, gallery, ignored, lists, order))
 
     def reversed_order(k):
         return sorted(range(40), key=lambda j: (distances[k, j], -j))
@@ -141,31 +125,23 @@ def check_orders_of_ties():
              sorted(range(900), key=lambda j: (row[j] != row[j], np.nan_to_num(row[j]), j)))
 
 
-def check_what_is_done_with_ranks():
+def check_functions_of_ranks():
     module = afresh("ranking.good_ranks")
     ranks = module.from_lists([[1, 4, 5], [], [2, 3]], n_good=[3, 0, 4], n_kept=[9, 8, 7])
-    same(ranks.query, [0, 0, 0, 2, 2])
-    same(ranks.nth, [1, 2, 3, 1, 2])
-    same(ranks.nearer, [0, 3, 4, 1, 2])
-    same(ranks.first_match, [1, 0, 2])
-    same(module.from_lists([[1, 4], []]).n_kept, [4, 0])
-    cut = module.truncate(ranks, 4)
-    same(cut.rank, [1, 4, 2, 3])
-    same(cut.found, [2, 0, 2])
-    same(module.truncate(ranks, 1).first_match, [1, 0, 0])
-    some = module.of_queries(ranks, np.array([True, False, True]))
-    same(some.rank, [1, 4, 5, 2, 3])
-    same(some.n_good, [3, 4])
-    same(module.concatenate([some, ranks]).found, [3, 2, 3, 0, 2])
-    junk = module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9])
-    same(junk.rank, [2])
-    same((junk.n_good[0], junk.n_junk[0], junk.n_kept[0], junk.image[0]), (3, 1, 3, 2))
-    same(junk.first_match, [2])
+    holds(ranks, query=[0, 0, 0, 2, 2], nth=[1, 2, 3, 1, 2], nearer=[0, 3, 4, 1, 2],
+          first_match=[1, 0, 2])
+    holds(module.from_lists([[1, 4], []]), n_kept=[4, 0])
+    holds(module.truncate(ranks, 4), rank=[1, 4, 2, 3], found=[2, 0, 2])
+    holds(module.truncate(ranks, 1), first_match=[1, 0, 0])
+    two = module.of_queries(ranks, np.array([True, False, True]))
+    holds(two, rank=[1, 4, 5, 2, 3], n_good=[3, 4])
+    holds(module.concatenate([two, ranks]), found=[3, 2, 3, 0, 2])
+    holds(module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9]),
+          rank=[2], image=[2], n_good=[3], n_junk=[1], n_kept=[3], first_match=[2])
     both = module.from_index([4, 9], good=[9], junk=[9])
-    same(both.first_match, [2])
-    same(module.forget_junk_matches(both).first_match, [0])
-    same(module.forget_junk_matches(ranks).first_match, [1, 0, 2])
-    same(module.forget_junk_matches(module.from_lists([[3]])).first_match, [3])
+    holds(both, first_match=[2])
+    for given, expected in ((both, [0]), (ranks, [1, 0, 2]), (module.from_lists([[3]]), [3])):
+        holds(module.forget_junk_matches(given), first_match=expected)
 
 
 # Distances of features.
@@ -174,7 +150,9 @@ def check_what_is_done_with_ranks():
 def features(kind):
     """Features of two sides with duplicates and rows of zeros, and labels."""
     rng = np.random.default_rng(3)
-    query, gallery = rng.standard_normal((5, 9)), rng.standard_normal((40, 9))
+    query, gallery = (rng.standard_normal((n, 300 if kind == "alike" else 9)) for n in (5, 40))
+    if kind == "alike":
+        query, gallery = 1 + 1e-4 * query, 1 + 1e-4 * gallery
     if kind == "whole":
         query, gallery = query.round(), gallery.round()
     if kind == "nearly tied":  # apart in the last bits of a double, or not
@@ -191,22 +169,13 @@ def features(kind):
 
 @functools.lru_cache
 def exact(kind, scaling):
-    """What is ranked, pair by pair."""
-    query, gallery, *_ = features(kind)
-    rows = []
-    for one in query.astype(float):
-        product = [(one * other).sum() for other in gallery.astype(float)]
-        square = [(other * other).sum() for other in gallery.astype(float)]
-        rows.append([
-            (NAN if not p_square or not one.any() else -p / np.sqrt(p_square))
-            if scaling == "normalized" else p_square - 2 * p if scaling == "euclidean" else -p
-            for p, p_square in zip(product, square)])
-    return np.array(rows, dtype=float)
+    return np.array(brute.exact_distances(*features(kind)[:2], *SCALINGS[scaling]))
 
 
 #: Kinds of features, and the memory that their distances may take: from one row to all.
 KINDS = [("plain", 1), ("plain", 4000), ("plain", 2**26), ("whole", 4000), ("nearly tied", 2**26),
-         ("single", 1), ("heavy tail", 1), ("heavy tail", 2**26)]
+         ("single", 1), ("heavy tail", 1), ("heavy tail", 2**26),
+         ("alike", 2**26)]
 SCALINGS = {"normalized": ("euclidean", True), "euclidean": ("euclidean", False),
             "dot": ("dot", False)}
 
@@ -223,6 +192,10 @@ def check_features():
         row, image = np.indices(expected.shape).reshape(2, -1)
         same(part.exact(row, image), expected.reshape(-1))
         known = ~np.isnan(expected)
+        if kind == "alike":
+            value, off = (side.reshape(expected.shape)[known] for side in part.closer(row, image))
+            assert (abs(value - expected[known]) <= off).all()
+            assert (off <= 1e-4 * abs(expected[known])).all()
         assert len(part.bands) == (3 if kind == "heavy tail" and scaling != "normalized" else 1)
         for counting in (None, np.arange(40) % 3 > 0):
             seen = np.zeros(expected.shape, int)
@@ -233,19 +206,19 @@ def check_features():
                 both = band.columns if counting is None or band.columns is None else (
                     counting & band.columns)
                 for tile in band.tiles(counting if both is None else both):
-                    here = np.ix_(np.arange(5)[tile.rows], tile.columns)
-                    seen[here] += 1
+                    pairs = np.ix_(np.arange(5)[tile.rows], tile.columns)
+                    seen[pairs] += 1
                     share += tile.share
-                    off = np.abs(tile.values - (low[here] + high[here]) / 2)
-                    assert (off <= (high[here] - low[here]) / 8 + 1e-30)[known[here]].all()
-                    assert np.isnan(tile.values[~known[here]]).all()
+                    off = np.abs(tile.values - (low[pairs] + high[pairs]) / 2)
+                    assert (off <= (high[pairs] - low[pairs]) / 8 + 1e-30)[known[pairs]].all()
+                    assert np.isnan(tile.values[~known[pairs]]).all()
                 assert abs(share - 1) < 1e-9
             same(seen, np.ones((5, 40)) * (True if counting is None else counting))
-        told = []
-        ranks = rank.rank(rank.in_parts(parts, 5, told.append), *labels,
+        shares = []
+        ranks = rank.rank(rank.in_parts(parts, 5, shares.append), *labels,
                           under_matlab(*labels))[MATLAB]
         brute.assert_equal(ranks, expected_ranks(kind, scaling))
-        assert abs(sum(told) - 1) < 1e-9
+        assert abs(sum(shares) - 1) < 1e-9
     assert tiles.TILE == 2_000_000
 
 
@@ -264,8 +237,8 @@ def check_bounds():
     for scaling, middle, room in (("normalized", -1, 1), ("euclidean", -.5, 2), ("dot", -1, 1)):
         part = module.feature_part(ones, ones, square, square, slice(0, 2), *SCALINGS[scaling],
                                    2**20, np.float64)
-        one = np.zeros(1, int)
-        low, high = part.bands[0].bounds(one, part.exact(one, one))
+        first = np.zeros(1, int)
+        low, high = part.bands[0].bounds(first, part.exact(first, first))
         near(((low + high) / 2)[0], middle)
         near((high - low)[0], 2 * room * module.slack(9))
     longest = np.array([1., 2, 2, 40, 0, 0, 0, 0, 0, 0])
@@ -276,7 +249,7 @@ def check_bounds():
     part = module.feature_part(ones[:, :1], gallery, square / 9, longest**2, slice(0, 10),
                                *SCALINGS["dot"], 2**20, np.float64)
     for band, largest in zip(part.bands, (2, 40)):  # a long feature does not spoil the others
-        low, high = band.bounds(one, np.array([-1.0]))
+        low, high = band.bounds(first, np.array([-1.0]))
         near(((low + high) / 2)[0], -1 / largest)
     for metric, normalized, distance in (
             ("dot", True, -3), ("dot", False, -27), ("euclidean", False, 27)):
@@ -299,7 +272,7 @@ def check_rows_of_features():
         blocks = list(module.feature_rows(query, gallery, *SCALINGS[scaling], memory))
         assert len(blocks) == {1: 5, 96 * 2 * 40: 3, 2**26: 1}[memory]
         for row, expected in zip(np.concatenate(blocks), exact(kind, scaling)):
-            same(*(np.unique(one, return_inverse=True)[1] for one in (row, expected)))
+            same(*(np.unique(values, return_inverse=True)[1] for values in (row, expected)))
 
 
 class Stored:
@@ -312,7 +285,7 @@ class Stored:
         return self.array[rows]
 
 
-def check_doors():
+def check_refused_features():
     """What is refused and warned of; a gallery in a file comes in parts."""
     module = afresh("ranking.exact_distances")
     for size, valid in ((1.01e-140, True), (.99e-140, False), (.99e150, True), (1.01e150, False)):
@@ -328,12 +301,11 @@ def check_doors():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         opened = [part() for part in module.galleries(Stored(gallery), True, 4 * 72 * 6)]
-    assert [str(one.message).partition(" rows")[0] for one in caught] == [
-        "gallery_features: 2 of 40"]
-    assert "first: row 7" in str(caught[0].message)
-    assert [(one[0].start, one[0].stop) for one in opened] == [
-        (0, 6), (6, 12), (12, 18), (18, 24), (24, 30), (30, 36), (36, 40)]
-    same(np.concatenate([one[1] for one in opened]), gallery)
+    warning, = caught
+    assert re.match(r"gallery_features: 2 of 40 rows .*first: row 7\b", str(warning.message))
+    images, parts, _ = zip(*opened)
+    assert images == tuple(slice(k, min(k + 6, 40)) for k in range(0, 40, 6))
+    same(np.concatenate(parts), gallery)
 
 
 def check_pair_sums():
@@ -358,13 +330,13 @@ def check_pair_sums():
     # 64 products are rounded in single precision, not more: 2^24 + 1 is 2^24 there.
     steps = np.zeros((1, 129))
     steps[0, ::64] = 2**12, 1, 1
-    one = np.zeros(1, np.int64)
-    same(module.run_products(steps, steps, one, one), [2**24 + 2])
+    first = np.zeros(1, np.int64)
+    same(module.run_products(steps, steps, first, first), [2**24 + 2])
     left, right = np.array([2.0]), np.array([3.0])
     off = 72 * unit / (1 - 72 * unit)
     for scaling, expected in (("normalized", 2 * off), ("dot", 6 * off), ("euclidean", 12 * off)):
-        found = module.error_of_runs(left, right, scaling)[0]
-        assert expected <= found <= expected * (1 + 1e-6)
+        error = module.error_of_runs(left, right, scaling)[0]
+        assert expected <= error <= expected * (1 + 1e-6)
     huge = module.error_of_runs(np.array([1e-9]), np.array([1e9]), "euclidean")[0]
     assert huge >= 2 * off + 2.0**-50 * 1e18
     for norms, dimension, closer in (
@@ -372,30 +344,6 @@ def check_pair_sums():
             ([1e-13], 256, False), ([1e-12], 256, True), ([1.1e15], 256, False)):
         assert module.runs_are_closer(dimension, np.array(norms), np.zeros(0)) == closer
         assert module.runs_are_closer(dimension, np.zeros(0), np.array(norms)) == closer
-
-
-def check_closer():
-    """Distances by runs, off by what is said at most; who is nearer is then told exactly."""
-    module, rank = afresh("ranking.exact_distances"), afresh("ranking.rank")
-    for scaling in SCALINGS:
-        query, gallery, *labels = alike()
-        part = module.feature_parts(query, gallery, *SCALINGS[scaling], 2**26)[0]()
-        row, image = np.indices((5, 40)).reshape(2, -1)
-        exact_ = part.exact(row, image)
-        value, off = part.closer(row, image)
-        assert (abs(value - exact_) <= off).all() and (off < 1e-4 * abs(exact_)).all()
-        ranks = rank.rank(rank.in_parts([lambda: part], 5), *labels, under_matlab(*labels))[MATLAB]
-        brute.assert_equal(ranks, brute.ranks(exact_.reshape(5, 40).tolist(), *labels, MATLAB))
-
-
-@functools.lru_cache
-def alike():
-    """Features of 300 dimensions that hardly differ, some of them equal."""
-    rng = np.random.default_rng(0)
-    query, gallery = (1 + 1e-4 * rng.standard_normal((n, 300)) for n in (5, 40))
-    gallery[20:30] = gallery[10:20]
-    return (query, gallery, Labels(np.arange(5) % 2, np.ones(5)),
-            Labels(np.arange(40) % 3, 1 + np.arange(40) % 2))
 
 
 # Counting in tiles that are off.
@@ -419,21 +367,21 @@ def check_counting():
                           closer)
 
     def by_half(row, column):
-        # The nearest of the good images' neighbours are told apart by these alone.
-        asked.append(len(row))
-        return distances[row, column] + beside, np.full(len(row), .5)
+        # The nearest of the good images' neighbours are kept apart by these alone.
+        lengths.append(len(row))
+        return distances[row, column] + shift, np.full(len(row), .5)
 
     rng = np.random.default_rng(0)
     for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
         counting._SORT_FROM, counting._AT_ONCE = sort_from, together
         error = slack * rng.uniform(-.24, .24, (2, 60))
-        for closer, beside in ((None, 0), (by_half, .4), (by_half, -.4)):
-            asked = []
+        for closer, shift in ((None, 0), (by_half, .4), (by_half, -.4)):
+            lengths = []
             # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
             same(counting.count_before(part(error, slack), goods, 2,
                                        counting.Counting(none, none)),
                  [[21, 30, 27], [2, 2, 2], [0, 2, 1]])
-            assert (sum(asked) > 0) == (closer is not None)
+            assert (sum(lengths) > 0) == (closer is not None)
     closer = None
     for sign, share in itertools.product((-1, 1), (.24, .26)):
         error = np.zeros((2, 60))
@@ -583,10 +531,8 @@ def check_sums():
     same(metrics.per_query_share(np.array([1, 3]), 4), [.25, .75])
     same(metrics.per_query_share(np.array([1]), 0), [NAN])
     groups, before, hits = metrics.tie_groups(ranks_by_hand())
-    same(groups.rank, [1, 4, 5, 2, 3, 1])
-    same(groups.found, [3, 0, 2, 0, 1])
-    same(before, [0, 1, 2, 0, 1, 0])
-    same(hits, [1, 1, 1, 1, 1, 2])
+    holds(groups, rank=[1, 4, 5, 2, 3, 1], found=[3, 0, 2, 0, 1])
+    same((before, hits), [[0, 1, 2, 0, 1, 0], [1, 1, 1, 1, 1, 2]])
     groups, before, hits = metrics.tie_groups(afresh("ranking.good_ranks").from_lists([[1, 4]]))
     same((groups.rank, before, hits), [[1, 4], [0, 1], [1, 1]])
     # The first of a query at the distance of the last of the query before is a group of its own.
@@ -651,42 +597,39 @@ def evaluated(distances, query, gallery, *conventions, lists=None, **options):
 
 
 def check_results():
-    for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
+    for name, (mAP, mINP, cmc, counted, first_match) in RESULTS.items():
         result, = evaluated(DISTANCES, QUERY, GALLERY, name)
-        near(result.mAP, mean_ap)
-        near(result.mINP, mean_inp)
-        near(result.cmc, cmc)
-        assert result.counted == counted, name
-        same(result.per_query.first_match, first_match)
+        near((result.mAP, result.mINP, *result.cmc), (mAP, mINP, *cmc))
+        holds(result, counted=counted)
+        holds(result.per_query, first_match=first_match)
     matlab_result, drops = evaluated(DISTANCES, QUERY, GALLERY, "matlab", "torchreid")
-    same(matlab_result.per_query.n_good, [2, 0, 0, 1])
-    same(matlab_result.per_query.n_junk, [2, 1, 2, 1])
-    same(matlab_result.per_query.inp, [1 / 2, NAN, NAN, NAN])
-    same(matlab_result.per_query.status,
-         ["ok", "identity absent", "only same camera", "only junk"])
-    counts = matlab_result.counts
-    assert (counts.query, counts.gallery, counts.gallery_junk, counts.gallery_not_loaded,
-            counts.gallery_distractors, counts.gallery_kept, counts.good,
-            counts.junk_same_camera, counts.tied) == (4, 6, 1, 0, 1, 5, 3, 2, 0)
-    assert {name: n for name, n in counts.status.items() if n} == {
+    holds(matlab_result.per_query, n_good=[2, 0, 0, 1], n_junk=[2, 1, 2, 1],
+          inp=[1 / 2, NAN, NAN, NAN],
+          status=["ok", "identity absent", "only same camera", "only junk"])
+    holds(matlab_result.counts, query=4, gallery=6, gallery_junk=1, gallery_not_loaded=0,
+          gallery_distractors=1, gallery_kept=5, good=3, junk_same_camera=2, tied=0)
+    assert {name: n for name, n in matlab_result.counts.status.items() if n} == {
         "ok": 1, "identity absent": 1, "only same camera": 1, "only junk": 1}
     assert matlab_result.signature.startswith(
         "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
         "queries:4|gallery:6|")
-    counts = drops.counts
-    assert (counts.gallery_not_loaded, counts.gallery_kept, counts.good,
-            counts.junk_same_camera) == (1, 5, 2, 2)
-    never, = evaluated(DISTANCES, QUERY, GALLERY, own(loads="without label -1"))
-    assert (never.counts.gallery_kept, never.counts.junk_same_camera) == (5, 2)
-    same(drops.per_query.ap, [(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN])
-    same(drops.per_query.n_junk, [1, 0, 1, 0])
-    same(drops.per_query.status[3], "not loaded")
-    assert "|loads:without label -1|" in drops.signature
-    assert "|queries:3|gallery:5|" in drops.signature
+    holds(drops.counts, gallery_not_loaded=1, gallery_kept=5, good=2, junk_same_camera=2)
+    never, = evaluated(DISTANCES, QUERY, GALLERY, matlab_with(loads="without label -1"))
+    holds(never.counts, gallery_kept=5, junk_same_camera=2)
+    holds(drops.per_query, ap=[(1 / 3 + 2 / 4) / 2, NAN, NAN, NAN], n_junk=[1, 0, 1, 0])
+    assert drops.per_query.status[3] == "not loaded"
+    for part in ("|loads:without label -1|", "|queries:3|gallery:5|"):
+        assert part in str(drops.signature)
 
 
-def own(**changes):
-    return afresh("conventions").CONVENTIONS["matlab"].replace(name="own", **changes)
+def matlab_with(**changes):
+    return afresh("conventions").CONVENTIONS["matlab"].replace(name="changed", **changes)
+
+
+def curve(distances, query, gallery, max_memory=None, **changes):
+    result, = evaluated(np.array(distances, float), query, gallery, matlab_with(**changes),
+                        max_memory=max_memory)
+    return result.cmc
 
 
 def check_choices():
@@ -701,26 +644,26 @@ def check_choices():
             ({"ap": "step", "top_k": 3}, 1 / 3),
             ({"ap": "step", "top_k": 4, "recall": "found"}, (1 + 2 / 4) / 2),
             ({"ap": "step", "arithmetic": "float32"}, None)):
-        result, = evaluated(distances, query, gallery, own(**changes))
+        result, = evaluated(distances, query, gallery, matlab_with(**changes))
         if expected is None:
             expected = float(np.float32(np.float32(1.5) + 3 / 9) / np.float32(3))
             assert result.mAP == result.per_query.ap[0] == expected
         near(result.mAP, expected)
         assert result.counts.tied == 1, changes
         assert result.per_query.n_good == [3]
-    behind, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
-                        own(top_k=2, recall="found"))
-    assert behind.per_query.ap == [0] and behind.per_query.first_match == [0]
-    clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), own())
+    missed, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
+                        matlab_with(top_k=2, recall="found"))
+    assert missed.per_query.ap == [0] and missed.per_query.first_match == [0]
+    clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), matlab_with())
     assert clear.counts.tied == 0
-    nothing, = evaluated(np.array([[1.]]), query, Labels([7], [1]), own())
-    same(nothing.per_query.status, ["nothing kept"])
-    location, = evaluated(np.array([[1., 2]]), Labels([7], [2]), Labels([7, 8], [3, 1]),
-                          own(ignored=("same location",)))
-    same(location.per_query.status, ["only same location"])
-    listed, = evaluated(np.array([[1., 2]]), query, Labels([7, 8], [3, 1]), "veri",
-                        lists=IndexLists([[]], [[]]))
-    same(listed.per_query.status, ["none listed"])
+    for query, gallery, convention, status in (
+            (Labels([7], [1]), Labels([7], [1]), matlab_with(), "nothing kept"),
+            (Labels([7], [2]), Labels([7, 8], [3, 1]), matlab_with(ignored=("same location",)),
+             "only same location"),
+            (Labels([7], [1]), Labels([7, 8], [3, 1]), "veri", "none listed")):
+        result, = evaluated(np.arange(len(gallery))[np.newaxis], query, gallery, convention,
+                            lists=IndexLists([[]], [[]]))
+        same(result.per_query.status, [status])
 
 
 def check_curves():
@@ -742,39 +685,30 @@ def check_curves():
             ({"cmc": "single-gallery-shot"}, [0, .25, .5, .5, .5, .5]),
             ({"cmc": "single-gallery-shot", "loads": "without label -1"}, [0, .25, .5, .5, .5]),
             ({"cmc": "single-gallery-shot", "unmatched": "drop"}, [0, .5, 1, 1, 1, 1])):
-        result, = evaluated(distances, query, gallery, own(**changes))
-        near(result.cmc, expected)
-        part, = evaluated(distances, query, gallery, own(**changes), max_memory=1)
-        near(part.cmc, expected)
-    other, = evaluated(distances, Labels([7, 5], [2, 2]), gallery,
-                       own(cmc="single-gallery-shot-other-cameras"))
-    near(other.cmc, [0, .5, .5, .5, .5, .5])  # without camera 2, one image of 8 and one of 7
-    both, = evaluated(np.array([[1., 2, 3]] * 2), Labels([7, 8], [1, 1]),
-                      Labels([7, 8, 9], [2] * 3), own(cmc="single-gallery-shot"))
-    near(both.cmc, [.5, 1, 1])
+        for memory in (None, 1):
+            near(curve(distances, query, gallery, max_memory=memory, **changes), expected)
+    # Without camera 2, one image of 8 and one of 7.
+    near(curve(distances, Labels([7, 5], [2, 2]), gallery,
+               cmc="single-gallery-shot-other-cameras"), [0, .5, .5, .5, .5, .5])
+    near(curve([[1, 2, 3]] * 2, Labels([7, 8], [1, 1]), Labels([7, 8, 9], [2] * 3),
+               cmc="single-gallery-shot"), [.5, 1, 1])
     random, hits = np.random.RandomState(0), 0
     for _ in range(10):
         hits += [0, 2][random.randint(0, 2)] > [1][random.randint(0, 1)]
-    drawn, = evaluated(np.array([[1., 2, 3]]), Labels([7], [1]), Labels([8, 7, 8], [2] * 3),
-                       own(cmc="single-gallery-shot-draws", cmc_length=2))
-    same(drawn.cmc, [hits / 10, 1])
-    three = Labels([7, 5, 5], [1, 1, 1])
-    single, = evaluated(distances[[0, 1, 1]], three, gallery, own(arithmetic="float32"))
-    same(single.cmc[2:], [float(np.float32(1) / np.float32(3))] * 4)
-    shares, = evaluated(np.zeros((7, 1)) + .5, Labels([7] * 7, [1] * 7), Labels([7], [2]),
-                        own(cmc="identities"))
-    same(shares.cmc, [1])
+    same(curve([[1, 2, 3]], Labels([7], [1]), Labels([8, 7, 8], [2] * 3),
+               cmc="single-gallery-shot-draws", cmc_length=2), [hits / 10, 1])
+    single = curve(distances[[0, 1, 1]], Labels([7, 5, 5], [1, 1, 1]), gallery,
+                   arithmetic="float32")
+    same(single[2:], [float(np.float32(1) / np.float32(3))] * 4)
+    same(curve([[.5]] * 7, Labels([7] * 7, [1] * 7), Labels([7], [2]), cmc="identities"), [1])
     # In single precision all are at one distance, so gallery order decides.
-    close = np.array([[1 + 2e-9, 1 + 1e-9, 1.]])
     for arithmetic, expected in (("double", [0, 1]), ("float32", [1, 1])):
-        result, = evaluated(close, Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
-                            own(cmc="identities", arithmetic=arithmetic, ap="step"))
-        same(result.cmc, expected)
-    draws = [own(cmc="single-gallery-shot-draws").replace(name=name, cmc_length=length)
-             for name, length in (("one", 3), ("other", 4))]
-    together = evaluated(distances, query, gallery, *draws)
-    for alone, one in zip(draws, together):
-        same(evaluated(distances, query, gallery, alone)[0].cmc, one.cmc)
+        same(curve([[1 + 2e-9, 1 + 1e-9, 1]], Labels([7], [1]), Labels([7, 8, 8], [2] * 3),
+                   cmc="identities", arithmetic=arithmetic, ap="step"), expected)
+    draws = [matlab_with(cmc="single-gallery-shot-draws", cmc_length=length).replace(
+        name=str(length)) for length in (3, 4)]
+    for alone, together in zip(draws, evaluated(distances, query, gallery, *draws)):
+        same(evaluated(distances, query, gallery, alone)[0].cmc, together.cmc)
 
 
 # Ranked lists.
@@ -784,7 +718,7 @@ def by_lists(ranked, *labels, **options):
 
 
 def check_ranked_lists():
-    """Complete lists against distances in that order; cut ones by counting along each list."""
+    """Complete lists against distances in that order; cut ones against brute force."""
     _, query, gallery, lists, _ = problem(0)
     order = np.argsort(np.random.default_rng(3).standard_normal((6, 40)), axis=1)
     distances = np.empty(order.shape)
@@ -792,58 +726,41 @@ def check_ranked_lists():
     matlab_ = afresh("conventions").CONVENTIONS["matlab"]
     for ignored in (*IGNORED, LISTED):
         convention = matlab_.replace(ignored=ignored)
-        options = {"convention": convention, "lists": lists if ignored == LISTED else None}
-        expected, = evaluated(distances, query, gallery, convention, lists=options["lists"])
-        for ranked in (order, list(order)):
-            for memory in ("1M", "3K"):
-                found = by_lists(ranked, query, gallery, max_memory=memory, **options)
-                for name in ("rank", "image", "found", "n_good", "n_junk", "n_kept",
-                             "first_match"):
-                    same(getattr(found.ranks, name), getattr(expected.ranks, name))
-                same(found.cmc, expected.cmc)
+        of_rule = lists if ignored == LISTED else None
+        expected, = evaluated(distances, query, gallery, convention, lists=of_rule)
+        for ranked, memory in itertools.product((order, list(order)), ("1M", "3K")):
+            result = by_lists(ranked, query, gallery, max_memory=memory, convention=convention,
+                              lists=of_rule)
+            brute.assert_equal(result.ranks, vars(expected.ranks))
+            same(result.cmc, expected.cmc)
     cut = np.concatenate([order[:, :12], np.full((6, 2), -1)], axis=1)
     cut[1, 5:] = -1
-    found = by_lists(cut, query, gallery)
-    ranks, n_found = [], []
-    for k, row in enumerate(cut):
-        place, here = 0, 0
-        for image in row[row >= 0]:
-            same_identity = gallery.identity[image] == query.identity[k]
-            other_camera = gallery.camera[image] != query.camera[k]
-            if gallery.identity[image] == -1 or same_identity and not other_camera:
-                continue
-            place += 1
-            if same_identity:
-                ranks.append(place)
-                here += 1
-        n_found.append(here)
-    same(found.ranks.rank, ranks)
-    same(found.ranks.found, n_found)
-    same(found.ranks.n_good, by_lists(order, query, gallery).ranks.n_good)
+    brute.assert_equal(by_lists(cut, query, gallery).ranks, brute.ranks(
+        distances.tolist(), query, gallery, MATLAB,
+        order_of=lambda k: [image for image in cut[k].tolist() if image >= 0]))
 
 
 def check_wrong_lists():
     labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
-    for ranked, message in (
-            ([[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
-            ([[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
-            ([[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
-            (np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
-            (np.array([0, 1]), "ranked: expected gallery indices"),
-            (np.eye(2), "ranked: expected gallery indices"),
-            ([["a"], ["b"]], r"ranked\[0\]: a list of names"),
-            ([3, 4], r"ranked\[0\]: expected a list"), ({"a": [0], "b": [1]}, "query_names")):
+    names = {"query_names": ["q1.jpg", "q2.jpg"],
+             "gallery_names": ["x/a.jpg", "b.png", "x/c.jpg"]}
+    for options, ranked, message in (
+            ({}, [[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
+            ({}, [[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
+            ({}, [[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
+            ({}, np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
+            ({}, np.array([0, 1]), "ranked: expected gallery indices"),
+            ({}, np.eye(2), "ranked: expected gallery indices"),
+            ({}, [["a"], ["b"]], r"ranked\[0\]: a list of names"),
+            ({}, [3, 4], r"ranked\[0\]: expected a list"),
+            ({}, {"a": [0], "b": [1]}, "query_names"),
+            (names, {"q1": ["a"], "q3": []}, "'q3' is no query"),
+            (names, {"q1": ["a"]}, "none for 1 of them"),
+            (names, {"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
+            (names, [["a"], ["d"]], r"ranked\[1\]: 'd' is no name"),
+            ({"gallery_names": ["a", "b", "a"]}, [["a"], []], "each name once")):
         with pytest.raises(InputError, match=message):
-            by_lists(ranked, *labels)
-    names = ["x/a.jpg", "b.png", "x/c.jpg"]
-    for ranked, message in (
-            ({"q1": ["a"], "q3": []}, "'q3' is no query"), ({"q1": ["a"]}, "none for 1 of them"),
-            ({"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
-            ([["a"], ["d"]], r"ranked\[1\]: 'd' is no name")):
-        with pytest.raises(InputError, match=message):
-            by_lists(ranked, *labels, query_names=["q1.jpg", "q2.jpg"], gallery_names=names)
-    with pytest.raises(InputError, match="each name once"):
-        by_lists([["a"], []], *labels, gallery_names=["a", "b", "a"])
+            by_lists(ranked, *labels, **options)
 
 
 def check_names_in_lists():
@@ -851,18 +768,16 @@ def check_names_in_lists():
     labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
     names = ["x/a.jpg.jpg", "b.PNG", "y/c.jpeg"]
     by_name = {"q2": ["b.jpg", "c"], "q1": ["a", "y/c.jpeg"]}
-    found = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
-    same(found.ranks.image, [0, 2, 1])
-    same(found.ranks.rank, [1, 2, 1])
+    result = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
+    holds(result.ranks, image=[0, 2, 1], rank=[1, 2, 1])
+    names = ["x/a.jpg", "y/a.jpg", "b.jpg"]
     with pytest.raises(InputError, match="'a' is no name"):
-        by_lists([["a"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
-    found = by_lists([["x/a.jpg"], []], *labels, gallery_names=["x/a.jpg", "y/a.jpg", "b.jpg"])
-    same(found.ranks.image, [0])
+        by_lists([["a"], []], *labels, gallery_names=names)
+    holds(by_lists([["x/a.jpg"], []], *labels, gallery_names=names).ranks, image=[0])
 
 
-RANKS = (check_what_is_done_with_ranks, check_orders_of_ties, check_a_gallery_of_junk,
-         check_parts_of_the_gallery, check_ranks)
-EXACT = (check_bounds, check_doors, check_closer, check_features)
+RANKS = (check_functions_of_ranks, check_orders_of_ties, check_a_gallery_of_junk, check_ranks)
+EXACT = (check_bounds, check_refused_features, check_features)
 METRICS = (check_other_metrics, check_sums, check_identities, check_average_precision)
 RESULT = (check_choices, check_results, check_curves)
 LISTS = (check_wrong_lists, check_names_in_lists, check_ranked_lists)

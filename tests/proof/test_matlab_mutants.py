@@ -9,8 +9,8 @@ import pytest
 
 import reid_ref.matlab
 from tests.proof.hand_cases import (
-    AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, ROUNDING, SORT, confusion_matrices, doubles)
-from tests.proof.mutants import afresh, all_checks, each, is_caught, world
+    AP, CONFUSION, EVALUATION, LAST_BITS, MULTI_CAM, SORT, confusion_matrices, doubles)
+from tests.proof.mutants import afresh, all_checks, each, is_caught, near, same, world
 from tests.proof.rerank_cases import CASES, SINGLE, defined, near_one
 
 ROOMS = ("matlab",)
@@ -19,15 +19,6 @@ ROOMS = ("matlab",)
 def of_port(name):
     """The function of the port's file of its name, as it is loaded now."""
     return getattr(afresh(f"matlab.{name}"), name)
-
-
-def same(actual, expected):
-    np.testing.assert_array_equal(actual, expected)
-
-
-def near(actual, expected, off=ROUNDING):
-    """Equal but for rounding, NaN where NaN."""
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=off)
 
 
 def check_compute_AP():

@@ -1,6 +1,7 @@
 """The port of the MATLAB scripts: what it takes, and its messages.
 
-Its answers are held to the cases worked by hand in `test_matlab_mutants.py`, and to Octave's.
+Its answers are held to the cases worked by hand in `test_matlab_mutants.py`, to recorded ones in
+`test_recorded.py`, and to Octave's.
 """
 import cmath
 import sys
@@ -11,8 +12,9 @@ import pytest
 
 import reid_ref.matlab
 from reid_ref.matlab import (
-    _values, compute_AP, compute_AP_multiCam, compute_r1_multiCam, draw_confusion_matrix,
-    evaluation, evaluation_mars)
+    MahDist, _values, compute_AP, compute_AP_multiCam, compute_r1_multiCam, draw_confusion_matrix,
+    evaluation, evaluation_mars, my_pdist2, re_ranking)
+from tests.proof.rerank_cases import SINGLE, by_definition, whole_features
 
 
 def test_sort_of_near_ties_is_decided_by_the_C_library():
@@ -39,40 +41,25 @@ def market_case():
     return rng.standard_normal((60, 8)), label_gallery, np.arange(1, 9), cams, cams[:8]
 
 
-def same(actual, expected):
-    for one, other in zip(actual, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize("function", [evaluation, evaluation_mars])
-@pytest.mark.parametrize(
-    "dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,
-              np.float16, np.float32, np.float64])
-def test_labels_of_every_dtype(function, dtype):
+def test_labels_of_every_dtype_and_shape(function):
     dist, *labels = market_case()
+    columns = [values[:, np.newaxis] for values in labels]
+    forms = [(dist, *columns), (dist, columns[0], *(values.T for values in columns[1:])),
+             [values.tolist() for values in (dist, *labels)]]
+    for dtype in "bBhHiIlLefd":
+        typed = [values.astype(dtype) for values in labels]
+        forms += [(dist, *typed), (dist, labels[0], typed[1], labels[2], typed[3])]
     expected = function(dist, *labels)
-    same(function(dist, *(values.astype(dtype) for values in labels)), expected)
-    mixed = [values.astype(dtype if k % 2 else np.int64) for k, values in enumerate(labels)]
-    same(function(dist, *mixed), expected)
+    for form in forms:
+        for actual, answer in zip(function(*form), expected, strict=True):
+            np.testing.assert_array_equal(actual, answer)
+    for values, given in zip((dist, *labels), market_case(), strict=True):  # left alone
+        np.testing.assert_array_equal(values, given)
 
 
-@pytest.mark.parametrize("function", [evaluation, evaluation_mars])
-def test_columns_and_rows(function):
-    dist, label_gallery, label_query, cam_gallery, cam_query = market_case()
-    expected = function(dist, label_gallery, label_query, cam_gallery, cam_query)
-    same(function(dist, label_gallery[:, None], label_query[:, None], cam_gallery[:, None],
-                  cam_query[:, None]), expected)
-    same(function(dist, label_gallery[:, None], label_query[None], cam_gallery[None],
-                  cam_query[None]), expected)
-    same(function(dist.tolist(), label_gallery.tolist(), *map(list, (
-        label_query, cam_gallery, cam_query))), expected)
-
-
-def test_inputs_are_left_alone():
-    given = market_case()
-    copies = [values.copy() for values in given]
-    evaluation_mars(*given)
-    same(given, copies)
+def test_cameras_beyond_six_are_for_evaluation():
+    evaluation(DIST, **{**THREE, "cam_gallery": [1, 2, 7], "cam_query": [0, 1]})
 
 
 def test_nothing_warns_nor_raises_under_strict_numpy():
@@ -88,17 +75,45 @@ def test_nothing_warns_nor_raises_under_strict_numpy():
             evaluation_mars(dist[:, None], labels, [9], cams, [1])
             evaluation(dist[:, None], labels, [1], cams, [1])
         draw_confusion_matrix(np.zeros((1, 6)), np.zeros((1, 6)) - 1, [1])
+        final_dist = re_ranking(np.ones((3, 9)), 1, 1, 2, 4, 2, 0)  # all images are equal
+    assert np.isnan(final_dist).all()
+
+
+@pytest.mark.parametrize("k1", [19, 23])
+def test_published_python_has_another_window(k1):
+    """int(around(k1 / 2)) + 1 is 11 and 13 here, not 10 and 12: the definition shows which.
+
+    One more neighbour each brings other images in, so that distances move in the second digit.
+    """
+    given = whole_features(k1, k1, 6, n=80)
+    assert int(np.around(k1 / 2)) + 1 == (k1 + 2) // 2 + 1
+    other_window = by_definition(*given[:4], k1, *given[5:], window=(k1 + 2) // 2 + 1)
+    final_dist = re_ranking(*given)
+    assert np.abs(final_dist - by_definition(*given)).max() < SINGLE
+    assert np.abs(final_dist - other_window).max() > 1e-3
+
+
+def test_precision_follows_the_features():
+    feat = np.random.default_rng(1).standard_normal((5, 30))
+    double = re_ranking(feat, 1, 1, 6, 5, 3, 0.3)
+    single = re_ranking(feat.astype(np.float32), 1, 1, 6, 5, 3, 0.3)
+    assert double.dtype == single.dtype == np.float32
+    assert 0 < np.abs(double - single).max() < SINGLE
+    whole = re_ranking(feat.round().astype(np.int8), 1, 1, 6, 5, 3, 0.3)
+    np.testing.assert_array_equal(whole, re_ranking(feat.round(), 1, 1, 6, 5, 3, 0.3))
+    Xg, M = np.ones((9, 4)), np.eye(4)
+    for of_metric, of_features in ((np.float32, np.float64), (np.float64, np.float32)):
+        Xg = Xg.astype(of_features)
+        assert MahDist(M.astype(of_metric), Xg, Xg[:6]).dtype == np.float32
 
 
 # ---------------------------------------------------------------- what is refused
 
 DIST, SIX = np.arange(6.0).reshape(3, 2), np.zeros((2, 6))
-GIVEN = {"dist": DIST, "label_gallery": [1, 2, 3], "label_query": [1, 2],
-         "cam_gallery": [1, 2, 2], "cam_query": [1, 1]}
-
-
-@pytest.mark.parametrize("function", [evaluation, evaluation_mars])
-@pytest.mark.parametrize("change, message", [
+THREE = {"label_gallery": [1, 2, 3], "label_query": [1, 2], "cam_gallery": [1, 2, 2],
+         "cam_query": [1, 1]}
+#: Functions, what they take, and what they refuse of it.
+REFUSED = [((evaluation, evaluation_mars), {"dist": DIST, **THREE}, [
     ({"dist": [1.0, 2.0, 3.0]},
      r"^dist: expected a matrix \(gallery, query\), got shape \(3,\); for a single query pass a "
      r"column \(gallery, 1\)$"),
@@ -126,24 +141,18 @@ GIVEN = {"dist": DIST, "label_gallery": [1, 2, 3], "label_query": [1, 2],
     ({"label_query": [1, np.nan]}, "^label_query: expected whole numbers, got nan at index 1"),
     ({"cam_gallery": ["a", "b", "c"]}, "^cam_gallery: expected whole numbers, got dtype <U1"),
     ({"cam_query": np.ones((2, 2))}, r"^cam_query: expected a vector .*, got shape \(2, 2\)"),
-])
-def test_evaluation_refuses(function, change, message):
-    with pytest.raises(ValueError, match=message):
-        function(**{**GIVEN, **change})
-
-
-def test_six_cameras_only():
-    with pytest.raises(ValueError, match=(
-            "^cam_gallery: expected cameras 1 to 6, got 7 at index 2; the multi-camera scripts "
-            "have six columns: renumber the cameras, or use evaluation")):
-        evaluation_mars(**{**GIVEN, "cam_gallery": [1, 2, 7]})
-    with pytest.raises(ValueError, match="^cam_query: expected cameras 1 to 6, got 0 at index 0"):
-        evaluation_mars(**{**GIVEN, "cam_query": [0, 1]})
-    evaluation(**{**GIVEN, "cam_gallery": [1, 2, 7], "cam_query": [0, 1]})
-
-
-@pytest.mark.parametrize("function", [compute_AP_multiCam, compute_r1_multiCam])
-@pytest.mark.parametrize("change, message", [
+]), ((evaluation_mars,), {"dist": DIST, **THREE}, [
+    ({"cam_gallery": [1, 2, 7]},
+     "^cam_gallery: expected cameras 1 to 6, got 7 at index 2; the multi-camera scripts "
+     "have six columns: renumber the cameras, or use evaluation"),
+    ({"cam_query": [0, 1]}, "^cam_query: expected cameras 1 to 6, got 0 at index 0"),
+]), ((compute_AP,), {"good_image": [1], "junk_image": [], "index": [1]}, [
+    ({"good_image": [0.5]}, "^good_image: expected whole numbers, got 0.5"),
+    ({"junk_image": [np.inf]}, "^junk_image: expected whole numbers, got inf"),
+    ({"index": [[1, 2], [3, 4]]}, r"^index: expected a vector .* got shape \(2, 2\)"),
+]), ((compute_AP_multiCam, compute_r1_multiCam), {
+        "good_image": [1], "junk_image": [0], "index": [0, 1, 2], "queryCam": 1,
+        "testCam": [1, 2, 3]}, [
     ({"good_image": [[0, 1]]},
      r"^good_image: expected a column .* row of shape \(1, 2\); MATLAB stops at \[good_image;"),
     ({"junk_image": [[0, 1]]},
@@ -156,31 +165,64 @@ def test_six_cameras_only():
     ({"queryCam": [1, 2]}, "^queryCam: expected the camera of one query, got 2 values; call once"),
     ({"queryCam": 7}, "^queryCam: expected cameras 1 to 6, got 7 at index 0"),
     ({"testCam": [1, 0, 2]}, "^testCam: expected cameras 1 to 6, got 0 at index 1"),
-])
-def test_multiCam_refuses(function, change, message):
-    given = {"good_image": [1], "junk_image": [0], "index": [0, 1, 2], "queryCam": 1,
-             "testCam": [1, 2, 3]}
-    with pytest.raises(ValueError, match=message):
-        function(**{**given, **change})
-
-
-@pytest.mark.parametrize("function, arguments, message", [
-    (compute_AP, ([0.5], [], [1]), "^good_image: expected whole numbers, got 0.5"),
-    (compute_AP, ([1], [np.inf], [1]), "^junk_image: expected whole numbers, got inf"),
-    (compute_AP, ([1], [], [[1, 2], [3, 4]]),
-     r"^index: expected a vector .* got shape \(2, 2\)"),
-    (draw_confusion_matrix, (np.zeros((2, 5)), SIX, [1, 2]),
+]), ((draw_confusion_matrix,), {"ap": SIX, "r1": SIX, "queryCam": [1, 2]}, [
+    ({"ap": np.zeros((2, 5))},
      r"^ap: expected shape \(2, 6\), a row for each entry of queryCam, got \(2, 5\); "),
-    (draw_confusion_matrix, (SIX, np.zeros((3, 6)), [1, 2]),
-     r"^r1: expected shape \(2, 6\), .* got \(3, 6\)"),
-    (draw_confusion_matrix, (SIX, SIX + 1j, [1, 2]),
-     "^r1: expected real numbers, got dtype complex128; pass"),
-    (draw_confusion_matrix, (SIX, SIX, [1, 9]),
-     "^queryCam: expected cameras 1 to 6, got 9 at index 1"),
+    ({"r1": np.zeros((3, 6))}, r"^r1: expected shape \(2, 6\), .* got \(3, 6\)"),
+    ({"r1": SIX + 1j}, "^r1: expected real numbers, got dtype complex128; pass"),
+    ({"queryCam": [1, 9]}, "^queryCam: expected cameras 1 to 6, got 9 at index 1"),
+]), ((MahDist,), {"M": 1, "Xg": np.ones((4, 3)), "Xp": np.ones((4, 3))}, [
+    ({"M": np.ones((2, 3))}, r"^M: expected shape \(3, 3\), .* got shape \(2, 3\)"),
+]), ((re_ranking,), {"feat": np.ones((3, 10)), "M": 1, "W": 1, "query_num": 4, "k1": 5, "k2": 2,
+                     "lambda_": 0.3}, [
+    ({"k1": 10}, "^k1: expected a whole number from 1 to 9, as 10 images have 9 neighbours each; "
+                 "got 10$"),
+    ({"k1": 0}, "^k1: .*; got 0$"),
+    ({"k1": np.nan}, "^k1: .*; got nan$"),
+    ({"k1": [5, 6]}, r"^k1: .*; got \[5, 6\]$"),
+    ({"k2": 11}, "^k2: expected a whole number from 1 to 10, as there are 10 images; got 11$"),
+    ({"k2": 0}, "^k2: .*; got 0$"),
+    ({"lambda_": 1.01}, r"^lambda_: expected a number from 0 .* to 1 .*, got 1.01$"),
+    ({"lambda_": np.nan}, "^lambda_: .* got nan$"),
+    ({"query_num": 10}, "^query_num: expected a whole number from 1 to 9, as feat has 10 images, "
+                        "the queries first; got 10$"),
+    ({"query_num": 0}, "^query_num: .*; got 0$"),
+    ({"feat": np.ones(10)}, r"^feat: expected \(d, n\), one column an image .* got shape \(10,\)"),
+    ({"feat": np.ones((10, 1))}, r"^feat: .* got shape \(10, 1\); .* passed transposed \(.T\)$"),
+    ({"feat": np.ones((0, 10))}, r"^feat: .* got shape \(0, 10\)"),
+    ({"feat": np.ones((3, 10)) + 1j}, "^feat: expected real numbers, got dtype complex128; "),
+    ({"feat": [["a"] * 10]}, "^feat: expected real numbers, got dtype <U1"),
+    ({"feat": [[1, 2], [3]]}, "^feat: expected an array, got rows of different length"),
+    ({"W": np.ones((4, 2))}, r"^W: expected shape \(3, any\), .* got shape \(4, 2\); 1 leaves"),
+    ({"W": np.ones(3)}, r"^W: .* got shape \(3,\)"),
+    ({"W": 1j}, "^W: expected real numbers"),
+    ({"M": np.eye(2)}, r"^M: expected shape \(3, 3\), .* got shape \(2, 2\)"),
+    ({"W": np.ones((3, 2)), "M": np.eye(3)}, r"^M: expected shape \(2, 2\), .* \(3, 3\)"),
+    ({"M": [[1, 2], [3]]}, "^M: expected an array, got rows of different length"),
+])]
+
+
+@pytest.mark.parametrize("function, given, change, message", [
+    (function, given, *row) for functions, given, rows in REFUSED for function in functions
+    for row in rows])
+def test_refused(function, given, change, message):
+    function(**given)
+    with pytest.raises(ValueError, match=message) as refused:
+        function(**{**given, **change})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("function", [my_pdist2, lambda A, B: MahDist(1, A, B)])
+@pytest.mark.parametrize("left, right, message", [
+    (np.ones(3), np.ones((2, 3)), r"expected features .*, got shape \(3,\); for one .* \(1, d\)$"),
+    (np.ones((4, 3)), np.ones((0, 3)), r"got shape \(0, 3\)"),
+    (np.ones((4, 3)), np.ones((4, 2)), r"expected features of 3 dimensions, .* shape \(4, 2\)"),
+    (np.ones((4, 3)) * 1j, np.ones((4, 3)), "expected real numbers, got dtype complex128"),
+    (np.ones((4, 3), np.float32), np.ones((2, 3)), "expected float32 as .* is, got float64"),
 ])
-def test_the_others_refuse(function, arguments, message):
+def test_distances_refuse(function, left, right, message):
     with pytest.raises(ValueError, match=message):
-        function(*arguments)
+        function(left, right)
 
 
 # ---------------------------------------------------------------- the room itself

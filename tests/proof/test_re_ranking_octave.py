@@ -7,14 +7,16 @@ reference BLAS does; with another library the last bits of the distances differ.
 import numpy as np
 import pytest
 
-from reid_ref.matlab import MahDist, _values as _arithmetic, my_pdist2, re_ranking
+from reid_ref.matlab import MahDist, _values, my_pdist2, re_ranking
 from tests.nightly import cases as sample
 from tests.proof.rerank_cases import CASES, SINGLE, duplicates, near_one, whole_features
 
 pytestmark = pytest.mark.octave
 
-#: Products of about 12 terms summed in another order, relative to the largest distance.
+#: What another order of summation may change, relative to the largest: products of about 12
+#: terms, and re-ranked distances.
 OTHER_ORDER = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
+RE_RANKED = {np.dtype(np.float32): SINGLE}
 
 
 def as_matlab(case):
@@ -22,21 +24,16 @@ def as_matlab(case):
     return tuple(value if np.ndim(value) else float(value) for value in case)
 
 
-def of_one_type(ours, theirs):
-    """Do both have the same dtype? oct2py makes a double of a single number."""
-    return ours.dtype == theirs.dtype or theirs.size == 1
-
-
-def compare(octave, cases, exact):
-    answers = octave.run("re_ranking", [as_matlab(case) for case in cases])
+def compare(octave, function, cases, off=None):
+    """The port is the script of its name, exactly, or within what is given for each type."""
+    answers = octave.run(function.__name__, list(map(as_matlab, cases)))
     for case, (theirs,) in zip(cases, answers, strict=True):
-        ours = re_ranking(*case)
+        ours = function(*case)
         theirs = theirs.reshape(ours.shape)
-        assert ours.dtype == np.float32 and of_one_type(ours, theirs)
-        if exact:
-            np.testing.assert_array_equal(ours, theirs)
-        else:
-            np.testing.assert_allclose(ours, theirs, rtol=0, atol=SINGLE)
+        # oct2py makes a double of a single number
+        assert ours.dtype == theirs.dtype or theirs.size == 1
+        atol = off[ours.dtype] * np.abs(theirs).max() if off else 0
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=atol)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +43,7 @@ def one_after_another(octave):
     for dtype in (np.float64, np.float32):
         A, B = rng.random((2, 40, 200)).astype(dtype)
         ((theirs,),) = octave.run("mtimes", [(A, B.T.copy())])
-        if not np.array_equal(theirs, _arithmetic.product(A, B.T)):
+        if not np.array_equal(theirs, _values.product(A, B.T)):
             return False
     return True
 
@@ -55,30 +52,29 @@ def one_after_another(octave):
 
 @pytest.mark.parametrize("name", CASES)
 def test_cases(octave, name):
-    compare(octave, [CASES[name]], exact=True)
+    compare(octave, re_ranking, [CASES[name]])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("k1", sample([2, 3, 9, 22], [1, 2, 3, 4, 7, 10, *range(15, 28)]))
 def test_whole_features(octave, k1, dtype):
-    compare(octave, [
+    compare(octave, re_ranking, [
         whole_features(100 * k1 + k2, k1, k2, lambda_, n=30, levels=levels, dtype=dtype)
         for k2, lambda_, levels in (
-            (1, 0.3, 9), (2, 0, 3), (6, 0.3, 20), (7, 1, 5))], exact=True)
+            (1, 0.3, 9), (2, 0, 3), (6, 0.3, 20), (7, 1, 5))])
 
 
 @pytest.mark.parametrize("k1", sample([4, 5], [1, 4, 5, 19]))
 def test_duplicates(octave, k1):
-    cases = [duplicates(k1 + copies, k1, k2, copies=copies)
-             for copies in (2, 8, 25, 29) for k2 in (1, 2, 6)]
-    compare(octave, cases, exact=True)
+    compare(octave, re_ranking, [duplicates(k1 + copies, k1, k2, copies=copies)
+                                 for copies in (2, 8, 25, 29) for k2 in (1, 2, 6)])
 
 
 def test_tiny_sets(octave):
-    compare(octave, [
+    compare(octave, re_ranking, [
         whole_features(n, k1, k2, n=n, query_num=query_num, d=2)
         for n in (2, 3, 4, 5) for k1 in range(1, n) for k2 in (1, 2, n)
-        for query_num in {1, n - 1}], exact=True)
+        for query_num in {1, n - 1}])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, "equal", "minus"])
@@ -94,7 +90,7 @@ def test_values_that_no_feature_should_have(octave, value):
         else:
             feat[0, seed] = value
         cases.append((feat, M, *rest))
-    compare(octave, cases, exact=True)
+    compare(octave, re_ranking, cases)
 
 
 def test_k1_may_not_be_larger_than_the_set(octave):
@@ -120,7 +116,7 @@ def test_normalised_features(octave, one_after_another, dtype):
         cases.append((feat, 1.0, 1.0, 15, k1, k2, 0.3))
         projection = np.random.default_rng(seed).standard_normal((16, 6))
         cases.append((feat, projection.T @ projection, projection, 15, k1, k2, 0.3))
-    compare(octave, cases, exact=one_after_another)
+    compare(octave, re_ranking, cases, None if one_after_another else RE_RANKED)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -136,44 +132,33 @@ def test_distances(octave, one_after_another, dtype, whole):
         Xg, Xp = Xg.astype(dtype), Xp.astype(dtype)
         squared += [(1.0, Xg, Xp), (M, Xg, Xp), (M.astype(np.float32), Xg, Xp)]
         plain.append((Xg, Xp))
-    for script, function, cases in (
-            ("MahDist", MahDist, squared), ("my_pdist2", my_pdist2, plain)):
-        for case, (theirs,) in zip(cases, octave.run(script, cases), strict=True):
-            ours = function(*case)
-            theirs = theirs.reshape(ours.shape)
-            assert of_one_type(ours, theirs)
-            if whole or one_after_another:
-                np.testing.assert_array_equal(ours, theirs)
-            else:
-                np.testing.assert_allclose(
-                    ours, theirs, rtol=0, atol=OTHER_ORDER[ours.dtype] * np.abs(theirs).max())
+    off = None if whole or one_after_another else OTHER_ORDER
+    compare(octave, MahDist, squared, off)
+    compare(octave, my_pdist2, plain, off)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_imaginary_distances(octave, dtype):
     cases = [(near_one(10, dtype), near_one(8, dtype)), (near_one(30, dtype), near_one(9, dtype))]
-    for case, (theirs,) in zip(cases, octave.run("my_pdist2", cases), strict=True):
-        ours = my_pdist2(*case)
-        assert ours.dtype == theirs.dtype == np.result_type(dtype, np.complex64)
-        np.testing.assert_array_equal(ours, theirs)
+    assert all(np.iscomplexobj(my_pdist2(*case)) for case in cases)
+    compare(octave, my_pdist2, cases)
 
 
 # ---------------------------------------------------------------- rules
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rules(octave, dtype):
-    """Each function of `_arithmetic` whose numpy twin has other bits, asked of Octave."""
+    """Each function of `_values` whose numpy twin has other bits, asked of Octave."""
     rng = np.random.default_rng(6)
     numbers = -rng.random((3, 4000)).astype(dtype)
-    ((theirs,),) = octave.run("exp", [(numbers,)])
-    np.testing.assert_array_equal(_arithmetic.exponential(numbers), theirs)
-    ((theirs,),) = octave.run("sum", [(numbers, 2.0)])
-    np.testing.assert_array_equal(_arithmetic.add_up_rows(numbers), theirs.ravel())
-    ((theirs,),) = octave.run("mean", [(numbers, 1.0)])
-    np.testing.assert_array_equal(_arithmetic.mean_of_columns(numbers), theirs.ravel())
+    for script, arguments, function in (
+            ("exp", (), _values.exponential), ("sum", (2.0,), _values.add_up_rows),
+            ("mean", (1.0,), _values.mean_of_columns)):
+        ((theirs,),) = octave.run(script, [(numbers, *arguments)])
+        np.testing.assert_array_equal(function(numbers).ravel(), theirs.ravel())
     ((theirs,),) = octave.run("mtimes", [(numbers, 0.7)])
-    np.testing.assert_array_equal(_arithmetic.weigh(numbers, 0.7), theirs.astype(np.float32))
+    np.testing.assert_array_equal(_values.weigh(numbers, 0.7), theirs.astype(np.float32))
     halves = np.arange(-6, 7) / 2
     answers = octave.run("round", [(half,) for half in halves])
-    assert [_arithmetic.round_half_away(half) for half in halves] == [
+    assert [_values.round_half_away(half) for half in halves] == [
         answer.item() for (answer,) in answers]

@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.doctor.show import as_text
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.files import read_result
-from reid_ref.text import source
+from reid_ref.text import row, source
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,21 @@ class Diagnosis:
     files: list[str]
     layout: str
     findings: list[Finding]
+
+
+def as_text(findings: Sequence[Finding], source: str) -> str:
+    """Return one paragraph per finding: severity, sentence, evidence, remedy, key."""
+    lines = row("input", source)
+    if not findings:
+        return "\n".join([*lines, *row("found", "nothing: no known mistake in labels, cameras "
+                                       "and a sample of the values")])
+    for finding in findings:
+        lines += ["", *row(finding.severity, finding.sentence)]
+        lines += row("numbers", ", ".join(f"{name.replace('_', ' ')} {value:,}"
+                                          for name, value in finding.evidence.items()))
+        lines += row("remedy", finding.remedy)
+        lines += row("more", f"{finding.key} in the documentation")
+    return "\n".join(lines)
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -12,7 +12,6 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import Comparison
 from reid_ref.commands.doctor.compute import OF_UNMATCHED, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.doctor.show import one_line
 from reid_ref.commands.gate.compute import (
     Missed, parse_tolerance, parse_wanted, too_low, unexpected, worse_than)
 from reid_ref.console import options as common
@@ -34,12 +33,12 @@ CODES = ("Exit code: 0 where all is well; 1 for --strict and a finding; 2 for wr
 
 
 def add(command: Any) -> None:
-    command.add_argument("--expect", metavar="NAME=PERCENT[,...]",
+    command.add_argument("--expect", action="append", metavar="NAME=PERCENT[,...]",
                          help="exit code 3 unless these are the numbers, e.g. "
                               "mAP=76.12,Rank-1=90.1, rounded to the digits given")
     command.add_argument("--tolerance", metavar="POINTS",
                          help="of --expect: percent points that a number may be off, e.g. 0.01")
-    command.add_argument("--fail-under", metavar="NAME=PERCENT[,...]",
+    command.add_argument("--fail-under", action="append", metavar="NAME=PERCENT[,...]",
                          help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
     command.add_argument("--baseline", metavar="FILE",
                          help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
@@ -69,8 +68,8 @@ def check(args: argparse.Namespace) -> Gates:
     if args.expect is None:
         common.refuse({"--tolerance": args.tolerance}, "--expect with it", "none; add it")
     return Gates(
-        {} if args.expect is None else parse_wanted(args.expect, "--expect"),
-        {} if args.fail_under is None else parse_wanted(args.fail_under, "--fail-under"),
+        parse_wanted(args.expect or (), "--expect"),
+        parse_wanted(args.fail_under or (), "--fail-under"),
         None if args.tolerance is None else parse_tolerance(args.tolerance),
         None if args.baseline is None else read_stored(args.baseline))
 
@@ -87,7 +86,7 @@ def examine(args: argparse.Namespace, data: ResultFile,
                                        common.max_memory(args) or bytes_of(None))
     for finding in findings:
         if finding.key not in OF_UNMATCHED:
-            warn(one_line(finding))
+            warn(finding.line)
     return findings
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -40,16 +40,16 @@ class Missed:
     tolerance: Decimal | None = None
 
 
-def parse_wanted(text: str, option: str) -> dict[str, Decimal]:
-    """Read numbers by name, e.g. ``mAP=76.12,Rank-1=90.1``.
+def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
+    """Read numbers by name, e.g. ``mAP=76.12,Rank-1=90.1``, from every use of an option.
 
     Examples
     --------
-    >>> parse_wanted("mAP=76.12,Rank-1=90.1", "--expect")
+    >>> parse_wanted(["mAP=76.12,Rank-1=90.1"], "--expect")
     {'mAP': Decimal('76.12'), 'Rank-1': Decimal('90.1')}
     """
     wanted: dict[str, Decimal] = {}
-    for part in text.split(","):
+    for part in (part for text in texts for part in text.split(",")):
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
             raise InputError(f"{option}: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, "
@@ -60,10 +60,15 @@ def parse_wanted(text: str, option: str) -> dict[str, Decimal]:
     return wanted
 
 
+#: Percent points; a tolerance above it would pass almost any number.
+MOST = 5
+
+
 def parse_tolerance(text: str) -> Decimal:
     """Read percent points."""
-    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text):
-        raise InputError(f"--tolerance: expected percent points such as 0.01, got {text!r}")
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text) or Decimal(text) > MOST:
+        raise InputError(f"--tolerance: expected percent points up to {MOST}, such as 0.01, got "
+                         f"{text!r}")
     return Decimal(text)
 
 

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reid_ref.arrays import check_choice, each_warning_once, warn
 from reid_ref.commands.gate import command as gates
 from reid_ref.commands.rerank.compute import Rerank, Reranked, evaluate_multi_query
-from reid_ref.commands.rerank.show import as_table
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import dataset_of
 from reid_ref.console.files import evaluate_file
@@ -16,8 +16,28 @@ from reid_ref.conventions import Convention
 from reid_ref.datasets.pooling import POOLINGS
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
-from reid_ref.result import Result, numbers_of
-from reid_ref.text import source
+from reid_ref.result import RANKS, Result, headline, numbers_of
+from reid_ref.text import percent, row, signature_rows, signed_percent, source
+from reid_ref.text.table import lines
+
+
+def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = RANKS,
+             intervals: confidence.Intervals = None) -> str:
+    """Return one column per result; the first is what the others are compared with."""
+    numbers = [headline(result, ranks) for result in results.values()]
+    counts = next(iter(results.values())).counts
+    first, *after = results
+    text = row("input", source)
+    text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery")
+    heads = ["percent", first, *(head for name in after for head in (name, "change"))]
+    text += ["", *lines(heads, [
+        [name, percent(original), *(cell for column in numbers[1:] for cell in (
+            percent(column[name]), signed_percent(column[name] - original)))]
+        for name, original in numbers[0].items()], indent=10)]
+    text += confidence.several(intervals) or [""]
+    for result in results.values():
+        text += signature_rows(str(result.signature))
+    return "\n".join(text)
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reid_ref.commands.scripts.compute import PROGRAMS, largest_difference
 from reid_ref.commands.scripts.compute.octave import ScriptAnswer, functions_of
-from reid_ref.commands.scripts.show import as_table
 from reid_ref.console import options as common
 from reid_ref.console.answers import Curve, curve_of
 from reid_ref.console.terminal import show
+from reid_ref.result import RANKS, named_ranks
+from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,18 @@ class Scripts:
     convention: str
     results: list[Curve]
     largest_difference: float
+
+
+def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
+             ranks: Sequence[int] = RANKS) -> str:
+    """Return one column per program, and their largest difference."""
+    curves = [{**named_ranks(answer.cmc, ranks), "mAP": answer.mAP} for answer in answers.values()]
+    text = lines(["", *answers], [[name, *(repr(curve[name]) for curve in curves)]
+                                  for name in curves[0]], indent=10)
+    verdict = "equal to the last bit" if difference == 0 else "NOT equal"
+    length = len(next(iter(answers.values())).cmc)
+    return "\n".join([*text, "", f"largest difference, over mAP and all {length:,} entries of "
+                                 f"CMC: {difference!r} ({verdict})"])
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -45,6 +45,11 @@ class Finding(Value):
     evidence: dict[str, int | float] = field(default_factory=dict)
     remedy: str = ""
 
+    @property
+    def line(self) -> str:
+        """The finding as one line of stderr."""
+        return f"{self.sentence} {self.remedy} ({self.key})"
+
 
 #: Below so many images, a pattern in camera numbers may be chance.
 MIN_IMAGES = 20

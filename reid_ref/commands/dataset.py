@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
 
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
@@ -12,13 +11,24 @@ from reid_ref.datasets.fingerprints import SetCounts, count, table
 from reid_ref.text import NO_BENCHMARK, names, row
 
 
-def as_json(counts: SetCounts, benchmark: Recognised | None) -> dict[str, Any]:
-    """Return plain JSON values; what only a known benchmark has is None without one."""
-    expected = benchmark.fingerprint if benchmark else None
-    return {"dataset": expected and expected.name,
-            "off": list(benchmark.off) if benchmark else None,
-            "counts": asdict(counts), "expected": asdict(expected.counts) if expected else None,
-            "source": expected and expected.source}
+@dataclass(frozen=True)
+class Counted:
+    """The counts as JSON has them; what only a known benchmark has is null without one."""
+
+    files: list[str]
+    dataset: str | None
+    off: list[str] | None
+    counts: SetCounts
+    expected: SetCounts | None
+    source: str | None
+
+
+def as_answer(files: list[str], counts: SetCounts, benchmark: Recognised | None) -> Counted:
+    """Return the counts for JSON."""
+    if benchmark is None:
+        return Counted(files, None, None, counts, None, None)
+    known = benchmark.fingerprint
+    return Counted(files, known.name, list(benchmark.off), counts, known.counts, known.source)
 
 
 def as_table(files: list[str], counts: SetCounts, benchmark: Recognised | None) -> str:
@@ -51,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     labels = read_labels(*args.files)
     counts, benchmark = count(*labels), recognise(*labels)
     if args.json:
-        common.print_json({"files": args.files, **as_json(counts, benchmark)})
+        common.print_json(as_answer(args.files, counts, benchmark))
     else:
         show(as_table(args.files, counts, benchmark))
     return 1 if benchmark and benchmark.off else 0

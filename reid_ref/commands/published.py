@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
@@ -140,11 +139,37 @@ def _checked(rows: Iterable[Published]) -> int:
     return sum(bool(figure.n_query) for figure in rows)
 
 
-def doubts_as_json(doubts: Iterable[Doubt], rows: Sequence[Published]) -> dict[str, Any]:
-    """Return the rows in doubt for JSON, and how many were checked."""
-    return {"rows": len(rows), "checked": _checked(rows), "doubts": [{
-        "key": doubt.row.key, "verdict": doubt.verdict, "ranks": doubt.ranks,
-        "mAP": list(doubt.bounds)} for doubt in doubts]}
+@dataclass(frozen=True)
+class Figures:
+    """The rows as JSON has them."""
+
+    published: list[Published]
+
+
+@dataclass(frozen=True)
+class DoubtRow:
+    """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of."""
+
+    key: str
+    verdict: str
+    ranks: dict[str, HitCounts]
+    mAP: list[MapBounds]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The rows in doubt as JSON has them; `checked` rows have a known number of queries."""
+
+    rows: int
+    checked: int
+    doubts: list[DoubtRow]
+
+
+def doubts_as_answer(doubts: Iterable[Doubt], rows: Sequence[Published]) -> Checked:
+    """Return the rows in doubt for JSON."""
+    return Checked(len(rows), _checked(rows), [
+        DoubtRow(doubt.row.key, doubt.verdict, doubt.ranks, list(doubt.bounds))
+        for doubt in doubts])
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -174,8 +199,8 @@ def run(args: argparse.Namespace) -> int:
     rows = find(args.dataset, args.method) if args.key is None else (by_key(args.key),)
     doubts = check_all(rows) if args.check else []
     if args.json:
-        common.print_json(doubts_as_json(doubts, rows) if args.check else rows[0]
-                          if args.key is not None else {"published": rows})
+        common.print_json(doubts_as_answer(doubts, rows) if args.check else rows[0]
+                          if args.key is not None else Figures(list(rows)))
     else:
         show(as_doubts(doubts, rows) if args.check else as_page(rows[0])
              if args.key is not None else as_list(rows))

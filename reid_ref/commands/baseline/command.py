@@ -5,7 +5,7 @@ import argparse
 
 from reid_ref.arrays import InputError, check_choice, each_warning_once
 from reid_ref.commands.baseline.compute import baseline
-from reid_ref.commands.baseline.show import as_json, as_table
+from reid_ref.commands.baseline.show import as_answer, as_table
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.datasets.driver_files import DRIVERS, read_inputs
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
         answer = baseline(args.driver, inputs, args.seed, None if bar is None else progress)
     if args.json:
-        common.print_json(as_json(args.files, answer))
+        common.print_json(as_answer(args.files, answer))
     else:
         show(as_table(args.files, answer))
     return int(any(why != DRIVERS[args.driver].without_training

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.commands.baseline.compute import Baseline, Line
-from reid_ref.console.answers import dataset_of
+from reid_ref.console.answers import Dataset, dataset_of
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver
 from reid_ref.datasets.published import Published, load
 from reid_ref.text import NO_BENCHMARK, by_reason, names, percent, row, signature_rows
+from reid_ref.text.plain import Share
 
 
 def published_lines(driver: Driver, files: Iterable[str],
@@ -46,25 +48,74 @@ def _known(files: list[str], answer: Baseline) -> tuple[Recognised | None, dict[
     return benchmark, published_lines(DRIVERS[answer.name], files, benchmark)
 
 
-def as_json(files: list[str], answer: Baseline) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PairMeans:
+    """Means over pairs of different cameras."""
+
+    Rank_1: Share
+    mAP: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineNumbers:
+    """The numbers of one line; `camera_pairs` where the driver prints them."""
+
+    Rank_1: Share
+    mAP: Share
+    camera_pairs: PairMeans | None
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """The figure that the driver's authors print, with its digits."""
+
+    key: str
+    Rank_1: str
+    mAP: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineRow(LineNumbers):
+    """One line of the driver."""
+
+    method: str
+    published: PrintedRow | None
+
+
+@dataclass(frozen=True)
+class DriverLines:
+    """What a driver prints as JSON has it; `exact` is the line Euclidean by exact distances."""
+
+    files: list[str]
+    driver: str
+    script: str
+    dataset: Dataset | None
+    seed: int | None
+    lines: list[LineRow]
+    left_out: dict[str, str]
+    complex_distances: int | None
+    exact: LineNumbers | None
+    signature: str
+
+
+def as_answer(files: list[str], answer: Baseline) -> DriverLines:
     """Return what a driver prints, for JSON."""
     benchmark, figures = _known(files, answer)
-    published = {method: {"key": figure.key, "Rank-1": figure.rank1, "mAP": figure.mAP}
+    published = {method: PrintedRow(figure.key, figure.rank1, figure.mAP)
                  for method, figure in figures.items()}
-    return {
-        "files": files, "driver": answer.name, "script": DRIVERS[answer.name].script,
-        "dataset": dataset_of(benchmark),
-        "seed": answer.seed if answer.inputs.train else None,
-        "lines": [{"method": method, **_numbers(line), "published": published.get(method)}
-                  for method, line in answer.lines.items()],
-        "left_out": answer.left_out, "complex_distances": answer.imaginary,
-        "exact": answer.exact and _numbers(answer.exact), "signature": answer.signature}
+    lines = [LineRow(method=method, published=published.get(method), **_numbers(line))
+             for method, line in answer.lines.items()]
+    return DriverLines(
+        files, answer.name, DRIVERS[answer.name].script, dataset_of(benchmark),
+        answer.seed if answer.inputs.train else None, lines, answer.left_out, answer.imaginary,
+        None if answer.exact is None else LineNumbers(**_numbers(answer.exact)), answer.signature)
 
 
 def _numbers(line: Line) -> dict[str, Any]:
-    pairs = {"Rank-1": line.pair_rank1, "mAP": line.pair_mAP}
-    return {"Rank-1": line.rank1, "mAP": line.mAP,
-            "camera_pairs": None if line.pair_rank1 is None else pairs}
+    pairs = None
+    if line.pair_rank1 is not None and line.pair_mAP is not None:
+        pairs = PairMeans(line.pair_rank1, line.pair_mAP)
+    return {"Rank_1": line.rank1, "mAP": line.mAP, "camera_pairs": pairs}
 
 
 def as_table(files: list[str], answer: Baseline) -> str:

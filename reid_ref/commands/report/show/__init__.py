@@ -19,7 +19,7 @@ from reid_ref._version import __version__
 from reid_ref.arrays import InputError
 from reid_ref.commands.report.compute import NO_DISTANCES, Page, Reported
 from reid_ref.commands.report.show import lists, tables
-from reid_ref.commands.report.show.lists import Images
+from reid_ref.commands.report.show.lists import ImageNames
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS
 from reid_ref.drawing.style import as_bytes, panels
 from reid_ref.result import RANKS
@@ -44,7 +44,7 @@ def check_libraries() -> None:
                          'pip install "reid-ref[report]"')
 
 
-def page(content: Page, images: Images | None = None) -> str:
+def page(content: Page, images: ImageNames | None = None) -> str:
     """Return the page; without `images` it has no pictures.
 
     Raises

@@ -25,7 +25,7 @@ MEANINGS = {**REASONS, "gain": "AP rose most from the baseline",
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageNames:
     """Where images are.
 
     Parameters
@@ -54,7 +54,7 @@ def thumbnail(path: str) -> dict[str, Any]:
 class Cards:
     """Makes the cards of a page; an image is read when the first card shows it."""
 
-    def __init__(self, images: Images | None) -> None:
+    def __init__(self, images: ImageNames | None) -> None:
         self._images = images
         #: By name; `picture` is the number on the page.
         self.pictures: dict[str, dict[str, Any]] = {}

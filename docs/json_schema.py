@@ -9,18 +9,22 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from reid_ref.commands.baseline.show import DriverLines
 from reid_ref.commands.camera_pairs import Pairs
 from reid_ref.commands.compare.command import Compared
 from reid_ref.commands.conventions import Record, Records
+from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.explain.show import Explained
+from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank.compute import Rerank
 from reid_ref.commands.runs.show import Spread
 from reid_ref.commands.scripts.command import Scripts
 from reid_ref.commands.ties import Ties
 from reid_ref.commands.validate.show import Validated
 from reid_ref.console.options import SCHEMA
+from reid_ref.datasets.published import Published
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -39,6 +43,11 @@ SHAPES = {
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
+    "dataset": (Counted, "reid-ref dataset FILE"),
+    "published": (Figures, "reid-ref published"),
+    "published_key": (Published, "reid-ref published KEY"),
+    "published_check": (Checked, "reid-ref published --check"),
+    "baseline": (DriverLines, "reid-ref baseline FILE --driver NAME"),
 }
 #: Shapes of files that commands write; nothing is warned of in them.
 FILES = ("per_query",)

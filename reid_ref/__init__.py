@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reid_ref.conventions import CONVENTIONS, Convention
     from reid_ref.datasets import published
     from reid_ref.datasets.pooling import pool_queries
-    from reid_ref.drawing.rank_list import visualize_ranked_results
+    from reid_ref.drawing.rank_lists import visualize_ranked_results
     from reid_ref.evaluation import distributed
     from reid_ref.evaluation.batches import Evaluator
     from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
@@ -73,7 +73,7 @@ _MODULES = {
     "runs": "commands.runs.compute", "splits": "commands.splits",
     "pool_queries": "datasets.pooling", "rerank": "reranking.k_reciprocal",
     "rerank_blocks": "reranking.k_reciprocal",
-    "visualize_ranked_results": "drawing.rank_list",
+    "visualize_ranked_results": "drawing.rank_lists",
 }
 #: Modules that a user may name, by their public name.
 _ROOMS = {

@@ -2,34 +2,45 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
 
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.datasets import Recognised
-from reid_ref.datasets.fingerprints import SetCounts, table
+from reid_ref.datasets import Recognised, read_labels, recognise
+from reid_ref.datasets.fingerprints import SetCounts, count, table
 from reid_ref.text import NO_BENCHMARK, names, row
 
 
-def as_json(counts: SetCounts, found: Recognised | None) -> dict[str, Any]:
-    """Return plain JSON values; what only a known benchmark has is None without one."""
-    known = found.fingerprint if found else None
-    return {"dataset": known and known.name, "off": list(found.off) if found else None,
-            "counts": asdict(counts), "expected": asdict(known.counts) if known else None,
-            "source": known and known.source}
+@dataclass(frozen=True)
+class Counted:
+    """The counts as JSON has them; what only a known benchmark has is null without one."""
+
+    files: list[str]
+    dataset: str | None
+    off: list[str] | None
+    counts: SetCounts
+    expected: SetCounts | None
+    source: str | None
 
 
-def as_table(files: list[str], counts: SetCounts, found: Recognised | None) -> str:
-    """Return the verdict, and every count beside the benchmark's."""
-    known = found.fingerprint if found else None
+def as_answer(files: list[str], counts: SetCounts, benchmark: Recognised | None) -> Counted:
+    """Return the counts for JSON."""
+    if benchmark is None:
+        return Counted(files, None, None, counts, None, None)
+    known = benchmark.fingerprint
+    return Counted(files, known.name, list(benchmark.off), counts, known.counts, known.source)
+
+
+def as_table(files: list[str], counts: SetCounts, benchmark: Recognised | None) -> str:
+    """Return the verdict, and every count next to the benchmark's."""
+    fingerprint = benchmark.fingerprint if benchmark else None
     lines = row("input", names(files))
-    lines += row("dataset", found.sentence if found else NO_BENCHMARK)
-    lines += ["", f"{'':28}{'here':>10}" + (f"{'expected':>10}" if known else "")]
-    for name, value, expected in table(counts, known):
+    lines += row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
+    lines += ["", f"{'':28}{'here':>10}" + (f"{'expected':>10}" if fingerprint else "")]
+    for name, value, expected in table(counts, fingerprint):
         line = f"{name:28}{value:>10,}" + (f"{expected:>10,}" if expected is not None else "")
         lines.append(line + ("  *" if expected not in (None, value) else ""))
-    return "\n".join(lines + (["", *row("source", known.source)] if known else []))
+    return "\n".join(lines + (["", *row("source", fingerprint.source)] if fingerprint else []))
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -47,13 +58,10 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.datasets import read_labels, recognise
-    from reid_ref.datasets.fingerprints import count
-
     labels = read_labels(*args.files)
-    counts, found = count(*labels), recognise(*labels)
+    counts, benchmark = count(*labels), recognise(*labels)
     if args.json:
-        common.print_json({"files": args.files, **as_json(counts, found)})
+        common.print_json(as_answer(args.files, counts, benchmark))
     else:
-        show(as_table(args.files, counts, found))
-    return 1 if found and found.off else 0
+        show(as_table(args.files, counts, benchmark))
+    return 1 if benchmark and benchmark.off else 0

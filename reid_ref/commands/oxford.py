@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.console.terminal import show
-from reid_ref.protocols.oxford import six_digits
+from reid_ref.protocols import oxford
 from reid_ref.text import visible
 
 
-def as_lines(answers: Mapping[str, np.float32], mean_ap: float) -> str:
-    """Return one line a query, name and AP, then mAP."""
-    lines = [f"{visible(name)} {six_digits(ap)}" for name, ap in answers.items()]
-    return "\n".join([*lines, f"mAP {six_digits(mean_ap)} (mean of all {len(answers)} queries, "
+def as_lines(answers: Mapping[str, np.float32], mAP: float) -> str:
+    """Return one line per query, name and AP, then mAP."""
+    lines = [f"{visible(name)} {oxford.six_digits(ap)}" for name, ap in answers.items()]
+    return "\n".join([*lines, f"mAP {oxford.six_digits(mAP)} (mean of all {len(answers)} queries, "
                               "unrounded, in double precision)"])
 
 
@@ -23,7 +23,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Print the average precision of a ranked list of names: the same arguments "
         "and the same six digits as Oxford's compiled compute_ap. Of two folders: "
-        "one line a query, name and AP, then mAP.")
+        "one line per query, name and AP, then mAP.")
     command.epilog = (
         "mAP is the mean of the unrounded APs of all queries of the ground truth, added "
         "in order of name in double precision. In the folder of ranked lists, a "
@@ -38,8 +38,6 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.protocols import oxford
-
     if not Path(args.ground_truth).is_dir():
         show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
         return 0

@@ -4,18 +4,31 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reid_ref.arrays import InputError
+from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
-from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.files import (
+    add_images, check_images, evaluate_file, image_names, names_of_results, said_of)
 from reid_ref.console.terminal import show
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.disk import check_target
+from reid_ref.drawing import style, whole
+from reid_ref.drawing.densities import DistanceSample, distance_sample
+from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
+from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files import results_of_files
+from reid_ref.files.images import path_below
+from reid_ref.labels import IndexLists
+from reid_ref.result import Result
+from reid_ref.text import percent
 
-if TYPE_CHECKING:
-    from reid_ref.conventions import Convention
-    from reid_ref.drawing.densities import DistanceSample
-    from reid_ref.evaluation.result_file import ResultFile
-
-FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions")
+FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions", "rank-lists")
+#: Queries of rank lists, and their kept images.
+WORST, TOP = 3, 10
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -26,40 +39,46 @@ def add(command: argparse.ArgumentParser) -> None:
         "cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of "
         "recall. ap: AP by query, of one method by identity, too. cameras: each pair of "
         "cameras. distances: of the same and of other identities. conventions: mAP and "
-        "Rank-1 under each. FILE is any that reid-ref evaluate reads. The same files give "
-        "the same bytes.")
+        "Rank-1 under each. rank-lists: queries and their nearest images. FILE is any that "
+        "reid-ref evaluate reads. The same files give the same bytes.")
     command.set_defaults(run=run)
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",
                          help="file to write: .pdf, .svg or .png")
-    command.add_argument("--width", default="3.3in", metavar="LENGTH",
-                         help="width of the figure, such as 3.3in (default: one column), 84mm; "
-                              "panels stand side by side where there is room")
+    command.add_argument("--width", metavar="LENGTH",
+                         help="width of the figure, such as 84mm (default: one column, 3.3in; of "
+                              "rank-lists 7in); panels are next to each other where they fit")
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--max-memory", "--name")
+    group = command.add_argument_group("rank-lists")
+    either = group.add_mutually_exclusive_group()
+    either.add_argument("--query", type=_numbers, metavar="N[,N]", help="these queries, from 0")
+    either.add_argument("--worst", type=int, metavar="N",
+                        help=f"the N queries of lowest AP in the first result (default: {WORST})")
+    group.add_argument("--top", type=int, metavar="K",
+                       help=f"kept images of each list (default: {TOP})")
+    add_images(command)
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.disk import check_target
-    from reid_ref.drawing import style as saving, whole
-    from reid_ref.files import results_of_files
-
-    width = whole.inches(args.width, "--width")
-    saving.check_figure(args.output)
+    is_list = args.figure == "rank-lists"
+    width = whole.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
+    style.check_figure(args.output)
     check_target(args.output, [*args.files, *(args.index_lists or ())])
-    asked = _conventions(args)
+    conventions = _conventions(args)
+    _check_list_options(args, conventions)
     groups = results_of_files(*args.files)
-    saving.save(_figure(args, groups, asked, width), args.output)
-    show(saving.written(args.output))
+    lists = common.read_lists(args, conventions)
+    figure = (_rank_lists(args, groups, conventions, lists, width) if is_list else
+              _figure(args, groups, conventions, lists, width))
+    style.save(figure, args.output)
+    show(style.written(args.output))
     return 0
 
 
 def _conventions(args: argparse.Namespace) -> list[Convention]:
     """Return the conventions to draw: matlab if none is named, all for their own figure."""
-    from reid_ref.arrays import InputError
-    from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
-
     if args.figure in ("cameras", "distances"):
         if args.convention is not None or args.choices or args.index_lists:
             raise InputError("--convention, --set, --index-lists", got=f"{args.figure} are drawn "
@@ -67,26 +86,50 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
         return []
     names = common.convention_names(args, "all" if args.figure == "conventions" else "matlab")
     if names is None:
-        names = [name for name, one in CONVENTIONS.items()
-                 if name not in NOT_IN_ALL or (args.index_lists and one.needs_lists)]
+        names = [name for name, convention in CONVENTIONS.items()
+                 if name not in NOT_IN_ALL or (args.index_lists and convention.needs_lists)]
     return common.with_choices(args, [CONVENTIONS[name] for name in names])
 
 
-def _figure(args: argparse.Namespace, groups: list[list[Path]], asked: list[Convention],
-            width: float) -> Any:
-    from reid_ref.commands.evaluate.compute import by_row
-    from reid_ref.drawing import whole
-    from reid_ref.evaluation.camera_pairs import camera_pairs_of
+def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:
+    """Refuse options of rank lists with other figures, and what rank lists do not take."""
+    if args.figure != "rank-lists":
+        common.refuse({"--query": args.query, "--worst": args.worst, "--top": args.top,
+                       "--images": args.images, "--query-names": args.query_names,
+                       "--gallery-names": args.gallery_names}, "the figure rank-lists",
+                      f"{args.figure}; leave it out")
+        return
+    if len(conventions) > 1:
+        raise InputError(f"--convention: expected one for rank-lists, got {len(conventions)}")
+    if conventions[0].needs_lists and not args.index_lists:
+        raise InputError(f"--convention: {conventions[0].name} takes lists of good and junk "
+                         "images; name their files after --index-lists")
+    for option, value in (("--worst", args.worst), ("--top", args.top)):
+        if value is not None and value < 1:
+            raise InputError(f"{option}: expected a whole number from 1, got {value}")
+    check_images(args)
 
+
+def _numbers(text: str) -> list[int]:
+    """Return different whole numbers, as --query has them."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers from 0, such as 3,7, got {text!r}")
+    return list(dict.fromkeys(map(int, words)))
+
+
+def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],
+            lists: IndexLists | None, width: float) -> Any:
     if args.figure == "cameras":
         return whole.of_cameras(_of_each(
-            args, groups, lambda data: camera_pairs_of(
+            args, groups, lambda data, _: camera_pairs_of(
                 data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
     if args.figure == "distances":
         return whole.of_distances(_of_each(
-            args, groups, lambda data: _sample(args, data)), width)
-    lists = common.read_lists(args, asked)
-    results = _of_each(args, groups, lambda data: evaluate_file(args, data, asked, lists),
+            args, groups, lambda data, _: _sample(args, data)), width)
+    results = _of_each(args, groups,
+                       lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         return whole.of_conventions(results, width)
@@ -94,23 +137,66 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], asked: list[Conv
 
 
 def _of_each(args: argparse.Namespace, groups: list[list[Path]],
-             work: Callable[[ResultFile], Any], takes_saved: bool = False) -> dict[str, Any]:
+             work: Callable[[ResultFile, list[str]], Any],
+             takes_saved: bool = False) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
     if takes_saved and systems.is_saved(args, args.files):
         systems.check_not_evaluated(args)
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, paths in zip(names_of_results(args.names, groups), groups):
         files = list(map(str, paths))
         with said_of(name, files):
             saved = systems.saved_results(args, files) if takes_saved else None
-            found[name] = work(common.read_files(args, files)) if saved is None else saved
-    return found
+            by_name[name] = work(common.read_files(args, files), files) if saved is None else saved
+    return by_name
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
-    from reid_ref.drawing.densities import distance_sample
-
     with common.progress_bar(len(data.query)) as bar:
         blocks = data.input.exact_blocks(data.query, data.gallery, common.how(args, ()))
         return distance_sample(blocks, data.query, data.gallery,
                                progress=None if bar is None else bar.update)
+
+
+def _rank_lists(args: argparse.Namespace, groups: list[list[Path]],
+                conventions: list[Convention], lists: IndexLists | None, width: float) -> Any:
+    """Return the figure of the queries of --query, or of the worst ones; one row per system."""
+    def read(data: ResultFile, files: list[str]) -> tuple[ResultFile, Any, Result | None]:
+        names = None if args.images is None else image_names(args, files, data)
+        results = () if args.query else evaluate_file(args, data, conventions, lists).values()
+        return data, names, next(iter(results), None)
+
+    by_system = _of_each(args, groups, read)
+    first, (data, _, result) = next(iter(by_system.items()))
+    queries = (args.query if result is None
+               else worst_queries(result, args.worst or WORST).tolist())
+    if max(queries) >= len(data.query):
+        raise InputError(f"--query: expected numbers from 0 to {len(data.query) - 1}, got "
+                         f"{max(queries)}")
+    rows = []
+    for name, (other, names, result) in by_system.items():
+        if other.query != data.query:
+            raise InputError(f"{name}: expected the query labels of {first}, got others; both "
+                             "must be of the same queries, in the same order")
+        ranked = rank_lists(other, queries, common.how(args, conventions, lists), args.top or TOP)
+        rows.append(_rows(f"{name}: " if len(by_system) > 1 else "", ranked, result, args.images,
+                          names))
+    return draw_rank_lists([row for of_query in zip(*rows) for row in of_query], width)
+
+
+def _rows(start: str, lists: list[RankList], result: Result | None, root: str,
+          names: tuple[list[str], list[str]] | None) -> list[ListRow]:
+    """Return the rows of one system; of its images those that are shown must exist."""
+    rows = []
+    for ranked in lists:
+        title = f"{start}query {ranked.query}"
+        if result is not None:
+            ap = percent(result.per_query.ap[ranked.query], "")
+            title += f", AP {ap}" if ap else ", no match"
+        if names is None:
+            rows.append(ListRow(title, ranked))
+        else:
+            rows.append(ListRow(title, ranked, path_below(root, names[0][ranked.query]), {
+                entry.image: path_below(root, names[1][entry.image])
+                for entry in (*ranked.entries, ranked.next_good) if entry}))
+    return rows

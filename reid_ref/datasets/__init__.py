@@ -6,11 +6,6 @@ ships, and what differs where their counts are not the benchmark's.
 Conventions: identity -1 is junk and 0 a distractor, as in Market-1501 and MARS (but in MSMT17
 identity 0 is a person). Indices and frames that the files count from 1 are counted from 0 here.
 A name or file that does not fit is one `InputError`.
-
-Contents: `parse_names` and `labels_of_names` (names.py); the readers of label files
-(labels.py; named_labels.py, a table for each side); `pool_tracklets`, MARS's pooling
-(tracklets.py); `FINGERPRINTS`, the known counts of each set with their sources, and `recognise`
-(fingerprints.py); `good_and_wrong`, the counts of each query (good_images.py).
 """
 from reid_ref.datasets.fingerprints import (
     FINGERPRINTS, Fingerprint, Recognised, good_and_wrong, recognise)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
-from reid_ref.datasets import pool_tracklets, read_cuhk03, read_tracks, take
+from reid_ref.datasets import pool_tracklets, read_cuhk03, read_tracks
 from reid_ref.datasets.labels import CUHK03_KEYS, query_indices
 from reid_ref.disk import check_different
 from reid_ref.distances import unit_rows
@@ -200,8 +200,8 @@ def _read_sides(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     features = data.features(
         ", ".join(map(str, paths)), "features, since the driver computes the distances")
     query, gallery = (
-        _normalized(read_rows(one), labels, dtype, f"{side} features")
-        for one, labels, side in zip(features, (data.query, data.gallery), ("query", "gallery")))
+        _normalized(read_rows(rows), labels, dtype, f"{side} features")
+        for rows, labels, side in zip(features, (data.query, data.gallery), ("query", "gallery")))
     train = _read_training(training, dtype) if training else None
     return _checked(query, gallery, train)
 
@@ -211,27 +211,27 @@ def _is_training(path: Path) -> bool:
 
 
 def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
-    found: dict[str, tuple[Contents, StoredArray]] = {}
+    fields: dict[str, tuple[Contents, StoredArray]] = {}
     for path in paths:
         contents = read_contents(path)
         for key, value in contents.values.items():
             name = path.stem if len(contents.values) == 1 else key
             role = role_of(re.sub("train", "query", name, flags=re.IGNORECASE)) or ""
             field = role.rpartition("_")[2]
-            if not role.startswith("query_") or field in found:
+            if not role.startswith("query_") or field in fields:
                 raise InputError(
                     f"{path}: {key}", "one array each of features, identity and camera of the "
-                    "training images", "two" if field in found else "another",
+                    "training images", "two" if field in fields else "another",
                     f"name them as {DRIVERS['market1501'].training_files}")
-            found[field] = contents, value
+            fields[field] = contents, value
     missing = [name for field, name in (("features", "features"), ("identity", "train_label.mat"),
-                                        ("camera", "train_cam.mat")) if field not in found]
+                                        ("camera", "train_cam.mat")) if field not in fields]
     if missing:
         raise InputError(", ".join(map(str, paths)), "features, identity and camera of the "
                          "training images", f"no {', no '.join(missing)}", "name all "
                          f"({DRIVERS['market1501'].training_files}) or none of them")
-    labels = StoredLabels(found["identity"][1], found["camera"][1]).load()
-    contents, value = found["features"]
+    labels = StoredLabels(fields["identity"][1], fields["camera"][1]).load()
+    contents, value = fields["features"]
     return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
 
 
@@ -246,15 +246,15 @@ def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
         for contents in files.values():
             contents.close()
         return _read_sides(paths, dtype)
-    others = [path for path in files if path not in configurations]
-    if len(configurations) > 1 or len(others) != 1 or len(files[others[0]].values) != 1:
+    rest = [path for path in files if path not in configurations]
+    if len(configurations) > 1 or len(rest) != 1 or len(files[rest[0]].values) != 1:
         raise InputError(", ".join(map(str, paths)), f"{DRIVERS['cuhk03'].files}: one "
                          "configuration and one file with the features of all images")
-    (path,), part = others, read_cuhk03(configurations[0])
+    (path,), part = rest, read_cuhk03(configurations[0])
     (value,) = files[path].values.values()
     features = _rows(value, files[path], len(part.labels)).load()
     query, gallery, train = (
-        _normalized(features[index], take(part.labels, index), dtype, f"{path}: {name}")
+        _normalized(features[index], part.labels[index], dtype, f"{path}: {name}")
         for name, index in (("query", part.query), ("gallery", part.gallery),
                             ("train", part.train)))
     return _checked(query, gallery, train)
@@ -263,16 +263,16 @@ def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
 # ---------------------------------------------------------------- MARS
 
 def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
-    found = {_mars_role(path): path for path in paths}
-    missing = [name for role, name in _MARS_FILES.items() if role not in found]
-    if missing or len(found) < len(paths):
+    by_role = {_mars_role(path): path for path in paths}
+    missing = [name for role, name in _MARS_FILES.items() if role not in by_role]
+    if missing or len(by_role) < len(paths):
         raise InputError(
             ", ".join(map(str, paths)), f"{', '.join(_MARS_FILES.values())}, recognised by train, "
             "test, query and tracks in their names", f"no {', no '.join(missing)}: every line of "
             "this driver learns from training tracklets" if missing else "two for one of them")
     sides = []
     for side in ("train", "test"):
-        tracks, features = found[side, "tracks"], found[side, "features"]
+        tracks, features = by_role[side, "tracks"], by_role[side, "features"]
         info = read_tracks(tracks)
         _check_cameras(info.labels, tracks)
         try:
@@ -282,8 +282,8 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             raise error.at(f"{tracks}, {features}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
-    index = query_indices(found["query", "tracks"], found["test", "tracks"], len(gallery))
-    query = Images(gallery.features[index], take(gallery.labels, index))
+    index = query_indices(by_role["query", "tracks"], by_role["test", "tracks"], len(gallery))
+    query = Images(gallery.features[index], gallery.labels[index])
     return _checked(query, gallery, train)
 
 
@@ -299,7 +299,7 @@ def _frames(path: Path, n_frames: int) -> Any:
     if len(contents.values) != 1:
         raise InputError(
             path, "one matrix, the features of all frames", ", ".join(contents.values) or "none")
-    (value,) = contents.values.values()
+    value, = contents.values.values()
     return _rows(value, contents, n_frames, exactly=False).lazy()
 
 

@@ -17,11 +17,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Integers, check_choice
+from reid_ref.arrays import Integers, check_choice, read_only
 from reid_ref.labels import Labels, check_labels, count_distractors
 
 
@@ -167,17 +166,15 @@ def recognise(query: Labels, gallery: Labels) -> Recognised | None:
     True
     """
     counts = count(query, gallery)
-    near = []
-    for known in FINGERPRINTS.values():
-        if _differing(known.counts, counts) == []:
-            return Recognised(known, ())
-        if _resembles(known, counts):
-            near.append((len(_differing(known.counts, counts)),
-                         abs(known.counts.gallery - counts.gallery), known))
+    for exact in FINGERPRINTS.values():
+        if exact.counts == counts:
+            return Recognised(exact, ())
+    near = [benchmark for benchmark in FINGERPRINTS.values() if _resembles(benchmark, counts)]
     if not near:
         return None
-    known = min(near, key=lambda candidate: candidate[:2])[2]
-    return Recognised(known, tuple(_what_is_off(known, counts, gallery)))
+    nearest = min(near, key=lambda benchmark: (
+        len(_differing(benchmark.counts, counts)), abs(benchmark.counts.gallery - counts.gallery)))
+    return Recognised(nearest, tuple(_what_is_off(nearest, counts, gallery)))
 
 
 def count(query: Labels, gallery: Labels) -> SetCounts:
@@ -194,12 +191,7 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
     1
     """
     check_labels(query, gallery)
-    n_same = _occurrences(gallery.identity, query.identity)
-    code = np.unique(np.concatenate([query.camera, gallery.camera]), return_inverse=True)[1]
-    identity = np.unique(np.concatenate([query.identity, gallery.identity]),
-                         return_inverse=True)[1]
-    code = identity.astype(np.int64) * (int(code.max()) + 1) + code
-    n_good = n_same - _occurrences(code[len(query):], code[:len(query)])
+    n_good, _ = good_and_same_camera(query, gallery)
     n_good[query.identity == -1] = 0
     return SetCounts(
         query=len(query), gallery=len(gallery),
@@ -218,17 +210,25 @@ def table(counts: SetCounts,
     return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]
 
 
+def good_and_same_camera(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
+    """Count the images of each query's identity on other cameras, and on its own camera."""
+    camera, identity = (
+        np.unique(np.concatenate(both), return_inverse=True)[1].astype(np.int64)
+        for both in ((query.camera, gallery.camera), (query.identity, gallery.identity)))
+    code, n = identity * (int(camera.max(initial=0)) + 1) + camera, len(query)
+    n_same = _occurrences(code[n:], code[:n])
+    return _occurrences(gallery.identity, query.identity) - n_same, n_same
+
+
 def _occurrences(values: Integers, wanted: Integers) -> Integers:
     """Return how often each of `wanted` is among `values`."""
     ordered = np.sort(values)
-    number: Integers = (np.searchsorted(ordered, wanted, "right")
-                        - np.searchsorted(ordered, wanted, "left")).astype(np.int64)
-    return number
+    first, last = (np.searchsorted(ordered, wanted, side) for side in ("left", "right"))
+    return (last - first).astype(np.int64)
 
 
 def _differing(known: SetCounts, counts: SetCounts) -> list[str]:
-    here = asdict(counts)
-    return [name for name, value in asdict(known).items() if value != here[name]]
+    return [name for name, value in asdict(known).items() if value != getattr(counts, name)]
 
 
 def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
@@ -238,10 +238,10 @@ def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
     """
     expected = known.counts
     sizes = [counts.query == expected.query, _explained(known, counts) is not None]
-    others = [counts.query_identities == expected.query_identities,
-              counts.gallery_identities == expected.gallery_identities,
-              counts.good == expected.good]
-    return (any(sizes) and sum(sizes + others) >= 2
+    more = [counts.query_identities == expected.query_identities,
+            counts.gallery_identities == expected.gallery_identities,
+            counts.good == expected.good]
+    return (any(sizes) and sum(sizes + more) >= 2
             and 0.6 * expected.gallery <= counts.gallery <= 1.3 * expected.gallery)
 
 
@@ -301,11 +301,6 @@ def _junk_off(expected: SetCounts, counts: SetCounts, gallery: Labels) -> str:
             + "".join(where[:1]))
 
 
-def dataset_as_json(found: Recognised | None) -> dict[str, Any] | None:
-    """Return which benchmark the labels are from, and what differs from it; None: none known."""
-    return {"name": found.fingerprint.name, "off": list(found.off)} if found else None
-
-
 @cache
 def good_and_wrong(key: str) -> tuple[Integers, Integers]:
     """Return the two counts of every query of a benchmark, in no particular order.
@@ -320,7 +315,4 @@ def good_and_wrong(key: str) -> tuple[Integers, Integers]:
     text = (resources.files("reid_ref.datasets") / "good_images.csv").read_text(encoding="ascii")
     rows = [row[1:] for row in csv.reader(text.splitlines()) if row[0] == key]
     good, wrong, queries = np.array(rows, dtype=np.int64).T
-    counts = np.repeat(good, queries), np.repeat(wrong, queries)
-    for array in counts:
-        array.flags.writeable = False
-    return counts
+    return read_only(np.repeat(good, queries)), read_only(np.repeat(wrong, queries))

@@ -1,16 +1,13 @@
 """Label files of the data sets → `Labels` of query and gallery.
 
-Contents: `read_list`, names in text or csv; `read_tracks` and `read_indices`, MARS;
-`read_cuhk03`, the configuration of CUHK03-NP; `read_labels`, any of these and the MATLAB label
-vectors, recognised by content. VeRi-776's lists of good and junk images are read by
-`reid_ref.files.lists.read_index_lists`.
+VeRi-776's lists of good and junk images are read by `reid_ref.files.lists.read_index_lists`.
 """
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,12 +101,12 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     (array([7]), array([1]))
     """
     path = Path(path)
-    rows = [(number, line.replace(",", " ").split())
-            for number, line in enumerate(read_lines(path, "image names, one a line"), 1)
+    lines = read_lines(path, "image names, one a line")
+    rows = [(number, line.replace(",", " ").split()) for number, line in enumerate(lines, 1)
             if line.strip()]
     if not rows:
         raise InputError(path, "image names, one a line", "none")
-    form = next((form for form in map(form_of, rows[0][1]) if form), None)
+    form = next(filter(None, map(form_of, rows[0][1])), None)
     names = []
     for number, words in rows:
         named = [word for word in words if form and FORMS[form].pattern.fullmatch(word)]
@@ -122,14 +119,10 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     parsed = parse_names(names, form)
     for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
         words.remove(name)
-        if words and not _is_number(words[0], identity):
+        if words and not (re.fullmatch("-?[0-9]{1,18}", words[0]) and int(words[0]) == identity):
             raise InputError(f"{path}: line {number}", f"{identity}, the identity that the name "
                              "says", repr(words[0][:20]), "names alone are enough")
     return Labels(parsed["identity"], parsed["camera"])
-
-
-def _is_number(word: str, number: int) -> bool:
-    return re.fullmatch("-?[0-9]{1,18}", word) is not None and int(word) == number
 
 
 def read_tracks(path: str | os.PathLike[str]) -> Tracks:
@@ -142,8 +135,8 @@ def read_tracks(path: str | os.PathLike[str]) -> Tracks:
         from 1, identity, camera).
     """
     path = Path(path)
-    with _arrays(path) as arrays:
-        value = next((value.load() for value in arrays.values() if _is_tracks(value)), None)
+    with closing(read_contents(path)) as file:
+        value = next((value.load() for value in file.values.values() if _is_tracks(value)), None)
     if value is None:
         raise InputError(path, "one array of four columns (first frame, last frame, identity, "
                          "camera), as in MARS's tracks_test_info.mat", "none")
@@ -159,10 +152,10 @@ def read_indices(path: str | os.PathLike[str]) -> Integers:
     InputError
         The file cannot be read, does not hold one vector, or has a place below 1.
     """
-    with _arrays(Path(path)) as arrays:
-        if len(arrays) != 1:
-            raise InputError(path, "one array of places", ", ".join(arrays) or "none")
-        value, = arrays.values()
+    with closing(read_contents(Path(path))) as file:
+        if len(file.values) != 1:
+            raise InputError(path, "one array of places", ", ".join(file.values) or "none")
+        value, = file.values.values()
         return _places(value)
 
 
@@ -199,7 +192,8 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
         The file cannot be read, lacks one of these, or has a place beyond the images.
     """
     path = Path(path)
-    with _arrays(path) as arrays:
+    with closing(read_contents(path)) as file:
+        arrays = file.values
         missing = [key for key in CUHK03_KEYS if key not in arrays]
         if missing:
             raise InputError(
@@ -237,13 +231,16 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     if any(_is_list(path) for path in listed):
         return _from_lists(listed)
     with ExitStack() as stack:
-        files = {path: stack.enter_context(_arrays(path)) for path in listed}
+        files = {path: stack.enter_context(closing(read_contents(path))).values
+                 for path in listed}
         if len(listed) == 1 and set(CUHK03_KEYS) <= files[listed[0]].keys():
             whole = read_cuhk03(listed[0])
-            return take(whole.labels, whole.query), take(whole.labels, whole.gallery)
+            return whole.labels[whole.query], whole.labels[whole.gallery]
         tracks = [path for path, arrays in files.items() if any(map(_is_tracks, arrays.values()))]
         if len(tracks) == 1 and len(files) == 2:
-            return _from_mars(tracks[0], next(path for path in files if path != tracks[0]))
+            gallery = read_tracks(tracks[0]).labels
+            queries, = files.keys() - tracks
+            return gallery[query_indices(queries, tracks[0], len(gallery))], gallery
         return _from_vectors(files)
 
 
@@ -255,42 +252,27 @@ def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
     return read_list(sides["query"]), read_list(sides["gallery"])
 
 
-def _from_mars(tracks: Path, queries: Path) -> tuple[Labels, Labels]:
-    gallery = read_tracks(tracks).labels
-    return take(gallery, query_indices(queries, tracks, len(gallery))), gallery
-
-
 def _from_vectors(files: Mapping[Path, Mapping[str, StoredArray]]) -> tuple[Labels, Labels]:
-    found: dict[str, StoredArray] = {}
+    by_role: dict[str, StoredArray] = {}
     for path, arrays in files.items():
         for key, value in arrays.items():
             role = role_of(key)
             if role not in LABELS and len(arrays) == 1:
                 role = role_of(path.stem)
-            if role in LABELS and role in found:
+            if role in by_role:
                 raise InputError(f"{path}: {key}", f"one array for {role}", "two", "leave one out")
             if role in LABELS:
-                found[role] = value
+                by_role[role] = value
     missing = [f"{field} (e.g. {SEPARATE['features'].keys[field]})" for field in LABELS
-               if field not in found]
+               if field not in by_role]
     if missing:
         raise InputError(
             ", ".join(map(str, files)), "the labels of query and gallery",
             f"no {', no '.join(missing)}", "or name two lists of image names, MARS's "
             "tracks_test_info and query_IDX, or the configuration of CUHK03-NP")
-    query, gallery = (StoredLabels(found[f"{side}_identity"], found[f"{side}_camera"]).load()
+    query, gallery = (StoredLabels(by_role[f"{side}_identity"], by_role[f"{side}_camera"]).load()
                       for side in ("query", "gallery"))
     return query, gallery
-
-
-@contextmanager
-def _arrays(path: Path) -> Iterator[Mapping[str, StoredArray]]:
-    """Give a file's arrays, which can be read while it is open."""
-    contents = read_contents(path)
-    try:
-        yield contents.values
-    finally:
-        contents.close()
 
 
 def _is_tracks(value: StoredArray) -> bool:

@@ -21,15 +21,10 @@ from reid_ref.labels import Labels
 #: Suffixes of tables of one side.
 TABLES = (".npy", ".txt", ".csv", ".tsv")
 #: What a column may be called.
-COLUMNS = {
-    "name": "name", "image": "name", "image_name": "name", "imagename": "name", "file": "name",
-    "filename": "name", "file_name": "name", "imgid": "name",
-    "identity": "identity", "id": "identity", "pid": "identity", "vehicleid": "identity",
-    "vehicle_id": "identity", "person_id": "identity", "label": "identity",
-    "entityid": "identity",
-    "camera": "camera", "cam": "camera", "camid": "camera", "camera_id": "camera",
-    "cameraid": "camera",
-}
+COLUMNS = {called: column for column, names in {
+    "name": "name image image_name imagename file filename file_name imgid",
+    "identity": "identity id pid vehicleid vehicle_id person_id label entityid",
+    "camera": "camera cam camid camera_id cameraid"}.items() for called in names.split()}
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,7 @@ def read_side(path: str | os.PathLike[str]) -> NamedLabels:
     path = Path(path)
     if path.suffix.lower() == ".npy":
         return NamedLabels(_of_columns(path))
-    lines = read_lines(path, "labels, a line an image")
+    lines = read_lines(path, "labels, one line per image")
     first = next((line for line in lines if line.strip()), "")
     columns = [COLUMNS.get(word.lower(), "") for word in _words(first)]
     if "identity" in columns:
@@ -114,12 +109,12 @@ def _of_columns(path: Path) -> Labels:
 
 
 def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabels:
-    for column in ("identity", "camera", "name"):
-        if columns.count(column) != 1 and (column != "name" or columns.count(column)):
+    for column, fits in (("identity", (1,)), ("camera", (1,)), ("name", (0, 1))):
+        if columns.count(column) not in fits:
             raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
                              "name where there is one", f"{columns.count(column)} for {column}",
                              "without cameras, give each image camera 0")
-    found: dict[str, list[str]] = {column: [] for column in columns}
+    table: dict[str, list[str]] = {column: [] for column in columns}
     n_header = 1 + next(k for k, line in enumerate(lines) if line.strip())
     for number, line in enumerate(lines[n_header:], n_header + 1):
         words = _words(line)
@@ -132,10 +127,10 @@ def _of_table(path: Path, lines: Sequence[str], columns: list[str]) -> NamedLabe
             if column in ("identity", "camera") and not re.fullmatch("-?[0-9]{1,18}", word):
                 raise InputError(
                     f"{path}: line {number}", f"a whole number for {column}", repr(word[:40]))
-            found[column].append(word)
-    identity, camera = (np.array(list(map(int, found[column])), dtype=np.int64)
+            table[column].append(word)
+    identity, camera = (np.array(list(map(int, table[column])), dtype=np.int64)
                         for column in ("identity", "camera"))
-    names = found.get("name")
+    names = table.get("name")
     return NamedLabels(Labels(identity, camera, name=names), names)
 
 

@@ -42,38 +42,35 @@ class NameForm:
     source: str
 
 
-def _form(title: str, example: str, pattern: str, source: str) -> NameForm:
-    return NameForm(title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE), source)
-
-
 #: Key to how that data set names its files.
-FORMS: Mapping[str, NameForm] = {
-    "market1501": _form(
+FORMS: Mapping[str, NameForm] = {key: NameForm(
+    title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE), source)
+    for key, (title, example, pattern, source) in {
+    "market1501": (
         "Market-1501", "0002_c1s1_000451_03.jpg",
         r"(?P<identity>-1|\d{4})_c(?P<camera>\d)s(?P<sequence>\d)_(?P<frame>\d{6})_(?P<box>\d\d)",
         "readme.txt of Market-1501; Zheng et al., ICCV 2015"),
-    "dukemtmc": _form(
+    "dukemtmc": (
         "DukeMTMC-reID", "0005_c2_f0046985.jpg",
         r"(?P<identity>\d{4})_c(?P<camera>\d)_f(?P<frame>\d{7})",
         "layumi/DukeMTMC-reID_evaluation, README.md"),
-    "msmt17": _form(
+    "msmt17": (
         "MSMT17", "0000_000_01_0303morning_0015_0.jpg",
         r"(?P<identity>\d{4})_(?P<image>\d{3})_(?P<camera>\d\d)_(?P<date>\d{4})"
         r"(?:morning|noon|afternoon)_\d{4}_\d+(?:_ex)?",
         "the lists of MSMT17_V1 (SamvitJ/MSMT17-Dataset, a7687ff); Wei et al., CVPR 2018"),
-    "cuhk03-np": _form(
+    "cuhk03-np": (
         "CUHK03-NP", "0003_c1_21.png",
         r"(?P<identity>\d{4})_c(?P<camera>\d)_(?P<image>\d{1,18})",
         "zhunzhong07/person-re-ranking, CUHK03-NP/README.md"),
-    "mars": _form(
+    "mars": (
         "MARS", "0001C1T0001F001.jpg",
         r"(?P<identity>00-1|\d{4})C(?P<camera>\d)T(?P<tracklet>\d{4})F(?P<frame>\d{3,4})",
         "liangzheng06/MARS-evaluation, utils/info_mars.m; junk is 00-1"),
-    "veri776": _form(
+    "veri776": (
         "VeRi-776", "0002_c002_00030600_0.jpg",
         r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})",
-        "liu-xb/RAM, ex.txt (fb92aab)"),
-}
+        "liu-xb/RAM, ex.txt (fb92aab)")}.items()}
 
 
 def parse_names(names: Iterable[str | os.PathLike[str]],
@@ -125,7 +122,8 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
                              f"{FORMS[form].example}", repr(name))
         matches.append(match.groups())
     columns = zip(*matches) if matches else [()] * pattern.groups
-    return {group: np.array([_number(text) for text in column], dtype=np.int64)
+    # -1, and 00-1 in MARS.
+    return {group: np.array([-1 if "-" in text else int(text) for text in column], dtype=np.int64)
             for group, column in zip(pattern.groupindex, columns)}
 
 
@@ -144,10 +142,6 @@ def labels_of_names(names: Iterable[str | os.PathLike[str]], form: str | None = 
 def form_of(name: str) -> str | None:
     """Return the key of `FORMS` whose pattern fits a name, or None."""
     return next((key for key, form in FORMS.items() if form.pattern.fullmatch(name)), None)
-
-
-def _number(text: str) -> int:
-    return -1 if "-" in text else int(text)     # -1, and 00-1 in MARS
 
 
 _CLASS = re.compile(r"(?:.*/)?(-1|\d{1,18})/[^/]*")
@@ -196,12 +190,12 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
 
 def _check_classes(names: Sequence[str], labels: Labels, side: str) -> None:
     """Check the folder of each image, where it is a number, as ImageFolder's classes are."""
-    found = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
-    if not all(found):
+    classes = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
+    if not all(classes):
         warn(f"{side} names: {names[0]!r} says neither identity nor camera, so the order of the "
              "images is not checked")
         return
-    identity = np.array([int(one[1]) for one in found if one], dtype=np.int64)
+    identity = np.array([int(folder[1]) for folder in classes if folder], dtype=np.int64)
     _refuse(names, side, labels, identity, None, identity != labels.identity)
 
 

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,8 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     array([[0.6, 0.8],
            [0. , 1. ]])
     """
-    frames = (frame_features if is_lazy(frame_features)
-              else as_array(frame_features, "frame_features"))
+    frames = frame_features if is_lazy(frame_features) else as_array(
+        frame_features, "frame_features")
     if frames.ndim != 2 or frames.dtype.kind not in "fiub":
         raise InputError("frame_features", "real features (n_frames, d), one row a frame",
                          f"shape {frames.shape}, dtype {frames.dtype}")
@@ -119,10 +120,7 @@ def _check_frames(first: Any, last: Any, n_frames: int) -> None:
 Array = npt.NDArray[Any]
 
 #: Pooling to its function, of the rows of one query's images.
-POOLINGS: dict[str, Callable[[Array], Array]] = {
-    "mean": lambda rows: rows.mean(axis=0),
-    "max": lambda rows: rows.max(axis=0),
-}
+POOLINGS: dict[str, Callable[..., Array]] = {"mean": np.mean, "max": np.max}
 
 #: What layumi's multi_query.mat calls identity, camera and features.
 KEYS = {"identity": "mquery_label", "camera": "mquery_cam", "features": "mquery_f"}
@@ -180,14 +178,16 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
             raise InputError("features", "no row of zeros, which cannot be normalised",
                              f"one at {zero[0]}", "leave that image out")
         features = unit_rows(features)
-    rows_of = _rows_by_label(images)
+    rows_of: dict[tuple[int, int], list[int]] = {}
+    for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
+        rows_of.setdefault(label, []).append(row)
     pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
     for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
         if label not in rows_of:
             raise InputError("images", "at least one for each query", "none of identity "
                              f"{label[0]} on camera {label[1]} (query {k})", "the multi-query "
                              "set holds the query's own image too. Are both numbered alike?")
-        pooled[k] = POOLINGS[pooling](features[rows_of[label]])
+        pooled[k] = POOLINGS[pooling](features[rows_of[label]], axis=0)
     if normalize:
         zero = np.flatnonzero(~pooled.any(axis=1))
         if zero.size:
@@ -230,10 +230,9 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     (array([1, 2]), (2, 2))
     """
     path = Path(path)
-    contents = read_contents(path)
-    values = {name: contents.values[key].load() for name, key in KEYS.items()
-              if key in contents.values}
-    contents.close()
+    with closing(read_contents(path)) as contents:
+        values = {name: contents.values[key].load() for name, key in KEYS.items()
+                  if key in contents.values}
     missing = [key for name, key in KEYS.items() if name not in values]
     if missing:
         raise InputError(
@@ -251,11 +250,3 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
             features = features.T
         features, _ = check_features(features, features, images, images)
     return images, features
-
-
-def _rows_by_label(images: Labels) -> dict[tuple[int, int], list[int]]:
-    """Return the images of each identity and camera, in their order."""
-    rows: dict[tuple[int, int], list[int]] = {}
-    for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
-        rows.setdefault(label, []).append(row)
-    return rows

@@ -19,23 +19,21 @@ worst by giving them to the k that gain least, worst over worst. Both are reache
 distance matrix: the bounds are tight. Rules that count equal distances as one group
 (scikit-learn's) can leave them where there are ties.
 
-Contents: `hit_counts`, `map_bounds`, `good_and_kept`; `possible` and `possible_of_counts`, all of
-it for a figure; `is_possible`, the verdict.
-
 Source: derived here; `tests/commands/test_validate.py` compares with every ranking of small sets.
 """
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal
 from functools import lru_cache
+from math import ceil, floor
 
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
+from reid_ref.datasets.fingerprints import good_and_same_camera
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
@@ -49,15 +47,15 @@ class Figure:
 
     Parameters
     ----------
-    rank1, mean_ap : Decimal or None
+    rank1, mAP : Decimal or None
     """
 
     rank1: Decimal | None
-    mean_ap: Decimal | None
+    mAP: Decimal | None
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in (
-            ("Rank-1", self.rank1), ("mAP", self.mean_ap)) if value is not None)
+            ("Rank-1", self.rank1), ("mAP", self.mAP)) if value is not None)
 
 
 def parse_figure(text: str) -> Figure:
@@ -71,7 +69,7 @@ def parse_figure(text: str) -> Figure:
     Examples
     --------
     >>> parse_figure("81.1/67.60")
-    Figure(rank1=Decimal('81.1'), mean_ap=Decimal('67.60'))
+    Figure(rank1=Decimal('81.1'), mAP=Decimal('67.60'))
     >>> parse_figure("/67.6").rank1 is None
     True
     """
@@ -82,8 +80,8 @@ def parse_figure(text: str) -> Figure:
     if len(parts) != 2 or not any(parts):
         raise InputError("published", "RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ "
                          "or /67.6", repr(text))
-    rank1, mean_ap = (parse_percent(part) if part else None for part in parts)
-    return Figure(rank1, mean_ap)
+    rank1, mAP = (parse_percent(part) if part else None for part in parts)
+    return Figure(rank1, mAP)
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:
@@ -222,10 +220,10 @@ def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
         hits = next(((hit.fewest, hit.most) for hit in counts if hit.n_query == n_rank1),
                     (0, n_all))
         for rule in RULES:
-            found = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
-            if found is not None:
-                bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *found,
-                                        _within(figure.mean_ap, *found)))
+            ends = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
+            if ends is not None:
+                bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *ends,
+                                        _within(figure.mAP, *ends)))
     return counts, tuple(bounds), "" if bounds else NO_RANKING
 
 
@@ -262,12 +260,8 @@ def good_and_kept(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     >>> good_and_kept(Labels([7, 9], [1, 1]), Labels([7, 7, -1, 8], [1, 2, 1, 1]))
     (array([1, 0]), array([3, 4]))
     """
-    same = Counter(gallery.identity.tolist())
-    own = Counter(zip(gallery.identity.tolist(), gallery.camera.tolist()))
-    n_own = np.array([own[pair] for pair in zip(query.identity.tolist(), query.camera.tolist())],
-                     dtype=np.int64)
-    n_same = np.array([same[identity] for identity in query.identity.tolist()], dtype=np.int64)
-    return n_same - n_own, len(gallery) - n_own
+    n_good, n_same = good_and_same_camera(query, gallery)
+    return n_good, len(gallery) - n_same
 
 
 def hit_counts(printed: Decimal, n_query: int) -> HitCounts:
@@ -286,19 +280,14 @@ def hit_counts(printed: Decimal, n_query: int) -> HitCounts:
     >>> hit_counts(Decimal("89.91"), 3368)
     HitCounts(n_query=3368, fewest=3029, most=3028, rounding='no', nearest=(3028, 3029))
     """
-    def ceiling(percent: Decimal) -> int:
-        return int((percent * n_query / 100).to_integral_value(ROUND_CEILING))
-
-    def floor(percent: Decimal) -> int:
-        return int((percent * n_query / 100).to_integral_value(ROUND_FLOOR))
-
-    unit = unit_of(printed)
-    nearest = floor(printed), ceiling(printed)
-    fewest, most = ceiling(printed - unit / 2), min(n_query, floor(printed + unit / 2))
+    share, unit = Decimal(n_query) / 100, unit_of(printed)
+    nearest = floor(printed * share), ceil(printed * share)
+    fewest = ceil((printed - unit / 2) * share)
+    most = min(n_query, floor((printed + unit / 2) * share))
     if fewest <= most:
         return HitCounts(n_query, max(0, fewest), most, "rounded", nearest)
     # From here on the figure itself is no k/N, so only those just above can be cut to it.
-    fewest, most = nearest[1], ceiling(printed + unit) - 1
+    fewest, most = nearest[1], ceil((printed + unit) * share) - 1
     return HitCounts(n_query, fewest, most, "truncated" if fewest <= most else "no", nearest)
 
 
@@ -353,11 +342,10 @@ def map_bounds(n_good: Integers, n_kept: Integers, hits: tuple[int, int], rule: 
 @lru_cache(maxsize=16)
 def _extremes(pairs: tuple[tuple[int, int], ...], rule: str) -> tuple[Doubles, Doubles, Doubles]:
     """Return the worst AP of a hit, the worst and the best of a miss, for each (good, wrong)."""
-    ranks = ([[1, *range(w + 2, w + n + 1)] for n, w in pairs],
-             [range(w + 1, w + n + 1) for n, w in pairs],
-             [range(2, n + 2) for n, _ in pairs])
-    worst_hit, worst_miss, best_miss = (
-        RULES[rule](from_lists([list(places) for places in lists])) for lists in ranks)
+    worst_hit, worst_miss, best_miss = (RULES[rule](from_lists(lists)) for lists in (
+        [[1, *range(w + 2, w + n + 1)] for n, w in pairs],
+        [list(range(w + 1, w + n + 1)) for n, w in pairs],
+        [list(range(2, n + 2)) for n, _ in pairs]))
     return worst_hit, worst_miss, best_miss
 
 

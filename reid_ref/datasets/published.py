@@ -7,9 +7,6 @@ Conventions: figures are percent and kept as text, because the number of printed
 matters. Nothing is corrected: a figure that cannot be right keeps its digits, and its
 `note` says why. Rank-k over N queries is k/N; where N is known that was checked.
 
-Contents: `Published`, one printed result; `load`, all of them; `by_key` and `find`;
-`paper_figure`, its Rank-1 and mAP.
-
 Source: `published.csv`; each row names its repository, file and commit. The Rank-1
 and mAP of every row from a document were found again in that file at that commit.
 """
@@ -26,6 +23,8 @@ from reid_ref.arrays import InputError, check_choice
 from reid_ref.datasets.printed import Figure, HitCounts, hit_counts
 
 ALL = "reid_ref.published.load() and `reid-ref published` list all"
+#: Fields that are a Rank-k.
+RANKS = {"rank1": "Rank-1", "rank5": "Rank-5", "rank10": "Rank-10", "rank20": "Rank-20"}
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,8 @@ class Published:
 
     def hit_counts(self) -> dict[str, HitCounts]:
         """Return which hits over its N queries print as each Rank-k; empty where N is unknown."""
-        printed = {"Rank-1": self.rank1, "Rank-5": self.rank5, "Rank-10": self.rank10,
-                   "Rank-20": self.rank20}
-        return {name: hit_counts(Decimal(text), int(self.n_query))
-                for name, text in printed.items() if text and self.n_query}
+        return {name: hit_counts(Decimal(getattr(self, field)), int(self.n_query))
+                for field, name in RANKS.items() if getattr(self, field) and self.n_query}
 
     @property
     def is_suspect(self) -> bool:

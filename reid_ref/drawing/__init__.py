@@ -3,11 +3,10 @@
 Each function draws what was computed into matplotlib Axes and returns them; `save` writes their
 figure to a file. Colours differ for the colour-blind, too, and lines also by their dashes.
 """
-from reid_ref.drawing.by_convention import conventions
 from reid_ref.drawing.camera_matrix import cameras
-from reid_ref.drawing.curves import cmc, precision_recall
 from reid_ref.drawing.densities import distances
-from reid_ref.drawing.queries import ap_by_good, average_precision
+from reid_ref.drawing.results import (
+    ap_by_good, average_precision, cmc, conventions, precision_recall)
 from reid_ref.drawing.style import save, svg
 
 __all__ = ["ap_by_good", "average_precision", "cameras", "cmc", "conventions", "distances",

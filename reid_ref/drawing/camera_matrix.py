@@ -58,14 +58,13 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
         raise InputError("cameras", f"at most {MOST_CAMERAS} in a figure", n,
                          "are these the numbers of cameras?")
     ax = axes_or(ax, HEIGHT)
-    matrix, count, mean = {
-        "mAP": (pairs.ap_matrix, pairs.ap_count, pairs.mean_ap),
-        "Rank-1": (pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1)}[metric]
-    low, high = shared_scale([pairs], metric) if scale is None else scale
+    matrix, count, mean = _values(pairs, metric)
+    low, high = scale or shared_scale([pairs], metric)
     image = ax.imshow(100 * matrix, vmin=100 * low, vmax=100 * high, cmap=COLOURS)
-    cell = _cell(ax, n)
+    box = ax.get_window_extent()
+    cell = min(box.width, box.height) / n * 72 / ax.figure.dpi  # its side in points
     fits = _write_cells(ax, matrix, count, (low, high), cell)
-    handles = _mark_cells(ax, matrix)
+    handles = _mark_cells(ax, matrix, fits)
     ax.spines[:].set_visible(False)
     ax.set_xticks(range(n), pairs.cameras.tolist())
     ax.set_yticks(range(n), pairs.cameras.tolist())
@@ -77,17 +76,21 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=text_size(ax))
-    handles += [_words("small: queries")] if fits else []
-    add_legend_below(ax, handles=handles, ncols=3, handlelength=1, handleheight=1,
-                     columnspacing=1.2)
-    return ax
+    return add_legend_below(ax, handles=handles, ncols=3, handlelength=1, handleheight=1,
+                            columnspacing=1.2)
 
 
-def shared_scale(several: list[CameraPairs], metric: str) -> tuple[float, float]:
+def _values(pairs: CameraPairs, metric: str) -> tuple[Doubles, Integers, float]:
+    """Return the matrix of a metric, its numbers of queries, and its mean."""
+    if metric == "mAP":
+        return pairs.ap_matrix, pairs.ap_count, pairs.mean_ap
+    return pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1
+
+
+def shared_scale(pairs: list[CameraPairs], metric: str) -> tuple[float, float]:
     """Return the lowest and the highest value of a metric on pairs of different cameras."""
-    name = {"mAP": "ap_matrix", "Rank-1": "rank1_matrix"}[metric]
-    values = np.concatenate([
-        getattr(pairs, name)[~np.eye(len(pairs.cameras), dtype=bool)] for pairs in several])
+    matrices = [_values(each, metric)[0] for each in pairs]
+    values = np.concatenate([matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices])
     values = values[~np.isnan(values)]
     if not len(values):
         return 0.0, 1.0
@@ -116,31 +119,20 @@ def _write_cells(ax: Any, matrix: Doubles, count: Integers, scale: tuple[float, 
     return True
 
 
-def _cell(ax: Any, n: int) -> float:
-    """Return the side of a cell in points."""
-    box = ax.get_window_extent()
-    return float(min(box.width, box.height) / n * 72 / ax.figure.dpi)
-
-
-def _words(text: str) -> Any:
-    """Return an entry of the key that is words alone."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle="none", label=text)
-
-
-def _mark_cells(ax: Any, matrix: Doubles) -> list[Any]:
+def _mark_cells(ax: Any, matrix: Doubles, has_counts: bool) -> list[Any]:
     """Frame the diagonal, hatch empty cells; return what the key shows."""
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
     frame: dict[str, Any] = {"fill": False, "edgecolor": "#D55E00", "linewidth": 1.2}
     empty: dict[str, Any] = {
         "facecolor": "#eeeeee", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0}
-    for i, j in np.argwhere(np.isnan(matrix)).tolist():
+    without = np.argwhere(np.isnan(matrix)).tolist()
+    for i, j in without:
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **empty))
     for i in range(len(matrix)):
         ax.add_patch(Rectangle((i - 0.46, i - 0.46), 0.92, 0.92, **frame))
-    handles = [Rectangle((0, 0), 1, 1, **frame, label="same camera")]
-    if np.isnan(matrix).any():
-        handles.append(Rectangle((0, 0), 1, 1, **empty, label="no score"))
-    return handles
+    handles: list[Any] = [Rectangle((0, 0), 1, 1, **frame, label="same camera")]
+    handles += [Rectangle((0, 0), 1, 1, **empty, label="no score")] if without else []
+    return handles + ([Line2D([], [], linestyle="none", label="small: queries")]
+                      if has_counts else [])

@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, check_real_distances, read_only
 from reid_ref.arrays.stored import as_rows
-from reid_ref.drawing.style import COLOURS, add_legend_below, add_title, axes_or
+from reid_ref.drawing.style import COLOURS, add_legend_below, axes_or, label
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
 
-#: Wrong pairs that are drawn for a query, of each kind of camera.
+#: Wrong pairs that are drawn per query, of each kind of camera.
 WRONG_PAIRS = 100
 
 
@@ -26,7 +26,7 @@ class DistanceSample:
     ----------
     good, wrong : float64
         Of the same and of different identities, on different cameras. All good pairs; of the
-        wrong ones at most 100 a query, drawn at random.
+        wrong ones at most 100 per query, drawn at random.
     good_same_camera, wrong_same_camera : float64
         The same on the query's own camera. Most conventions ignore these good pairs.
     """
@@ -67,15 +67,15 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
         if progress:
             progress(len(rows))
     empty = (np.zeros(0),) * 4
-    return DistanceSample(*(np.concatenate(one) for one in zip(empty, *parts)))
+    return DistanceSample(*map(np.concatenate, zip(empty, *parts)))
 
 
 def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,
               random: np.random.Generator) -> tuple[Doubles, ...]:
-    there = np.isfinite(row) & (gallery.identity != JUNK)
-    good, own = gallery.identity == identity, gallery.camera == camera
-    return tuple(part for here in (there & ~own, there & own)
-                 for part in (row[here & good], row[_draw(here & ~good, random)]))
+    finite = np.isfinite(row) & (gallery.identity != JUNK)
+    good, same_camera = gallery.identity == identity, gallery.camera == camera
+    return tuple(part for pairs in (finite & ~same_camera, finite & same_camera)
+                 for part in (row[pairs & good], row[_draw(pairs & ~good, random)]))
 
 
 def _draw(mask: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -127,19 +127,15 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     'same identity, other camera (1)'
     """
     ax = axes_or(ax, HEIGHT)
-    parts = {name: getattr(sample, name) for name, *_ in KINDS}
-    every = np.concatenate(list(parts.values()))
-    fewest = min((len(values) for values in parts.values() if len(values)), default=1)
-    edges = np.histogram_bin_edges(every, int(np.clip(2 * fewest**0.5, *BINS)))
-    for name, words, colour, dashes in KINDS:
-        values = parts[name]
-        if len(values):
-            ax.stairs(np.histogram(values, edges, density=True)[0], edges, color=colour,
-                      linestyle=dashes, linewidth=1.2, label=f"{words} ({len(values):,})")
-    add_title(ax, "Distances between queries and gallery images")
-    ax.set(xlabel="distance", ylabel="density")
+    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
+    kinds = [kind for kind in kinds if len(kind[0])]
+    fewest = min((len(values) for values, *_ in kinds), default=1)
+    edges = np.histogram_bin_edges(np.concatenate([np.zeros(0), *(kind[0] for kind in kinds)]),
+                                   int(np.clip(2 * fewest**0.5, *BINS)))
+    for values, words, colour, dashes in kinds:
+        ax.stairs(np.histogram(values, edges, density=True)[0], edges, color=colour,
+                  linestyle=dashes, linewidth=1.2, label=f"{words} ({len(values):,})")
+    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density")
     ax.set_ylim(bottom=0)
-    ax.grid(alpha=0.3, linewidth=0.4)
-    if len(every):
-        add_legend_below(ax)  # in the axes, four long lines would hide the curves
-    return ax
+    # In the axes, four long lines would hide the curves.
+    return add_legend_below(ax) if kinds else ax

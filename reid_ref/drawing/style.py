@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +86,9 @@ def plain(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def conventions_of(results: Iterable[Result]) -> str:
-    """Return the names of the conventions of some results."""
-    return ", ".join(dict.fromkeys(result.convention.name for result in results))
+def conventions_of(results: Mapping[str, Result]) -> str:
+    """Return the names of the conventions of these results."""
+    return ", ".join(dict.fromkeys(result.convention.name for result in results.values()))
 
 
 def text_size(ax: Any) -> float:
@@ -106,20 +106,28 @@ def add_title(ax: Any, *lines: str, loc: str = "center") -> None:
     ax.set_title(text, fontsize=size, loc=loc)
 
 
-def add_legend(ax: Any, **options: Any) -> None:
-    """Put a key into the axes where it covers least, in small text."""
+def label(ax: Any, *title: str, loc: str = "center", grid: Any = "both", **names: Any) -> None:
+    """Set the title, a grid, and the labels and limits of the axes."""
+    add_title(ax, *title, loc=loc)
+    ax.grid(alpha=0.3, linewidth=0.4, axis=grid)
+    ax.set(**names)
+
+
+def add_legend(ax: Any, **options: Any) -> Any:
+    """Put a key into the axes where it covers least, in small text; return the axes."""
     ax.legend(**{"frameon": False, "fontsize": text_size(ax), "handlelength": 2.6,
                  "borderaxespad": 0.3, "labelspacing": 0.3, **options})
+    return ax
 
 
-def add_legend_below(ax: Any, **options: Any) -> None:
-    """Put a key below the label of the x axis."""
+def add_legend_below(ax: Any, **options: Any) -> Any:
+    """Put a key below the label of the x axis; return the axes."""
     from matplotlib.transforms import ScaledTranslation
 
     down = -(3.2 * float(ax.xaxis.label.get_size()) + 4) / 72
     place = ax.transAxes + ScaledTranslation(0, down, ax.figure.dpi_scale_trans)
-    add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
-               **options)
+    return add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
+                      **options)
 
 
 #: Suffixes of files, with the entries of their metadata that hold the date.
@@ -177,7 +185,7 @@ def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
         "svg.hashsalt", "pdf.fonttype", "hatch.linewidth", "font.sans-serif")}
     data = io.BytesIO()
     with rc_context(at_end | settings):
-        figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS[kind])
+        figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS.get(kind))
     return data.getvalue()
 
 

@@ -9,9 +9,6 @@ in recall. Trapezoids over every kept place, beginning at recall 0 and precision
 precision. A name is a line of a file, byte for byte: blanks at its end and a carriage return
 belong to it.
 
-Contents: `oxford_average_precision`, the rule; `evaluate_query`, one query's files;
-`evaluate_folder`, one file a query; `six_digits`, as C++ prints a float.
-
 Source: James Philbin's compute_ap.cpp, Oxford Buildings Dataset; Philbin et al., Object
 retrieval with large vocabularies and fast spatial matching, CVPR 2007.
 """
@@ -188,10 +185,10 @@ def _ground_truth(prefix: Path) -> list[set[str]]:
     paths = [prefix.with_name(f"{prefix.name}_{kind}.txt") for kind in LISTS]
     missing = [path.name for path in paths if not path.exists()]
     if missing:
-        way_out = ("the prefix is the path up to and without _good.txt" if len(missing) == 3
-                   else "an empty file stands for an empty list")
+        remedy = ("the prefix is the path up to and without _good.txt" if len(missing) == 3
+                  else "an empty file stands for an empty list")
         raise InputError(prefix, f"the ground truth {prefix.name}_good.txt, _ok.txt and "
-                         f"_junk.txt, missing: {', '.join(missing)}", remedy=way_out)
+                         f"_junk.txt, missing: {', '.join(missing)}", remedy=remedy)
     return [set(_read_names(path, "ground truth list")) for path in paths]
 
 
@@ -209,14 +206,14 @@ def _read_names(path: Path, what: str) -> list[str]:
 
 def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
     """Give each query its file; a file belongs to the longest name that it begins with."""
-    found: dict[str, list[Path]] = {name: [] for name in names}
+    by_query: dict[str, list[Path]] = {name: [] for name in names}
     truth = {f"{name}_{kind}.txt" for name in names for kind in (*LISTS, "query")}
     for path in sorted(path for path in folder.glob("*.txt") if path.name not in truth):
         owners = [name for name in names
                   if path.stem == name or path.stem.startswith(f"{name}_")]
         if owners:
-            found[max(owners, key=len)].append(path)
-    missing = [name for name in names if not found[name]]
+            by_query[max(owners, key=len)].append(path)
+    missing = [name for name in names if not by_query[name]]
     if len(missing) == len(names):
         inner = sorted(path.name for path in folder.iterdir() if path.is_dir())
         raise InputError(
@@ -228,11 +225,11 @@ def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
             folder, got=f"no ranked list for {len(missing)} of {len(names)} queries "
             f"({', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''})",
             remedy="mAP is over all of them: an empty file stands for a query that found nothing")
-    for name, paths in found.items():
+    for name, paths in by_query.items():
         if len(paths) > 1:
             raise InputError(folder, f"one ranked list for {name}",
-                             ", ".join((path.name for path in paths)), "keep one of them here")
-    return {name: paths[0] for name, paths in found.items()}
+                             ", ".join(path.name for path in paths), "keep one of them here")
+    return {name: paths[0] for name, paths in by_query.items()}
 
 
 def _warn_about(path: Path, ranked: list[str], positive: set[str]) -> None:

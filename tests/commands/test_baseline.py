@@ -192,7 +192,7 @@ def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
     if not (octave.folder / "XQDA.m").is_file():
         pytest.skip(f"{octave.folder} has no XQDA.m")
     world = made(6)
-    order, draws = random_choices(len(world["train"][0]))
+    order, _ = random_choices(len(world["train"][0]))
     octave.session.push("w", {
         f"{side}_{name}": value if name == "x" else col(value)
         for side, values in world.items() for name, value in zip(("id", "cam", "x"), values)})
@@ -216,9 +216,8 @@ def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
           theirs(k, 1) = CMC(1);
         end
         assert(isa(dist{1}, 'single') && isa(dist{3}, 'single'));""")
-    ours = baseline(DRIVERS["market1501"], read_inputs("market1501", *market_files(tmp_path)),
-                    order, draws)
-    np.testing.assert_allclose([(line.rank1, line.mean_ap) for line in ours.lines.values()],
+    ours = baseline("market1501", read_inputs("market1501", *market_files(tmp_path)))
+    np.testing.assert_allclose([(line.rank1, line.mAP) for line in ours.lines.values()],
                                octave.session.pull("theirs"), rtol=0, atol=TOLERANCE["float32"])
 
 
@@ -314,7 +313,7 @@ def test_published_line(driver, dataset, files, method, expected):
 
 
 def test_published_line_in_table_and_json(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("reid_ref.datasets.recognise",
+    monkeypatch.setattr("reid_ref.commands.baseline.show.recognise",
                         lambda *labels: Recognised(FINGERPRINTS["market1501"], ()))
     files = ide_files(tmp_path)
     out = run(capsys, *files, "--driver", "ide")[1]
@@ -338,7 +337,7 @@ def inputs_of(random, n_query, n_gallery, n_train, d, dtype=np.float64):
 
 def test_small_set_is_not_re_ranked():
     inputs, told = inputs_of(np.random.RandomState(0), 4, 12, 40, 8), []
-    answer = baseline(DRIVERS["cuhk03"], inputs, progress=lambda *what: told.append(what))
+    answer = baseline("cuhk03", inputs, progress=lambda *what: told.append(what))
     assert sum(n for name, n in told if name == "Euclidean") == 4
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     assert answer.left_out["Euclidean + re-ranking"] == answer.left_out["XQDA + re-ranking"] == (
@@ -358,12 +357,12 @@ def trained_on(inputs, **changes):
 def test_kissme_that_cannot_be_learnt(n_train, d, why):
     inputs = inputs_of(np.random.RandomState(0), 20, 60, n_train, d)
     inputs = trained_on(inputs, identity=np.arange(n_train) // 2)
-    answer = baseline(DRIVERS["ide"], inputs)
+    answer = baseline("ide", inputs)
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     assert why in answer.left_out["KISSME"]
     one_camera = trained_on(inputs, camera=np.ones(n_train, int))
     assert "expected a person with images of two cameras" in (
-        baseline(DRIVERS["ide"], one_camera).left_out["XQDA"])
+        baseline("ide", one_camera).left_out["XQDA"])
 
 
 # ---------------------------------------------------------------- bad input

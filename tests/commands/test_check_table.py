@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref.cli import main
-from reid_ref.commands.check_table.compute import result_rows
+from reid_ref.commands.check_table import result_rows
 from reid_ref.conventions import CONVENTIONS
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 from tests.documents import ROOT

@@ -30,6 +30,7 @@ WORDS = {
              "plot ap FILE -o OUT.svg": "", "plot conventions FILE -o OUT.svg": NO_ARRAYS,
              "plot cameras FILE -o OUT.svg": NO_ARRAYS,
              "plot distances FILE -o OUT.svg": NO_ARRAYS,
+             "plot rank-lists FILE -o OUT.svg": NO_ARRAYS,
              "plot cmc FILE --set ap=step -o OUT.svg": "--set: expected features or distanc"},
     "verify": {"verify FILE": ""},
     "camera-pairs": {"camera-pairs FILE": NO_ARRAYS}, "explain": {"explain FILE": NO_ARRAYS},
@@ -38,9 +39,14 @@ WORDS = {
     "export": {"export FILE --to trec --output OUT": NO_ARRAYS},
     "dataset": {"dataset FILE": NO_ARRAYS},
     "baseline": {"baseline FILE --driver market1501": NO_ARRAYS},
-    "doctor": {"doctor FILE": NO_ARRAYS}, "report": {"report FILE -o OUT.html": NO_ARRAYS},
+    "doctor": {"doctor FILE": NO_ARRAYS},
     "rerank": {"rerank FILE": NO_ARRAYS}, "ties": {"ties FILE": NO_ARRAYS},
-    "scripts": {"scripts FILE --only port": NO_ARRAYS}}
+    "scripts": {"scripts FILE --only port": NO_ARRAYS},
+    "report": {"report FILE -o OUT.html": "", "report FILE FILE2 --name a,b -o OUT.html": "",
+               "report FILE -o OUT.html --metric dot": "--metric: expected features or distances",
+               "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features",
+               "report FILE -o OUT.html --convention mars": "--convention: expected features",
+               "report FILE -o OUT.html --images .": "--images: expected features"}}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
 OF_OTHER_FILES = {"conventions", "published", "oxford", "check-table", "completion"}
 

@@ -2,7 +2,6 @@
 
 The real ranked lists are read where they are: see `tests.shared`.
 """
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from reid_ref import InputError
 from reid_ref.protocols import oxford
-from tests.commands.common import command
+from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
 
 RANKED = ("result_orb_top50", "result_orb_top2000", "result_sift_top50_k20_bfcrosscheck")
@@ -37,6 +36,11 @@ def run(*arguments):
     """Run `reid-ref oxford`: exit code, stdout, stderr."""
     done = command("oxford", *arguments)
     return done.returncode, done.stdout, done.stderr
+
+
+def fails(*arguments):
+    """The command fails with one line, which the last argument describes."""
+    assert_one_line_error(command("oxford", *arguments[:-1]), arguments[-1])
 
 
 def write_query(folder, name, good=(), ok=(), junk=(), ranked=None):
@@ -170,54 +174,42 @@ def test_names_are_bytes(tmp_path):
     assert run(prefix, tmp_path / "ranked") == (0, "0.791667\n", "")
 
 
-def assert_one_line_error(answer, message):
-    status, stdout, stderr = answer
-    assert (status, stdout) == (2, "")
-    assert stderr.count("\n") == 1 and re.search(message, stderr), stderr
-
-
 def test_files_that_are_not_there(tmp_path):
     prefix = write_query(tmp_path, "q", good="a", ranked="a")
     ranked = tmp_path / "q_top.txt"
-    assert_one_line_error(run(tmp_path / "p", ranked),
-                          "p: expected the ground truth p_good.txt, _ok.txt and _junk.txt, "
-                          "missing: p_good.txt, p_ok.txt, p_junk.txt; the prefix is the path up")
-    assert_one_line_error(run(prefix, tmp_path / "no.txt"),
-                          "no.txt: the ranked list cannot be read: No such file")
-    assert_one_line_error(run(prefix, tmp_path), "expected a ranked list, one name a line, got a "
-                                                 "folder; give a file, or folders for both")
-    assert_one_line_error(run(tmp_path, ranked), "q_top.txt: expected a folder, got a file")
-    assert_one_line_error(run(tmp_path, tmp_path / "no"), "no: expected a folder, got nothing of")
+    for given, message in (
+            ((tmp_path / "p", ranked), "p: expected the ground truth p_good.txt, _ok.txt and "
+             "_junk.txt, missing: p_good.txt, p_ok.txt, p_junk.txt; the prefix is the path up"),
+            ((prefix, tmp_path / "no.txt"), "no.txt: the ranked list cannot be read: No such f"),
+            ((prefix, tmp_path), "expected a ranked list, one name a line, got a folder; give a "
+             "file, or folders for both"),
+            ((tmp_path, ranked), "q_top.txt: expected a folder, got a file"),
+            ((tmp_path, tmp_path / "no"), "no: expected a folder, got nothing of")):
+        fails(*given, message)
     (tmp_path / "q_ok.txt").unlink()
-    assert_one_line_error(run(prefix, ranked),
-                          "missing: q_ok.txt; an empty file stands for an empty list")
-    assert_one_line_error(run(tmp_path, tmp_path), "missing: q_ok.txt;")
+    fails(prefix, ranked, "missing: q_ok.txt; an empty file stands for an empty list")
+    fails(tmp_path, tmp_path, "missing: q_ok.txt;")
     (tmp_path / "q_ok.txt").mkdir()
-    assert_one_line_error(run(prefix, ranked), "q_ok.txt: expected a ground truth list, .* folder")
-
-
-def test_a_query_without_a_positive_name(tmp_path):
-    prefix = write_query(tmp_path, "q", junk="a", ranked="a")
-    assert_one_line_error(run(prefix, tmp_path / "q_top.txt"),
-                          "q_good.txt, .*q_ok.txt: expected at least one name, got none; recall")
+    fails(prefix, ranked, "q_ok.txt: expected a ground truth list, .* folder")
+    prefix = write_query(tmp_path, "empty", junk="a", ranked="a")
+    fails(prefix, ranked, "y_good.txt, .*y_ok.txt: expected at least one name, got none; recall")
 
 
 def test_folders_that_do_not_fit(tmp_path):
     truth, lists = tmp_path / "truth", tmp_path / "lists"
     truth.mkdir()
     (lists / "inner").mkdir(parents=True)
-    assert_one_line_error(run(truth, lists), "truth: expected files NAME_good.txt, NAME_ok.txt "
-                                             "and NAME_junk.txt, got none")
+    fails(truth, lists, "truth: expected files NAME_good.txt, NAME_ok.txt and NAME_junk.txt, got")
     for k in range(7):
         write_query(truth, f"q_{k}", good="a")
-    assert_one_line_error(run(truth, lists), "lists: expected ranked lists q_0.txt or "
-                          "q_0_ANYTHING.txt, .*got none; name one of its folders: inner")
+    fails(truth, lists, "lists: expected ranked lists q_0.txt or q_0_ANYTHING.txt, .*got none; "
+                        "name one of its folders: inner")
     (lists / "inner").rmdir()
-    assert_one_line_error(run(truth, lists), "got none$")
+    fails(truth, lists, "got none$")
     (lists / "q_3.txt").write_text("a\n")
-    assert_one_line_error(run(truth, lists), r"lists: no ranked list for 6 of 7 queries \(q_0, "
-                          r"q_1, q_2, q_4, q_5, \.\.\.\); mAP is over all of them: an empty file")
+    fails(truth, lists, r"lists: no ranked list for 6 of 7 queries \(q_0, q_1, q_2, q_4, q_5, "
+                        r"\.\.\.\); mAP is over all of them: an empty file")
     for k in range(7):
         (lists / f"q_{k}_top.txt").write_text("a\n")
-    assert_one_line_error(run(truth, lists), "expected one ranked list for q_3, got q_3.txt, "
-                                             "q_3_top.txt; keep one of them here")
+    fails(truth, lists, "expected one ranked list for q_3, got q_3.txt, q_3_top.txt; keep one of "
+                        "them here")

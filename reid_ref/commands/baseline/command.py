@@ -3,8 +3,12 @@ from __future__ import annotations
 
 import argparse
 
+from reid_ref.arrays import check_choice, check_count, each_warning_once
+from reid_ref.commands.baseline.compute import baseline
+from reid_ref.commands.baseline.show import as_answer, as_table
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
+from reid_ref.datasets.driver_files import DRIVERS, read_inputs
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -28,34 +32,20 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from reid_ref.arrays import check_choice, check_count, each_warning_once
-    from reid_ref.commands.baseline import show as report
-    from reid_ref.commands.baseline.compute import baseline, baseline_signature, random_choices
-    from reid_ref.commands.baseline.show import published_lines
-    from reid_ref.datasets import recognise
-    from reid_ref.datasets.driver_files import DRIVERS, read_inputs
-
     check_choice(args.driver, "--driver", DRIVERS)
     check_count(args.seed, "--seed", 0, 2**32 - 1)
-    driver = DRIVERS[args.driver]
     inputs = read_inputs(args.driver, *args.files)
-    order, draws = (random_choices(len(inputs.train), args.seed) if inputs.train
-                    else (None, None))
-    with (each_warning_once(),
-          common.progress_bar(len(inputs.query) * len(driver.methods)) as bar):
+    total = len(inputs.query) * len(DRIVERS[args.driver].methods)
+    with each_warning_once(), common.progress_bar(total) as bar:
 
-        def tell(method: str, queries: int) -> None:
+        def progress(method: str, queries: int) -> None:
             bar.set_description(method)
             bar.update(queries)
 
-        answer = baseline(driver, inputs, order, draws, tell if bar is not None else None)
-    found = recognise(inputs.query.labels, inputs.gallery.labels)
-    figures = published_lines(driver, args.files, found)
-    signature = baseline_signature(args.driver, driver, inputs, args.seed)
+        answer = baseline(args.driver, inputs, args.seed, None if bar is None else progress)
     if args.json:
-        common.print_json(report.as_json(args.files, args.driver, driver, inputs, answer,
-                                         args.seed, found, figures, signature))
+        common.print_json(as_answer(args.files, answer))
     else:
-        show(report.as_table(args.files, driver, inputs, answer, args.seed, found, figures,
-                             signature))
-    return int(any(why != driver.without_training for why in answer.left_out.values()))
+        show(as_table(args.files, answer))
+    return int(any(why != DRIVERS[args.driver].without_training
+                   for why in answer.left_out.values()))

@@ -5,7 +5,7 @@ Aim: from features, each line (method, Rank-1, mAP) that `Market_1501_evaluation
 missing.
 
 Conventions: one row an image, divided by its 2-norm, in the precision that the driver chooses.
-All random choices are made by `random_choices`, or handed in.
+All random choices are made by `random_choices`.
 
 Differences from the drivers:
 
@@ -22,8 +22,8 @@ liangzheng06/MARS-evaluation (3a91bbc).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,17 +31,19 @@ import numpy.typing as npt
 
 from reid_ref import metric_learning
 from reid_ref.arrays import InputError, Integers
-from reid_ref.datasets.driver_files import Driver, Inputs, Method
+from reid_ref.conventions import find_conventions
+from reid_ref.datasets.driver_files import DRIVERS, Driver, Images, Inputs, Method
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
-from reid_ref.conventions import find_conventions
 from reid_ref.evaluation.engine import results_of_blocks
-from reid_ref.evaluation.how import How
 from reid_ref.evaluation.functions import evaluate
+from reid_ref.evaluation.how import How
 from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.signature import signature
 
 Array = npt.NDArray[Any]
+#: What `random_choices` returns.
+Choices = tuple[Integers, Integers]
 
 #: Called with a method, and the number of queries done since the last call.
 Progress = Callable[[str, int], object]
@@ -53,24 +55,28 @@ class Line:
 
     Parameters
     ----------
-    rank1, mean_ap : float
-    pair_rank1, pair_ap : float or None
+    rank1, mAP : float
+    pair_rank1, pair_mAP : float or None
         Means over pairs of different cameras, of MARS's driver: what it calls the average of the
         confusion matrix.
     """
 
     rank1: float
-    mean_ap: float
+    mAP: float
     pair_rank1: float | None = None
-    pair_ap: float | None = None
+    pair_mAP: float | None = None
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a driver prints.
+    """What a driver prints of images.
 
     Parameters
     ----------
+    name : str
+        Of the driver.
+    inputs : Inputs
+    seed : int
     lines : dict of str to Line
         By method, in the driver's order.
     left_out : dict of str to str
@@ -82,10 +88,24 @@ class Baseline:
         The line Euclidean with exact distances, whose squares are not negative.
     """
 
+    name: str
+    inputs: Inputs
+    seed: int
     lines: dict[str, Line]
     left_out: dict[str, str]
-    imaginary: int | None
-    exact: Line | None
+    imaginary: int | None = None
+    exact: Line | None = None
+
+    @property
+    def signature(self) -> str:
+        """All that could change a line: driver, features, random choices, version."""
+        driver, train = DRIVERS[self.name], self.inputs.train
+        reranked = any(method.reranked for method in driver.methods.values())
+        return str(signature(
+            {"driver": self.name, "convention": driver.convention, "features": driver.dtype,
+             **({"rerank": "matlab", "k1": "20", "k2": "6", "lambda": "0.3"} if reranked else {}),
+             **({"seed": str(self.seed), "train": str(len(train))} if train else {})},
+            self.inputs.query.labels, self.inputs.gallery.labels))
 
 
 @dataclass(frozen=True)
@@ -97,7 +117,7 @@ class Space:
     M: Array | None = None
 
 
-def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
+def random_choices(n: int, seed: int = 0) -> Choices:
     """Return the random choices of a driver: an order of the training images, and pairs of them.
 
     Parameters
@@ -126,27 +146,17 @@ def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
     return order, random.randint(n, size=(metric_learning.N_DRAWS, 2)).astype(np.int64)
 
 
-def baseline_signature(name: str, driver: Driver, inputs: Inputs, seed: int) -> str:
-    """Return all that could change a line: the driver, its features, random choices, version."""
-    reranked = any(method.reranked for method in driver.methods.values())
-    return str(signature(
-        {"driver": name, "convention": driver.convention, "features": driver.dtype,
-         **({"rerank": "matlab", "k1": "20", "k2": "6", "lambda": "0.3"} if reranked else {}),
-         **({"seed": str(seed), "train": str(len(inputs.train))} if inputs.train else {})},
-        inputs.query.labels, inputs.gallery.labels))
-
-
-def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,
-             draws: Integers | None = None, progress: Progress | None = None) -> Baseline:
+def baseline(name: str, inputs: Inputs, seed: int = 0,
+             progress: Progress | None = None) -> Baseline:
     """Compute every line of a driver.
 
     Parameters
     ----------
-    driver : Driver
-        One of `DRIVERS`.
+    name : str
+        A key of `DRIVERS`.
     inputs : Inputs
-    order, draws : int64 arrays, optional
-        As `random_choices` makes them, which is the default.
+    seed : int
+        Of `random_choices`.
     progress : callable, optional
         Called with a method and the number of queries done since the last call.
 
@@ -163,101 +173,77 @@ def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,
     Examples
     --------
     >>> from reid_ref import Labels
-    >>> from reid_ref.datasets.driver_files import DRIVERS, Images
     >>> query = Images(np.eye(3, dtype=np.float32)[:1], Labels([7], [1]))
     >>> gallery = Images(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
-    >>> answer = baseline(DRIVERS["ide"], Inputs(query, gallery, train=None))
+    >>> answer = baseline("ide", Inputs(query, gallery, train=None))
     >>> answer.lines
-    {'Euclidean': Line(rank1=1.0, mean_ap=1.0, pair_rank1=None, pair_ap=None)}
+    {'Euclidean': Line(rank1=1.0, mAP=1.0, pair_rank1=None, pair_mAP=None)}
     >>> list(answer.left_out)
     ['XQDA', 'KISSME']
     """
-    if inputs.train is not None and (order is None or draws is None):
-        order, draws = random_choices(len(inputs.train))
-    spaces: dict[str, Space | str] = {}
-    lines: dict[str, Line] = {}
-    left_out: dict[str, str] = {}
-    imaginary, exact = None, None
-    for name, method in driver.methods.items():
-        tell = None if progress is None else partial(progress, name)
-        if tell is not None:
-            tell(0)
-        if method.space not in spaces:
-            spaces[method.space] = _learnt(driver, method.space, inputs, order, draws)
-        space = spaces[method.space]
-        if isinstance(space, str):
-            left_out[name] = space
-            continue
+    driver, answer = DRIVERS[name], Baseline(name, inputs, seed, {}, {})
+    choices = random_choices(len(inputs.train), seed) if inputs.train else None
+    learnt = cache(partial(_learnt, driver, inputs, choices))
+    for title, method in driver.methods.items():
+        report = partial(progress, title) if progress else lambda queries: None
+        report(0)
         count = [0]
         try:
-            lines[name] = _line(driver, inputs, partial(_blocks, space, method, count), tell)
+            space = learnt(method.space)
+            answer.lines[title] = _line(driver, inputs, partial(_blocks, space, method, count),
+                                        report)
         except InputError as error:
-            left_out[name] = str(error)
+            answer.left_out[title] = str(error)
             continue
         if space.M is None and not method.reranked:
-            imaginary, exact = count[0], _exact(inputs, driver)
-    return Baseline(lines, left_out, imaginary, exact)
+            result = evaluate(inputs.query.features, inputs.gallery.features, inputs.query.labels,
+                              inputs.gallery.labels, convention=driver.convention)
+            answer = replace(answer, imaginary=count[0], exact=Line(result.rank(1), result.mAP))
+    return answer
 
 
 def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
-          tell: Callable[[int], object] | None) -> Line:
+          report: Callable[[int], object]) -> Line:
     labels = inputs.query.labels, inputs.gallery.labels
-    how = How(tuple(find_conventions(driver.convention)), progress=tell)
+    how = How(tuple(find_conventions(driver.convention)), progress=report)
     result, = results_of_blocks(blocks(), *labels, how, {})
-    rank1, mean_ap = float(result.cmc[0]), result.mean_ap
     if not driver.camera_pairs:
-        return Line(rank1, mean_ap)
+        return Line(result.rank(1), result.mAP)
     pairs = camera_pairs_blocks(blocks(), *labels, rule="script")
-    return Line(rank1, mean_ap, pairs.mean_rank1, pairs.mean_ap)
-
-
-def _exact(inputs: Inputs, driver: Driver) -> Line:
-    result = evaluate(inputs.query.features, inputs.gallery.features, inputs.query.labels,
-                      inputs.gallery.labels, convention=driver.convention)
-    return Line(float(result.cmc[0]), result.mean_ap)
+    return Line(result.rank(1), result.mAP, pairs.mean_rank1, pairs.mean_ap)
 
 
 # ---------------------------------------------------------------- learning
 
-def _learnt(driver: Driver, name: str, inputs: Inputs, order: Any, draws: Any) -> Space | str:
-    """Return a space, or the reason why there is none."""
-    if name != "features" and inputs.train is None:
-        return driver.without_training
-    try:
-        return SPACES[name](inputs, order, draws)
-    except InputError as error:
-        return str(error)
+def _learnt(driver: Driver, inputs: Inputs, choices: Choices | None, name: str) -> Space:
+    if name == "features":
+        return Space(inputs.query.features, inputs.gallery.features)
+    if inputs.train is None or choices is None:
+        raise InputError(driver.without_training)
+    return SPACES[name](inputs, inputs.train, *choices)
 
 
-def _features(inputs: Inputs, order: Any, draws: Any) -> Space:
-    return Space(inputs.query.features, inputs.gallery.features)
-
-
-def _xqda(inputs: Inputs, order: Any, draws: Any) -> Space:
-    assert inputs.train is not None
-    x, identity = inputs.train.features, inputs.train.labels.identity
-    first, second = metric_learning.xqda_pairs(identity, inputs.train.labels.camera, order)
+def _xqda(inputs: Inputs, train: Images, order: Integers, draws: Integers) -> Space:
+    x, identity = train.features, train.labels.identity
+    first, second = metric_learning.xqda_pairs(identity, train.labels.camera, order)
     W, M = metric_learning.xqda(x[first], x[second], identity[first], identity[second])
     return Space(inputs.query.features @ W, inputs.gallery.features @ W, M)
 
 
-def _components(inputs: Inputs, order: Any, draws: Any, pca: str, learn: Any) -> Space:
+def _components(inputs: Inputs, train: Images, order: Integers, draws: Integers, *, pca: str,
+                learn: Callable[..., Array] | None) -> Space:
     """Return 200 components, with the metric that `learn` makes of pairs; None: M = I."""
-    assert inputs.train is not None
-    mean, components = metric_learning.pca(inputs.train.features, driver=pca)
-    train, query, gallery = (
-        (side.features - mean) @ components
-        for side in (inputs.train, inputs.query, inputs.gallery))
+    mean, components = metric_learning.pca(train.features, driver=pca)
+    x, query, gallery = ((side.features - mean) @ components
+                         for side in (train, inputs.query, inputs.gallery))
     if learn is None:
-        return Space(query, gallery, np.eye(train.shape[1]))
-    labels = inputs.train.labels
-    pairs = metric_learning.kissme_pairs(labels.identity, labels.camera, draws)
-    return Space(query, gallery, learn(train, *pairs))
+        return Space(query, gallery, np.eye(x.shape[1]))
+    pairs = metric_learning.kissme_pairs(train.labels.identity, train.labels.camera, draws)
+    return Space(query, gallery, learn(x, *pairs))
 
 
-#: Name of a space to the function that learns it.
-SPACES: Mapping[str, Callable[[Inputs, Any, Any], Space]] = {
-    "features": _features,
+#: Name of a space to the function that learns it; "features" are those given.
+SPACES: Mapping[str, Callable[[Inputs, Images, Integers, Integers], Space]] = {
     "xqda": _xqda,
     "kissme ide": partial(_components, pca="ide", learn=metric_learning.kissme),
     "kissme mars": partial(_components, pca="mars", learn=metric_learning.kissme),

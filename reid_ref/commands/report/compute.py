@@ -1,23 +1,23 @@
-"""All that the HTML report shows of one result file, or of several."""
+"""All that the HTML report shows of one result, or of several."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once
+from reid_ref.arrays import InputError, Integers, each_warning_once, warn
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.explain.compute import Explanation, explain
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
-from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.drawing.densities import DistanceSample, distance_sample
+from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.evaluation.engine import by_name, results_of
-from reid_ref.evaluation.how import How
+from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_lists
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result, intervals_of, sums_of_units
@@ -29,43 +29,38 @@ METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 MANY_PAIRS = 100_000_000
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
-#: What explains the difference that most people meet first.
-OTHER = {"torchreid": "matlab"}
+#: The target of the explanation, where it is not torchreid.
+EXPLAINED = {"torchreid": "matlab"}
+#: Said of a saved result, on stderr and on the page.
+NO_DISTANCES = (
+    "a saved result has no distances, so rank lists, pairs of cameras, distances, other "
+    "conventions and checks of the input are left out; name the result file to have them")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a page is made; see `reid-ref report`."""
+    """How a page is made; see `reid-ref report`. `how` has the convention of the page."""
 
-    convention: Convention
-    metric: str = "euclidean"
-    normalize: bool = True
-    queries: int = 60
-    top: int = 10
-    seed: int = 12345
-    max_memory: int | None = None
+    how: How
+    queries: int
+    top: int
+    seed: int
 
 
 @dataclass(frozen=True)
-class System:
-    """One result file.
+class FromDistances:
+    """What a page shows of a result file, and not of a saved result.
 
     Parameters
     ----------
-    name : str
-    files : tuple of str
     data : ResultFile
-    result : Result
-        Under the convention of the page.
-    intervals : dict of str to Interval or None
-        By metric of the headline; None where there is none.
-    known : Recognised or None
+    benchmark : Recognised or None
     findings : list of Finding
     conventions : dict of str to Result
         Every convention that applies, by name.
     left_out : dict of str to str
-        The others, and why.
-    way : Explanation
+        The other conventions, and why.
+    explanation : Explanation
         From the page's convention to another.
     pairs : CameraPairs or None
         None where all images are on one camera.
@@ -74,19 +69,38 @@ class System:
         By query.
     """
 
-    name: str
-    files: tuple[str, ...]
     data: ResultFile
-    result: Result
-    intervals: dict[str, Interval | None]
-    known: Recognised | None
+    benchmark: Recognised | None
     findings: list[Finding]
     conventions: dict[str, Result]
     left_out: dict[str, str]
-    way: Explanation
+    explanation: Explanation
     pairs: CameraPairs | None
     sample: DistanceSample
     lists: dict[int, RankList]
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One result.
+
+    Parameters
+    ----------
+    name : str
+    files : tuple of str
+    result : Result
+        Under the convention of the page.
+    intervals : dict of str to Interval or None
+        By metric of the headline; None where it has no interval.
+    more : FromDistances or None
+        None of a saved result.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    result: Result
+    intervals: dict[str, Interval | None]
+    more: FromDistances | None
 
 
 @dataclass(frozen=True)
@@ -95,127 +109,122 @@ class Page:
 
     Parameters
     ----------
-    systems : tuple of System
+    systems : tuple of Reported
         The baseline first.
     reasons : dict of str to list of int
         Why queries are shown.
+    queries : list of int
+        Those with rank lists, the lowest AP first.
     comparison : Comparisons or None
     options : Options
     """
 
-    systems: tuple[System, ...]
+    systems: tuple[Reported, ...]
     reasons: dict[str, list[int]]
+    queries: list[int]
     comparison: Comparisons | None
     options: Options
 
 
-def gather(files: Mapping[str, tuple[Sequence[str], ResultFile]], options: Options,
-           progress: Callable[[int], object] | None = None) -> Page:
+def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], options: Options,
+           progress: Progress | None = None) -> Page:
     """Find everything that a page shows.
 
     Parameters
     ----------
-    files : mapping of str to (files, data)
+    files : mapping of str to (files, what they hold)
         By the name of the system, the baseline first.
     options : Options
     progress : callable, optional
         Called with the number of queries done, of each evaluation of each system.
     """
     with each_warning_once():
-        return _gather(files, options, progress)
+        convention, = options.how.conventions
+        evaluated = {name: _evaluate(data, options.how, progress) if isinstance(data, ResultFile)
+                     else {convention.name: data} for name, (_, data) in files.items()}
+        results = {name: by_convention[convention.name]
+                   for name, by_convention in evaluated.items()}
+        comparison = compare(results, metrics=["mAP", "Rank-1"]) if len(results) > 1 else None
+        first = next(iter(results.values()))
+        has_lists = any(isinstance(data, ResultFile) for _, data in files.values())
+        n = max(1, options.queries // len(results)) if options.queries and has_lists else 0
+        reasons = _reasons(first, comparison, n, options.seed) if n else {}
+        ap = np.nan_to_num(first.per_query.ap, nan=-1.0)
+        queries = sorted({query for chosen in reasons.values() for query in chosen},
+                         key=lambda query: (ap[query], query))
+        systems = []
+        for name, (paths, data) in files.items():
+            more = None
+            if isinstance(data, ResultFile):
+                more = _from_distances(data, evaluated[name], queries, options)
+            else:
+                warn(f"{name}: {NO_DISTANCES}")
+            systems.append(Reported(name, tuple(paths), results[name],
+                                    _intervals(results[name]), more))
+    return Page(tuple(systems), reasons, queries, comparison, options)
 
 
-def _gather(files: Mapping[str, tuple[Sequence[str], ResultFile]], options: Options,
-            progress: Callable[[int], object] | None) -> Page:
-    evaluated = {name: _evaluate(data, options, progress) for name, (_, data) in files.items()}
-    results = {name: found[options.convention.name] for name, (found, _) in evaluated.items()}
-    comparison = compare(results, metrics=["mAP", "Rank-1"]) if len(results) > 1 else None
-    first = next(iter(results.values()))
-    changed = _changed(comparison)
-    shown = [query for found in changed.values() for query in found]
-    n = max(1, options.queries // len(results)) if options.queries else 0
-    reasons = {**changed, **choose(first, n, options.seed, shown)}
-    reasons = {reason: found for reason, found in reasons.items() if found and n}
-    queries = sorted({query for found in reasons.values() for query in found},
-                     key=lambda query: _by_ap(first, query))
-    return Page(tuple(_system(name, tuple(map(str, files[name][0])), files[name][1],
-                              results[name], *evaluated[name], queries, options)
-                      for name in files), reasons, comparison, options)
+def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
+    """Return the result under the page's convention, and under every other that applies."""
+    left_out = _left_out(data)
+    conventions = dict.fromkeys((*how.conventions, *(
+        convention for name, convention in CONVENTIONS.items() if name not in left_out)))
+    how = replace(how, conventions=tuple(conventions), progress=progress)
+    return by_name(results_of(data.input, data.query, data.gallery, how))
 
 
-def _by_ap(result: Result, query: int) -> tuple[float, int]:
-    ap = float(result.per_query.ap[query])
-    return (-1.0 if np.isnan(ap) else ap, query)
-
-
-def _changed(comparison: Comparisons | None) -> dict[str, list[int]]:
-    """Return the queries with the largest gains and losses of AP."""
-    found: dict[str, list[int]] = {}
-    for one in comparison.comparisons if comparison else ():
-        if one.metric == "mAP":
-            for reason, changes in (("gain", one.gains), ("loss", one.losses)):
-                queries = found.setdefault(reason, [])
-                queries += [change.query for change in changes if change.query not in queries]
-    return found
-
-
-def _evaluate(data: ResultFile, options: Options, progress: Callable[[int], object] | None,
-              ) -> tuple[dict[str, Result], dict[str, str]]:
-    """Return the result under every convention that applies, and why others do not."""
+def _left_out(data: ResultFile) -> dict[str, str]:
+    """Return why conventions are left out, by name."""
     many = len(data.query) * len(data.gallery) > MANY_PAIRS
-    left_out = dict(NOT_IN_ALL)
-    asked = {options.convention.name: options.convention}
-    for name, convention in CONVENTIONS.items():
-        if name in NOT_IN_ALL:
-            continue
-        if many and convention.needs_rows:
-            left_out[name] = ("needs whole rows of distances, of which there are many; "
-                              "`reid-ref evaluate --convention NAME` has it")
-        else:
-            asked.setdefault(name, convention)
-    how = How(tuple(asked.values()), options.metric, options.normalize,
-              max_memory=options.max_memory, progress=progress)
-    return by_name(results_of(data.input, data.query, data.gallery, how)), left_out
+    return {**NOT_IN_ALL, **{
+        name: "needs whole rows of distances, of which there are many; `reid-ref evaluate "
+              "--convention NAME` has it"
+        for name, convention in CONVENTIONS.items()
+        if many and convention.needs_rows and name not in NOT_IN_ALL}}
 
 
-def _system(name: str, files: tuple[str, ...], data: ResultFile, result: Result,
-            conventions: dict[str, Result], left_out: dict[str, str], queries: list[int],
-            options: Options) -> System:
-    how = How((options.convention,), options.metric, options.normalize,
-              max_memory=options.max_memory)
-    intervals = _intervals(result, [metric for metric in METRICS if _reaches(result, metric)])
+def _reasons(first: Result, comparison: Comparisons | None, n: int,
+             seed: int) -> dict[str, list[int]]:
+    """Return the queries to show by reason: the largest gains and losses of AP before others."""
+    changed: dict[str, list[int]] = {"gain": [], "loss": []}
+    for compared in comparison.comparisons if comparison else ():
+        if compared.metric == "mAP":
+            changed["gain"] += [change.query for change in compared.gains]
+            changed["loss"] += [change.query for change in compared.losses]
+    changed = {reason: list(dict.fromkeys(queries)) for reason, queries in changed.items()}
+    reasons = {**changed, **choose(first, n, seed, [*changed["gain"], *changed["loss"]])}
+    return {reason: queries for reason, queries in reasons.items() if queries}
+
+
+def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
+                    options: Options) -> FromDistances:
+    how, (convention,) = options.how, options.how.conventions
+    left_out = {name: why for name, why in _left_out(data).items() if name not in conventions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
-        lists = rank_lists(data, queries, how, options.top)
-        return System(
-            name, files, data, result, intervals,
-            recognise(data.query, data.gallery), doctor(data, seed=options.seed), conventions,
-            left_out, explain(data, options.convention,
-                              OTHER.get(options.convention.name, "torchreid"),
-                              metric=how.metric, normalize=how.normalize,
-                              max_memory=how.max_memory),
-            _pairs(data, how), _sample(data, how, options.seed), dict(zip(queries, lists)))
+        cameras = np.union1d(data.query.camera, data.gallery.camera)
+        return FromDistances(
+            data, recognise(data.query, data.gallery), doctor(data, seed=options.seed),
+            conventions, left_out,
+            explain(data, convention, EXPLAINED.get(convention.name, "torchreid"),
+                    metric=how.metric, normalize=how.normalize, max_memory=how.max_memory),
+            camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
+            if len(cameras) > 1 else None,
+            _sample(data, how, options.seed),
+            dict(zip(queries, rank_lists(data, queries, how, options.top))))
 
 
-def _reaches(result: Result, metric: str) -> bool:
-    return not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)
-
-
-def _intervals(result: Result, metrics: Sequence[str]) -> dict[str, Interval | None]:
+def _intervals(result: Result) -> dict[str, Interval | None]:
+    metrics = [metric for metric in METRICS
+               if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)]
     sums = {}
     for metric in metrics:
         try:
             sums[metric] = sums_of_units(result, metric)
         except InputError:
-            pass     # one identity alone, a mean that is NaN, a curve of identities
-    found = dict(zip(sums, intervals_of(sums.values())))
-    return {metric: found.get(metric) for metric in metrics}
-
-
-def _pairs(data: ResultFile, how: How) -> CameraPairs | None:
-    if len(np.union1d(data.query.camera, data.gallery.camera)) < 2:
-        return None
-    return camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
+            pass     # a single identity, a mean that is NaN, a curve of identities
+    intervals = dict(zip(sums, intervals_of(sums.values())))
+    return {metric: intervals.get(metric) for metric in metrics}
 
 
 def _sample(data: ResultFile, how: How, seed: int) -> DistanceSample:

@@ -212,7 +212,7 @@ def _results(data: ResultFile, names: list[Convention], max_memory: int | str | 
 def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],
                figure: Figure) -> Candidate:
     pairs = [(value, printed) for value, printed in (
-        (rank1, figure.rank1), (mean_ap, figure.mean_ap)) if printed is not None]
+        (rank1, figure.rank1), (mean_ap, figure.mAP)) if printed is not None]
     matches = {agreement(value, printed) for value, printed in pairs}
     match = next(name for name in ("no", "truncated", "rounded") if name in matches)
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]

@@ -77,7 +77,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         name: None if paper is None else getattr(paper, name)
         for name in ("key", "evaluator", "label_minus_1", "note")}
     return Validated(
-        files, layout, Printed(figure.rank1, figure.mean_ap, **of_paper), answer.reproduced,
+        files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mean_ap,
                       [Way(*way) for way in candidate.ways]) for candidate in answer.candidates],
         answer.left_out, Possible(answer.hit_counts, answer.bounds))
@@ -163,7 +163,7 @@ def _bounds(bounds: MapBounds) -> str:
 
 def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -> list[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in (
-        figure.rank1, figure.mean_ap) if printed is not None)
+        figure.rank1, figure.mAP) if printed is not None)
     places = min(max(places, 3), 4)
     # What shows the same digits shares a line, and so do rankings under the same conventions.
     ways: dict[str, dict[str, list[str]]] = {}

@@ -12,7 +12,7 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.cli import main
 from reid_ref.commands.report import show as html
-from reid_ref.drawing import rank_list
+from reid_ref.commands.report.compute import NO_DISTANCES
 from tests.commands.report.seen import (
     COLOURS, Page, images_of, market, names_of, parsed, rows, write_images, write_result)
 
@@ -294,24 +294,46 @@ def test_little_data(tmp_path, query, gallery):
 
 def test_the_table_and_the_lists_are_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(html.tables, "MOST_ROWS", 5)
-    monkeypatch.setattr(html, "MOST_ROWS", 5)
     root, *_ = report(tmp_path, *market(), "--queries", "0")
     assert len(rows(root.one("div", id="queries").one("table"))) == 1 + 5
     assert "The table has the first 5 of 8 queries" in root.one("section", id="table").text
     assert not list(root.all("section", class_="query"))
-    assert "No query is shown" in root.one("section", id="lists").text
+    assert "since --queries is 0" in root.one("section", id="lists").text
 
 
-def test_pixelated_pictures_have_blocks(made, tmp_path):
-    root = made[0]
-    assert main(["report", str(root / "a.npz"), "-o", str(tmp_path / "p.html"),
-                 *images_of(root), "--pixelate", "1", "--queries", "1"]) == 0
-    tree, _ = parsed((tmp_path / "p.html").read_text())
-    for image in tree.one("svg", id="pictures").all("image"):
-        data = base64.b64decode(image.attributes["href"].partition(",")[2])
-        pixels = np.asarray(Image.open(io.BytesIO(data))).astype(int)
-        assert np.ptp(pixels[:60], axis=(0, 1)).max() < 3    # no bar of the camera is left
-        assert len(pixels) == 128
+def test_saved_results(made, tmp_path, capsys):
+    """The numbers are those of the page of the files; what needs distances is left out."""
+    root, query, _ = made
+    for name in "ab":
+        assert main(["evaluate", str(root / f"{name}.npz"), "--save",
+                     str(tmp_path / f"{name}.json")]) == 0
+    whole = parsed((root / "two.html").read_text())[1]
+    saved, other = str(tmp_path / "a.json"), str(root / "b.npz")
+    for files, names in (([saved], "a"), ([saved, str(tmp_path / "b.json")], "ab"),
+                         ([saved, other], "a")):
+        capsys.readouterr()
+        assert main(["report", *files, "-o", str(tmp_path / "s.html")]) == 0
+        told = [line for line in capsys.readouterr().err.splitlines() if "saved result" in line]
+        assert told == [f"reid-ref: warning: {name}: {NO_DISTANCES}" for name in names]
+        tree, data = parsed((tmp_path / "s.html").read_text())
+        by_name = data.get("results", {"a": data})
+        assert tree.one("section", id="numbers").text.count(NO_DISTANCES) == len(names)
+        for name, values in by_name.items():
+            expected = whole["results"][name]
+            if name in names:
+                assert expected.keys() - values.keys() == {
+                    "findings", "rank_lists", "camera_pairs", "conventions", "left_out", "explain"}
+            for key in values.keys() & expected.keys() - {"files", "layout", "dataset"}:
+                assert values[key] == expected[key], (name, key)
+        assert data.get("comparison") in (None, whole["comparison"])
+        sections = {one.attributes["id"] for one in tree.one("main").children}
+        links = {one.attributes["href"][1:] for one in tree.one("nav").all("a")}
+        assert links == sections - {"numbers"}
+        lists = [one.attributes["data-system"] for one in tree.all("ol", class_="row")
+                 if "data-system" in one.attributes]
+        assert set(lists) == ({"b"} if other in files else set())
+        assert ("conventions" in sections) == (other in files)
+        assert len(rows(tree.one("div", id="queries").one("table"))) == 1 + len(query)
 
 
 def test_a_convention_of_another_toolbox(tmp_path):
@@ -333,10 +355,10 @@ def fails(capsys, folder, *options):
 
 
 def the_error(err):
-    """The one line of the error; before it stand warnings and the size of the page."""
+    """The one line of the error, after the warnings."""
     *others, error = err.splitlines()
     assert error.startswith("reid-ref: error: ") and "Traceback" not in err
-    assert all(line.startswith(("reid-ref: warning: ", "reid-ref: a page of")) for line in others)
+    assert all(line.startswith("reid-ref: warning: ") for line in others)
     return error
 
 
@@ -362,10 +384,8 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("options", "match"), [
-    (["--top", "0"], "--top: expected a whole number from 1, got 0"),
-    (["--pixelate", "8"], "--pixelate: expected --images ROOT beside it"),
+    (["--top", "0"], "--top: expected a whole number from 1 to 4294967295, got 0"),
     (["--query-names", "x"], "--query-names, --gallery-names: expected --images ROOT"),
-    (["--max-size", "1K"], "--max-size: the page would have .* MB, expected at most 0.0 MB"),
     (["--images", "none"], "none: expected the folder of the images"),
     (["--convention", "veri"], "--convention: veri takes lists"),
     (["--convention", "x"], "--convention: .*'x'"), (["--seed", "-1"], "--seed: expected"),
@@ -385,7 +405,7 @@ def test_results_of_other_queries(made, tmp_path, capsys):
 
 
 def test_missing_libraries(made, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(rank_list, "find_spec", lambda name: None)
+    monkeypatch.setattr(html, "find_spec", lambda name: None)
     err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "x.html")
     assert err == ("reid-ref: error: report: needs jinja2, matplotlib, pillow, not installed "
                    'here; pip install "reid-ref[report]"\n')

@@ -1,87 +1,21 @@
 """Ranked lists as the template shows them."""
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reid_ref.commands.report.compute import Page, System
-from reid_ref.commands.report.show.tables import MOST_ROWS
-from reid_ref.drawing.rank_list import Thumbnail, thumbnail
+from reid_ref.commands.report.compute import Page, Reported
+from reid_ref.drawing.rank_lists import MARKS, read_image
 from reid_ref.evaluation.rank_lists import REASONS, Entry, RankList
 from reid_ref.files.images import path_below
 from reid_ref.text import percent
 
-#: Bytes of a small picture, of a query in table and JSON, of an image in a list, and of the rest
-#: for each system, as measured on made data of Market-1501's size.
-PICTURE_BYTES, ROW_BYTES, ENTRY_BYTES, SYSTEM_BYTES = 2_700, 310, 530, 150_000
-
-
-@dataclass(frozen=True)
-class Images:
-    """Where images are.
-
-    Parameters
-    ----------
-    root : str
-    names : mapping of str to (query names, gallery names)
-        By system, relative to the root.
-    pixelate : int, optional
-        Blocks that the width of each picture is reduced to.
-    """
-
-    root: str
-    names: Mapping[str, tuple[Sequence[str], Sequence[str]]]
-    pixelate: int | None = None
-
-    def query(self, system: str, k: int) -> str:
-        """Return the name of a query."""
-        return self.names[system][0][k]
-
-    def gallery(self, system: str, k: int) -> str:
-        """Return the name of a gallery image."""
-        return self.names[system][1][k]
-
-
-def names_shown(content: Page, images: Images) -> list[str]:
-    """Return the names of all images that the page shows, each once."""
-    found: dict[str, None] = {}
-    for system in content.systems:
-        for one in system.lists.values():
-            found[images.query(system.name, one.query)] = None
-            for image in shown(one):
-                found[images.gallery(system.name, image)] = None
-    return list(found)
-
-
-def shown(one: RankList) -> list[int]:
-    """Return the gallery images of a list, each once."""
-    entries = [*one.entries, *([one.next_good] if one.next_good else []), *one.good]
-    return list(dict.fromkeys(entry.image for entry in entries))
-
-
-def paths(content: Page, images: Images) -> dict[str, str]:
-    """Return the path of each image by its name; a missing one is refused."""
-    return {name: path_below(images.root, name) for name in names_shown(content, images)}
-
-
-def thumbnails(found: Mapping[str, str], pixelate: int | None) -> dict[str, Thumbnail]:
-    """Return the small picture of each image by its name."""
-    return {name: thumbnail(path, pixelate) for name, path in found.items()}
-
-
-def estimate(content: Page, images: Images | None) -> int:
-    """Return about how many bytes a page will have."""
-    n_rows = sum(min(len(system.data.query), MOST_ROWS) for system in content.systems)
-    n_pictures = len(names_shown(content, images)) if images else 0
-    n_entries = sum(len(shown(one)) for system in content.systems
-                    for one in system.lists.values())
-    return (SYSTEM_BYTES * len(content.systems) + ROW_BYTES * n_rows
-            + PICTURE_BYTES * n_pictures + ENTRY_BYTES * n_entries)
-
-
-#: Role to its mark and letter: a role can be told without its colour.
-MARKS = {"good": "\u25cf G", "wrong": "\u2715 W", "distractor": "\u25b2 D", "ignored": "\u25a8 I"}
+#: Pictures fit in here: upright people, wide vehicles.
+UPRIGHT, WIDE = (64, 128), (96, 96)
+QUALITY = 75
 #: Tabs, besides the reasons of `rank_lists`.
 TABS = {"gain": "largest gain", "loss": "largest loss", "worst": "worst AP", "median": "median AP",
         "random": "random", "rank-1 wrong": "Rank-1 wrong", "no match": "no match",
@@ -90,65 +24,96 @@ MEANINGS = {**REASONS, "gain": "AP rose most from the baseline",
             "loss": "AP fell most from the baseline"}
 
 
+@dataclass(frozen=True)
+class ImageNames:
+    """Where images are.
+
+    Parameters
+    ----------
+    root : str
+    names : mapping of str to (query names, gallery names)
+        By system, relative to the root.
+    """
+
+    root: str
+    names: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+
+
+def thumbnail(path: str) -> dict[str, Any]:
+    """Return an image as a small JPEG: its data: URI, width and height."""
+    image = read_image(path)
+    box = UPRIGHT if image.height >= image.width else WIDE
+    factor = min(box[0] / image.width, box[1] / image.height)
+    width, height = (max(1, round(factor * side)) for side in image.size)
+    data = io.BytesIO()
+    image.resize((width, height), 2).save(data, "JPEG", quality=QUALITY)   # 2: bilinear
+    encoded = base64.b64encode(data.getvalue()).decode()
+    return {"uri": f"data:image/jpeg;base64,{encoded}", "width": width, "height": height}
+
+
 class Cards:
-    """Makes the cards of a page: the text under each picture, and which picture it is."""
+    """Makes the cards of a page; an image is read when the first card shows it."""
 
-    def __init__(self, images: Images | None, pictures: Mapping[str, Thumbnail]) -> None:
-        self._images, self._pictures = images, pictures
-        self._number = {name: k for k, name in enumerate(pictures)}
+    def __init__(self, images: ImageNames | None) -> None:
+        self._images = images
+        #: By name; `picture` is the number on the page.
+        self.pictures: dict[str, dict[str, Any]] = {}
 
-    def of_query(self, system: System, one: RankList) -> dict[str, Any]:
+    def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
         """Return the card of a query."""
-        name = self._images.query(system.name, one.query) if self._images else ""
-        return {"role": "query", "mark": "Query", "facts": [
-            f"id {one.identity}", f"camera {one.camera}"], **self._picture(name)}
+        facts = [f"id {ranked.identity}", f"camera {ranked.camera}"]
+        return {"role": "query", "mark": "Query", "facts": facts,
+                **self._picture(system, 0, ranked.query)}
 
-    def of_entry(self, system: System, entry: Entry) -> dict[str, Any]:
+    def of_entry(self, system: str, entry: Entry) -> dict[str, Any]:
         """Return the card of a gallery image."""
-        name = self._images.gallery(system.name, entry.image) if self._images else ""
         rank = f"rank {entry.rank}" if entry.rank is not None else "ignored"
         facts = [rank, f"d {entry.distance:.4g}", f"id {entry.identity}",
                  f"camera {entry.camera}", *([entry.reason] if entry.reason else [])]
-        return {"role": entry.role, "mark": MARKS[entry.role], "image": entry.image,
-                "facts": facts, **self._picture(name)}
+        return {"role": entry.role, "mark": f"{MARKS[entry.role]} {entry.role[0].upper()}",
+                "image": entry.image, "facts": facts, **self._picture(system, 1, entry.image)}
 
-    def _picture(self, name: str) -> dict[str, Any]:
-        if not name:
+    def _picture(self, system: str, side: int, image: int) -> dict[str, Any]:
+        if self._images is None:
             return {"picture": None, "name": ""}
-        small = self._pictures[name]
-        return {"picture": self._number[name], "width": small.width, "height": small.height,
-                "name": name}
+        name = self._images.names[system][side][image]
+        if name not in self.pictures:
+            small = thumbnail(path_below(self._images.root, name))
+            self.pictures[name] = {"picture": len(self.pictures), "name": name, **small}
+        return self.pictures[name]
 
 
 def queries(content: Page, cards: Cards) -> list[dict[str, Any]]:
-    """Return the queries that the page shows, each with a list a system."""
-    found = []
-    first = content.systems[0]
-    for query in first.lists:
+    """Return the queries that the page shows, each with one list per system."""
+    shown, per_query = [], content.systems[0].result.per_query
+    for query in content.queries:
         why = [reason for reason, chosen in content.reasons.items() if query in chosen]
-        found.append({"query": query, "identity": first.lists[query].identity,
-                      "camera": first.lists[query].camera, "why": ",".join(why),
+        shown.append({"query": query, "identity": per_query.identity[query],
+                      "camera": per_query.camera[query], "why": ",".join(why),
                       "reasons": ", ".join(TABS[reason] for reason in why),
-                      "lists": [_list(system, system.lists[query], cards)
-                                for system in content.systems]})
-    return found
+                      "lists": [_list(system, system.more.lists[query], cards)
+                                for system in content.systems if system.more]})
+    return shown
 
 
-def _list(system: System, one: RankList, cards: Cards) -> dict[str, Any]:
-    per_query, k = system.result.per_query, one.query
+def _list(system: Reported, ranked: RankList, cards: Cards) -> dict[str, Any]:
+    per_query, k = system.result.per_query, ranked.query
     first, n_good = int(per_query.first_match[k]), int(per_query.n_good[k])
     words = [f"AP {percent(float(per_query.ap[k]))}",
              f"first match at rank {first:,}" if first else "no match",
              f"{n_good:,} good image{'' if n_good == 1 else 's'}"]
     if per_query.status[k] != "ok":
         words.append(str(per_query.status[k]))
+
+    def of_entries(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+        return [cards.of_entry(system.name, entry) for entry in entries]
+
     return {"name": system.name, "words": ", ".join(words),
-            "cards": [cards.of_query(system, one),
-                      *(cards.of_entry(system, entry) for entry in one.entries)],
-            "more_ignored": one.more_ignored, "n_good": n_good,
-            "next": one.next_good and {
-                "rank": f"{one.next_good.rank:,}", "card": cards.of_entry(system, one.next_good)},
-            "good": [cards.of_entry(system, entry) for entry in one.good]}
+            "cards": [cards.of_query(system.name, ranked), *of_entries(ranked.entries)],
+            "more_ignored": ranked.more_ignored, "n_good": n_good,
+            "next": ranked.next_good and {
+                "rank": f"{ranked.next_good.rank:,}", "card": of_entries([ranked.next_good])[0]},
+            "good": of_entries(ranked.good)}
 
 
 def tabs(content: Page) -> list[dict[str, Any]]:

@@ -7,87 +7,97 @@ import numpy as np
 
 from reid_ref._version import __version__
 from reid_ref.commands import camera_pairs
-from reid_ref.commands.compare.compute import Comparison
+from reid_ref.commands.compare.compute import Comparisons
+from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.explain import show as explain
-from reid_ref.commands.report.compute import Page, System
+from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.console.answers import dataset_of
 from reid_ref.evaluation.groups import by_group
-from reid_ref.labels import Labels
-from reid_ref.result import RANKS, Result
-from reid_ref.text import by_reason, percent, signed_percent
+from reid_ref.result import RANKS, named_ranks
+from reid_ref.text import NO_BENCHMARK, by_reason, percent, signed_percent, source
 from reid_ref.text.plain import plain
 
 #: Rows of the table of queries beyond which it is cut, here and on the page.
 MOST_ROWS = 20_000
 #: Points of the CMC curve, as many as `--json` has.
 CMC = 50
+#: mAP below which an identity is listed, and how many are.
+LOW, SHOWN = 0.1, 20
 
 
 def as_json(content: Page) -> dict[str, Any]:
     """Return the numbers of a page as plain JSON values.
 
-    One file: the keys of `reid-ref evaluate --json`, and more. Several: these by name.
+    Of one result the keys of `reid-ref evaluate --json`, and more; of several these by name.
     """
-    systems = {system.name: _system(system) for system in content.systems}
-    reasons = {"seed": content.options.seed, "shown": content.reasons}
+    by_name = {system.name: _numbers(system) for system in content.systems}
+    numbers: dict[str, Any] = {"results": by_name, "comparison": content.comparison}
     if content.comparison is None:
-        only, = systems.values()
-        values: dict[str, Any] = plain({"version": __version__, **only, **reasons})
-    else:
-        values = plain({"version": __version__, "results": systems, **reasons,
-                        "comparison": content.comparison})
+        numbers, = by_name.values()
+    values: dict[str, Any] = plain({
+        "version": __version__, **numbers, "seed": content.options.seed, "shown": content.reasons})
     return values
 
 
-def _system(system: System) -> dict[str, Any]:
-    result, data = system.result, system.data
-    per_query = per_query_json(result)
-    files = list(system.files)
-    return {
-        "files": files, "layout": data.layout, "dataset": dataset_of(system.known),
-        **result.to_dict(CMC), "intervals": system.intervals, "findings": system.findings,
-        "rank_lists": list(system.lists.values()),
-        "camera_pairs": system.pairs and camera_pairs.as_answer(system.pairs, files, data.layout),
-        "conventions": {name: one.to_dict(1) for name, one in system.conventions.items()},
-        "left_out": system.left_out,
-        "explain": explain.as_answer(system.way, data.query, files, data.layout, None, []),
+def _numbers(system: Reported) -> dict[str, Any]:
+    more, files = system.more, list(system.files)
+    per_query = per_query_json(system.result)
+    numbers = {
+        "name": system.name, "files": files,
+        "layout": more.data.layout if more else evaluate.SAVED,
+        "convention": system.result.convention.name,
+        "dataset": dataset_of(more.benchmark) if more else None, **system.result.to_dict(CMC),
+        "intervals": system.intervals,
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
+    if more is None:
+        return {**numbers, "note": NO_DISTANCES}
+    return {
+        **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
+        "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
+        "conventions": {name: result.to_dict(1) for name, result in more.conventions.items()},
+        "left_out": more.left_out, "explain": _explained(more, files)}
 
 
-#: mAP below which an identity is listed, and how many are.
-LOW, SHOWN = 0.1, 20
-DIGITS = 4
+def _explained(more: FromDistances, files: list[str]) -> explain.Explained:
+    return explain.as_answer(more.explanation, more.data.query, files, more.data.layout, None, [])
 
 
-def headline(system: System) -> list[dict[str, str]]:
+def facts(system: Reported) -> list[tuple[str, str]]:
+    """Return what was evaluated, by name, in words."""
+    if system.more is None:
+        return evaluate.facts(system.result, source(system.files, evaluate.SAVED),
+                              evaluate.sizes_of_saved(system.result))
+    data, benchmark = system.more.data, system.more.benchmark
+    return evaluate.facts(system.result, source(system.files, data.layout), evaluate.sizes(data),
+                          benchmark.sentence if benchmark else NO_BENCHMARK)
+
+
+def headline(system: Reported) -> list[dict[str, str]]:
     """Return the numbers of the headline with their intervals."""
-    rows = []
-    for metric, found in system.intervals.items():
-        value = (system.result.rank(int(metric[5:])) if metric.startswith("Rank-")
-                 else getattr(system.result, metric))
-        rows.append({"metric": metric, "value": percent(value), "band":
-                     f"{percent(found.low)} to {percent(found.high)}" if found else ""})
-    return rows
+    result = system.result
+    values = {"mAP": result.mAP, "mINP": result.mINP, **named_ranks(result.cmc)}
+    return [{"metric": metric, "value": percent(values[metric]), "band":
+             f"{percent(interval.low)} to {percent(interval.high)}" if interval else ""}
+            for metric, interval in system.intervals.items()]
 
 
-def interval_words(system: System) -> str:
+def interval_words(system: Reported) -> str:
     """Return what the intervals are."""
-    found = system.intervals["mAP"] or system.intervals.get("Rank-1")
-    if found is None:
+    shown = system.intervals["mAP"] or system.intervals.get("Rank-1")
+    if shown is None:
         return "There are no intervals: fewer than two identities count, or a number is NaN."
-    words = (f"Below each number, its {found.level:g} % confidence interval ({found.method}, by "
-             f"{found.unit}: {found.units:,}); it holds for this gallery and this model.")
-    others = {metric: one.method for metric, one in system.intervals.items()
-              if one and one.method != found.method}
+    words = (f"Below each number, its {shown.level:g} % confidence interval ({shown.method}, by "
+             f"{shown.unit}: {shown.units:,}); it holds for this gallery and this model.")
+    methods = {metric: interval.method for metric, interval in system.intervals.items()
+               if interval and interval.method != shown.method}
     return words + "".join(f" {', '.join(names)}: {method}, since few units differ."
-                           for method, names in by_reason(others).items())
+                           for method, names in by_reason(methods).items())
 
 
-def low_identities(system: System) -> dict[str, Any]:
+def low_identities(system: Reported) -> dict[str, Any]:
     """Return the identities of lowest mAP."""
-    identity = system.result.per_query.identity
-    groups = by_group(system.result, Labels(identity, np.zeros_like(identity)))
+    groups = by_group(system.result)
     low = np.flatnonzero((groups.mAP < LOW) & (groups.counted > 0))
     order = low[np.argsort(groups.mAP[low], kind="stable")]
     return {"count": f"{len(low):,}", "all": f"{np.count_nonzero(groups.counted):,}",
@@ -96,9 +106,9 @@ def low_identities(system: System) -> dict[str, Any]:
             "more": len(order) > SHOWN}
 
 
-def camera_rows(system: System) -> dict[str, Any] | None:
+def camera_rows(more: FromDistances) -> dict[str, Any] | None:
     """Return mAP and Rank-1 of each pair of cameras, with the number of queries."""
-    pairs = system.pairs
+    pairs = more.pairs
     if pairs is None:
         return None
     cells = [[(percent(float(ap)), percent(float(rank1)), f"{count:,}")
@@ -108,65 +118,65 @@ def camera_rows(system: System) -> dict[str, Any] | None:
             "mAP": percent(pairs.mean_ap), "rank1": percent(pairs.mean_rank1)}
 
 
-def convention_rows(system: System) -> list[list[str]]:
-    """Return the numbers under every convention, and the difference to the page's own."""
-    own = system.result
-    return [[name, percent(one.mAP), signed_percent(one.mAP - own.mAP),
-             *_ranks(one), percent(one.mINP), f"{one.counted:,}"]
-            for name, one in system.conventions.items()]
+def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:
+    """Return the numbers under every convention, and the difference of mAP to the reference."""
+    rows = []
+    for name, result in more.conventions.items():
+        ranks = named_ranks(result.cmc)
+        rows.append([name, percent(result.mAP), signed_percent(result.mAP - reference),
+                     *(percent(ranks.get(f"Rank-{k}", np.nan)) for k in RANKS),
+                     percent(result.mINP), f"{result.counted:,}"])
+    return rows
 
 
-def _ranks(result: Result) -> list[str]:
-    return [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-" for k in RANKS]
-
-
-def waterfall(system: System) -> dict[str, Any]:
-    """Return the way from the page's convention to another, a row a choice."""
-    way = plain(explain.as_answer(system.way, system.data.query, [], "", None, []))
-    before, rows = way["from"], []
-    for step in way["steps"]:
+def waterfall(more: FromDistances) -> dict[str, Any]:
+    """Return the way from the page's convention to another, one row per choice."""
+    walk = plain(_explained(more, []))
+    before, rows = walk["from"], []
+    for step in walk["steps"]:
         rows.append([f"{step['choice']}: {step['value']}", *_points(step, before),
                      f"{step['affected']:,}", step["meaning"]])
         before = step
-    return {"from": way["from"]["convention"], "to": way["to"]["convention"],
-            "start": _points(way["from"]), "end": _points(way["to"], way["from"]), "rows": rows}
+    start, end = walk["from"], walk["to"]
+    return {"from": start["convention"], "to": end["convention"], "rows": [
+        [start["convention"], *_points(start), "", ""], *rows,
+        [end["convention"], *_points(end, start), "", ""]]}
 
 
 def _points(numbers: dict[str, Any], before: dict[str, Any] | None = None) -> list[str]:
+    """Return mAP and Rank-1, each with its difference to the step before."""
     cells = []
     for key in ("mAP", "Rank-1"):
         value = numbers.get(key)     # no Rank-1 where nothing is loaded
-        cells.append("-" if value is None else f"{100 * value:.{DIGITS}f}")
-        other = None if before is None else before.get(key)
-        cells.append("" if before is None else "-" if value is None or other is None else
-                     f"{100 * value - 100 * other:+.{DIGITS}f}")
+        cells.append("-" if value is None else f"{100 * value:.4f}")
+        reference = None if before is None else before.get(key)
+        cells.append("" if before is None else "-" if value is None or reference is None else
+                     f"{100 * value - 100 * reference:+.4f}")
     return cells
 
 
 def query_table(content: Page) -> dict[str, Any]:
     """Return the heads and the first rows of the table of queries."""
-    first = content.systems[0]
-    labels, several = first.data.query, len(content.systems) > 1
+    first = content.systems[0].result.per_query
+    n = min(len(first.status), MOST_ROWS)
     heads = ["query", "identity", "camera", "good", "ignored"]
+    columns = [np.arange(n), first.identity, first.camera, first.n_good, first.n_junk]
+    cells = [list(map(str, column[:n].tolist())) for column in columns]
     for system in content.systems:
-        start = f"{system.name}: " if several else ""
+        start = f"{system.name}: " if len(content.systems) > 1 else ""
         heads += [start + head for head in ("first match", "AP", "INP", "status")]
-    n = min(len(labels), MOST_ROWS)
-    columns = [np.arange(n), labels.identity[:n], labels.camera[:n],
-               first.result.per_query.n_good[:n], first.result.per_query.n_junk[:n]]
-    cells = [list(map(str, column.tolist())) for column in columns]
-    for system in content.systems:
-        found = system.result.per_query
-        cells += [[str(k) if k else "-" for k in found.first_match[:n].tolist()],
-                  list(map(percent, found.ap[:n].tolist())),
-                  list(map(percent, found.inp[:n].tolist())), found.status[:n].tolist()]
-    return {"heads": heads, "rows": list(zip(*cells)), "all": f"{len(labels):,}",
-            "cut": len(labels) > n, "listed": set(map(str, first.lists))}
+        per_query = system.result.per_query
+        cells += [[str(k or "-") for k in per_query.first_match[:n].tolist()],
+                  list(map(percent, per_query.ap[:n].tolist())),
+                  list(map(percent, per_query.inp[:n].tolist())), per_query.status[:n].tolist()]
+    return {"heads": heads, "rows": list(zip(*cells)), "all": f"{len(first.status):,}",
+            "cut": len(first.status) > n, "listed": set(map(str, content.queries))}
 
 
-def comparison_rows(comparisons: tuple[Comparison, ...]) -> list[list[str]]:
-    """Return a row for each system and metric."""
-    return [[one.system, one.metric, signed_percent(one.difference),
-             f"{signed_percent(one.low)} to {signed_percent(one.high)}", f"{one.p:.4f}",
-             f"{one.p_adjusted:.4f}", f"{one.better:,}", f"{one.worse:,}", f"{one.same:,}"]
-            for one in comparisons]
+def comparison_rows(comparison: Comparisons) -> list[list[str]]:
+    """Return one row per system and metric."""
+    return [[compared.system, compared.metric, signed_percent(compared.difference),
+             f"{signed_percent(compared.low)} to {signed_percent(compared.high)}",
+             f"{compared.p:.4f}", f"{compared.p_adjusted:.4f}",
+             *(f"{n:,}" for n in (compared.better, compared.worse, compared.same))]
+            for compared in comparison.comparisons]

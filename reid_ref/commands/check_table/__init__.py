@@ -1,1 +1,0 @@
-"""`reid-ref check-table`: rows of tables that cannot be."""

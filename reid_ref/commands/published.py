@@ -1,0 +1,207 @@
+"""`reid-ref published`: figures that others published, and which of them are impossible.
+
+A Rank-k over N queries is k/N. On a benchmark whose good images are known, mAP also lies within
+the bounds that Rank-1 leaves (`reid_ref.datasets.printed`).
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from reid_ref.arrays import InputError
+from reid_ref.console import options as common
+from reid_ref.console.terminal import show
+from reid_ref.datasets import FINGERPRINTS, good_and_wrong
+from reid_ref.datasets.printed import HitCounts, MapBounds, nearest, possible_of_counts
+from reid_ref.datasets.published import RANKS, Published, by_key, find, paper_figure
+from reid_ref.text import row, wrap
+
+#: Fields whose name is not what a reader calls them.
+_NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source_path": "file",
+          "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1"}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A row that is impossible, or possible only if its digits were cut off.
+
+    Parameters
+    ----------
+    row : Published
+    ranks : dict of str to HitCounts
+        Each printed Rank-k that is not k/N, rounded.
+    bounds : tuple of MapBounds
+        The bounds of mAP by each AP rule, where the printed mAP is outside all of them.
+    """
+
+    row: Published
+    ranks: dict[str, HitCounts]
+    bounds: tuple[MapBounds, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Either "impossible" or "truncated"."""
+        if self.bounds or any(hits.rounding == "no" for hits in self.ranks.values()):
+            return "impossible"
+        return "truncated"
+
+
+def benchmark_of(row: Published) -> str | None:
+    """Return the key of `FINGERPRINTS` whose images a row is over; None where that is not known.
+
+    Examples
+    --------
+    >>> benchmark_of(by_key("market1501/bagtricks-resnet50"))
+    'market1501'
+    """
+    for key, benchmark in FINGERPRINTS.items():
+        name, _, images = benchmark.name.partition(" ")
+        if (row.dataset == name and row.n_query == str(benchmark.counts.query)
+                and (not images or row.split.split(",")[0] == images.strip("()"))):
+            return key
+    return None
+
+
+def check(row: Published) -> Doubt | None:
+    """Return what is impossible about a row, or possible only by truncation; None if nothing."""
+    ranks = {name: hits for name, hits in row.hit_counts().items() if hits.rounding != "rounded"}
+    bounds: tuple[MapBounds, ...] = ()
+    benchmark = benchmark_of(row)
+    if benchmark is not None:
+        good, wrong = good_and_wrong(benchmark)
+        _, bounds, _ = possible_of_counts(paper_figure(row), good, good + wrong)
+        if any(bound.holds is not False for bound in bounds):
+            bounds = ()
+    return Doubt(row, ranks, bounds) if ranks or bounds else None
+
+
+def check_all(rows: Iterable[Published]) -> list[Doubt]:
+    """Return the rows in doubt, the impossible ones first."""
+    doubts = [doubt for doubt in map(check, rows) if doubt is not None]
+    return sorted(doubts, key=lambda doubt: doubt.verdict)
+
+
+def as_list(rows: Sequence[Published]) -> str:
+    """Return key, Rank-1 and mAP of each row, below its source and evaluator."""
+    lines: list[str] = []
+    heading = ""
+    for figure in rows:
+        title = f"{figure.source_repo} {figure.source_path}: {figure.evaluator}"
+        if title != heading:
+            heading = title
+            lines += ["", *wrap(title), f"  {'':53} {'Rank-1':>9} {'mAP':>9}"]
+        lines.append(f"  {figure.key:53} {_cell(figure.rank1):>9} {_cell(figure.mAP):>9}"
+                     + (" *" if figure.is_suspect else ""))
+    starred = sum(figure.is_suspect for figure in rows)
+    lines += ["", f"{len(rows)} published figures, percent, as printed"
+                  + (f"; * {starred} whose Rank-k is not k/N" if starred else "")]
+    return "\n".join(lines[1:])
+
+
+def _cell(text: str) -> str:
+    """As printed, but for the few with more than four decimals."""
+    return text if len(text) <= 7 else f"{float(text):.4f}"
+
+
+def as_page(figure: Published) -> str:
+    """Return everything about one row; what its source does not state is left out."""
+    return "\n".join(line for name, text in asdict(figure).items() if text
+                     for line in row(_NAMES.get(name, name), text, 12))
+
+
+def as_doubts(doubts: Iterable[Doubt], rows: Sequence[Published]) -> str:
+    """Return the rows that are impossible, and those possible only by truncation."""
+    lines: list[str] = []
+    for verdict, title in (("impossible", "Impossible"),
+                           ("truncated", "Possible only if the digits were cut off, not rounded")):
+        chosen = [doubt for doubt in doubts if doubt.verdict == verdict]
+        if chosen:
+            lines += [f"{title}: {len(chosen)}",
+                      *(line for doubt in chosen for line in _doubt(doubt)), ""]
+    return "\n".join([*lines, f"{_checked(rows)} of {len(rows)} published figures checked: those "
+                              "whose number of queries is known"])
+
+
+def _doubt(doubt: Doubt) -> list[str]:
+    lines = [f"  {doubt.row.key}"]
+    for name, hits in doubt.ranks.items():
+        printed = getattr(doubt.row, name.lower().replace("-", ""))
+        lines += wrap(f"{name} {printed} of {hits.n_query:,} queries; nearest: {nearest(hits)}",
+                      first="      ", rest="          ")
+    for bound in doubt.bounds:
+        lines += wrap(f"mAP {doubt.row.mAP}; {bound.ap} with that Rank-1: "
+                      f"{100 * bound.low:.2f} to {100 * bound.high:.2f}", first="      ")
+    return lines
+
+
+def _checked(rows: Iterable[Published]) -> int:
+    return sum(bool(figure.n_query) for figure in rows)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The rows as JSON has them."""
+
+    published: list[Published]
+
+
+@dataclass(frozen=True)
+class DoubtRow:
+    """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of."""
+
+    key: str
+    verdict: str
+    ranks: dict[str, HitCounts]
+    mAP: list[MapBounds]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The rows in doubt as JSON has them; `checked` rows have a known number of queries."""
+
+    rows: int
+    checked: int
+    doubts: list[DoubtRow]
+
+
+def doubts_as_answer(doubts: Iterable[Doubt], rows: Sequence[Published]) -> Checked:
+    """Return the rows in doubt for JSON."""
+    return Checked(len(rows), _checked(rows), [
+        DoubtRow(doubt.row.key, doubt.verdict, doubt.ranks, list(doubt.bounds))
+        for doubt in doubts])
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "List published Rank-1 and mAP (percent, as printed) with the evaluator that "
+        "computed them, or show one in full.")
+    command.epilog = (
+        "Hand a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a "
+        "Rank-k that is not k/N: a misprint, a truncation or another set of queries. "
+        "Exit code 0; with --check 1 where a figure is impossible; 2: wrong input.")
+    command.set_defaults(run=run)
+    command.add_argument("key", nargs="?", metavar="KEY", help="show this one in full")
+    command.add_argument("--dataset", default="", metavar="TEXT",
+                         help="only datasets with this in their name")
+    command.add_argument("--method", default="", metavar="TEXT",
+                         help="only those with this in their method, backbone or key")
+    command.add_argument("--check", action="store_true",
+                         help="only those that are impossible: a Rank-k that is not k/N, or an "
+                              "mAP out of reach with that Rank-1")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.key is not None and (args.dataset or args.method):
+        raise InputError(f"KEY: {args.key!r} names one figure already; leave out --dataset and "
+                         "--method, or the key")
+    rows = find(args.dataset, args.method) if args.key is None else (by_key(args.key),)
+    doubts = check_all(rows) if args.check else []
+    if args.json:
+        common.print_json(doubts_as_answer(doubts, rows) if args.check else rows[0]
+                          if args.key is not None else Figures(list(rows)))
+    else:
+        show(as_doubts(doubts, rows) if args.check else as_page(rows[0])
+             if args.key is not None else as_list(rows))
+    return int(any(doubt.verdict == "impossible" for doubt in doubts))

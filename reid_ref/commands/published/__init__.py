@@ -1,1 +1,0 @@
-"""`reid-ref published`: the built-in table of published figures."""

@@ -1,0 +1,298 @@
+"""Figures of results: CMC, precision and recall, AP, and one ranking under several conventions."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles
+from reid_ref.drawing.style import (
+    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, conventions_of, label, line_style,
+    results_by_name)
+from reid_ref.evaluation import figure_values
+from reid_ref.result import Result
+from reid_ref.text import percent
+
+#: The CMC curve is drawn to this rank, or to its end if that comes before.
+LAST_RANK = 50
+#: Width of the histogram's bins, in percent of AP.
+BIN = 5
+
+
+def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> Any:
+    """Draw CMC curves to rank 50, with Rank-1 in the key.
+
+    Parameters
+    ----------
+    results : dict of str to Result
+        By the names that the key shows.
+    ax : matplotlib Axes, optional
+        Default: those of a new figure, a column wide (3.3 inches).
+    bands : bool
+        Draw the 95 % intervals of `Result.interval`, by identity, where a result has them.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        No results; matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
+    >>> ax = reid_ref.figures.cmc({"ours": result})
+    >>> [line.get_ydata().tolist() for line in ax.lines]
+    [[0.0, 100.0, 100.0]]
+    """
+    results, ax = results_by_name(results), axes_or(ax)
+    drawn, bottom, last = None, 100.0, 2
+    for k, (name, result) in enumerate(results.items()):
+        y = 100 * result.cmc[:LAST_RANK]
+        ax.plot(range(1, len(y) + 1), y, **line_style(k), zorder=3,
+                label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
+        bottom, last = min([bottom, *y[:1]]), max(last, len(y))
+        band = figure_values.rank_band(result, LAST_RANK) if bands else None
+        if band is not None:
+            drawn, bottom = band, min(bottom, 100 * min(band.low))
+            ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
+                            color=line_style(k)["color"])
+    label(ax, f"CMC, convention {conventions_of(results)}",
+          f"bands: {drawn.level:g} % intervals by {drawn.unit}" if drawn else "", xlabel="rank",
+          ylabel="queries with a match (%)", xlim=(1, last), ylim=(max(0, bottom - 5), 101))
+    ax.set_xticks([k for k in (1, 2, 3, 5, 10, 20, 30, 40, 50) if k <= last
+                   and (k in (1, 5) or k > 5 or last < 10)])
+    return add_legend(ax, loc="lower right")
+
+
+def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
+    """Draw mean precision at levels of recall.
+
+    Of one result the areas of both rules of AP are drawn: below the trapezoid, and what the step
+    rule adds. Of several, the step curve of each is drawn.
+
+    Parameters
+    ----------
+    results, ax
+        As for `cmc`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        As `cmc`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
+    >>> ax = reid_ref.figures.precision_recall({"ours": result})
+    >>> [line.get_label() for line in ax.lines]
+    ['ours, step (mAP 58.33)', 'ours, trapezoid (mAP 41.67)']
+    """
+    results, ax = results_by_name(results), axes_or(ax)
+    values = {name: figure_values.precision_recall(result) for name, result in results.items()}
+    if len(values) == 1:
+        _both_rules(ax, *values.popitem())
+    for k, (name, curve) in enumerate(values.items()):
+        ax.plot(100 * curve.recall, 100 * curve.step, **line_style(k),
+                label=f"{name} (mAP {percent(curve.map_step)})")
+    label(ax, f"Mean precision, convention {conventions_of(results)}",
+          "area below a line: mAP" + (" by the step rule" if len(results) > 1 else ""),
+          xlabel="recall (%)", ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
+    return add_legend(ax)
+
+
+def _both_rules(ax: Any, name: str, curve: figure_values.PrecisionRecall) -> None:
+    """Draw one result: the area of the trapezoid, and hatched what the step rule adds."""
+    recall, step, trapezoid = 100 * curve.recall, 100 * curve.step, 100 * curve.trapezoid
+    ax.fill_between(recall, 0, trapezoid, color=COLOURS[0], alpha=0.15, linewidth=0)
+    ax.fill_between(recall, trapezoid, step, facecolor="none", edgecolor=COLOURS[1], hatch="////",
+                    linewidth=0)
+    ax.plot(recall, step, color=COLOURS[1], linestyle="--",
+            label=f"{name}, step (mAP {percent(curve.map_step)})")
+    ax.plot(recall, trapezoid, color=COLOURS[0],
+            label=f"{name}, trapezoid (mAP {percent(curve.map_trapezoid)})")
+
+
+def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
+    """Draw how AP is spread: of one result by query and by identity, of several by query.
+
+    One result is a histogram in bins of 5 percent. Several are cumulative: the share of queries
+    whose AP is at most the value below.
+
+    Parameters
+    ----------
+    results, ax
+        As for `cmc`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        As `cmc`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
+    >>> ax = reid_ref.figures.average_precision({"ours": result})
+    >>> [label.get_text() for label in ax.get_legend().get_texts()]
+    ['ours: 1 query, mean 41.67', 'ours: 1 identity, mean 41.67']
+    """
+    results, ax = results_by_name(results), axes_or(ax)
+    if len(results) == 1:
+        (name, result), = results.items()
+        title, ylabel, place = "AP by query and by identity", "queries, or identities (%)", (
+            "upper center")
+        _histograms(ax, name, figure_values.counted_ap(result)[0],
+                    figure_values.identity_ap(result))
+    else:
+        title, ylabel, place = "AP by query, cumulative", "queries up to this AP (%)", "best"
+        for k, (name, result) in enumerate(results.items()):
+            ap = 100 * np.sort(_numbers(figure_values.counted_ap(result)[0]))
+            share = 100 * np.arange(1, len(ap) + 1) / max(1, len(ap))
+            ax.step(ap, share, where="post", **line_style(k),
+                    label=f"{name} (mAP {percent(result.mAP)})")
+        ax.set_ylim(0, 101)
+    label(ax, title, f"convention {conventions_of(results)}", xlabel="average precision (%)",
+          ylabel=ylabel, xlim=(0, 100))
+    return add_legend(ax, loc=place)
+
+
+def _numbers(values: Doubles) -> Doubles:
+    return values[~np.isnan(values)]
+
+
+def _histograms(ax: Any, name: str, by_query: Doubles, by_identity: Doubles) -> None:
+    edges, tallest = np.arange(0, 100 + BIN, BIN), 1.0
+    for values, singular, plural, style in (
+            (by_query, "query", "queries", {"fill": True, "color": COLOURS[0], "alpha": 0.35}),
+            (by_identity, "identity", "identities",
+             {"color": COLOURS[1], "linestyle": "--", "linewidth": 1.2})):
+        values = _numbers(values)
+        share = 100 * np.histogram(100 * values, edges)[0] / max(1, len(values))
+        tallest = max(tallest, share.max())
+        mean = float(np.mean(values)) if len(values) else float("nan")
+        ax.stairs(share, edges, **style, label=f"{name}: {len(values):,} "
+                  f"{singular if len(values) == 1 else plural}, mean {percent(mean)}")
+    ax.set_ylim(0, 1.3 * tallest)  # with room for the key
+
+
+def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
+    """Draw the mean AP of queries with 1, 2, 3 to 4, 5 to 8 ... good images.
+
+    Of one result, the number of queries is printed below each group.
+
+    Parameters
+    ----------
+    results, ax
+        As for `cmc`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        As `cmc`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
+    >>> ax = reid_ref.figures.ap_by_good({"ours": result})
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['1\\n0', '2\\n1']
+    """
+    results, ax = results_by_name(results), axes_or(ax)
+    groups = [figure_values.ap_by_good(result) for result in results.values()]
+    for k, (name, group) in enumerate(zip(results, groups)):
+        ax.plot(range(len(group.mAP)), 100 * group.mAP, **line_style(k), markersize=3.5,
+                marker=MARKERS[k % len(MARKERS)], label=name)
+    longest = max(groups, key=lambda group: len(group.low))
+    ticks = [str(low) if low == high else f"{low}\u2013{high}"
+             for low, high in zip(longest.low.tolist(), longest.high.tolist())]
+    below = "good images of the query"
+    if len(results) == 1:
+        ticks = [f"{tick}\n{n:,}" for tick, n in zip(ticks, longest.queries.tolist())]
+        below += " (below: queries)"
+    ax.set_xticks(range(len(ticks)), ticks)
+    first = min((int(np.flatnonzero(group.queries)[0]) for group in groups
+                 if group.queries.any()), default=0)
+    ax.margins(y=0.1)
+    label(ax, "AP by number of good images", f"convention {conventions_of(results)}",
+          xlabel=below, ylabel="mean AP (%)", grid="y",
+          xlim=(first - 0.4, max(len(ticks), first + 1) - 0.6))
+    ax.set_ylim(bottom=0)
+    return add_legend(ax)
+
+
+def conventions_height(n: int) -> float:
+    """Return the height of a figure of n conventions, in inches."""
+    return 1.1 + 0.15 * n
+
+
+def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
+    """Draw mAP and Rank-1 of one ranking under several conventions, the first on top.
+
+    The results are by convention, as `reid_ref.evaluate` returns them for several conventions.
+
+    Parameters
+    ----------
+    results, ax
+        As for `cmc`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        As `cmc`.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> labels = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
+    >>> results = reid_ref.evaluate_distances([[.2, .1, .3]], *labels,
+    ...                                       convention=["matlab", "torchreid"])
+    >>> ax = reid_ref.figures.conventions(results)
+    >>> ax.lines[0].get_xdata().round(2).tolist()
+    [41.67, 58.33]
+    """
+    results, ax = results_by_name(results), axes_or(ax, conventions_height(len(results)))
+    rows = np.arange(len(results))
+    ap = 100 * np.array([result.mAP for result in results.values()])
+    rank1 = 100 * np.array([result.cmc[0] if len(result.cmc) else np.nan
+                            for result in results.values()])
+    for values, name, colour, marker in ((ap, "mAP", COLOURS[0], "o"),
+                                         (rank1, "Rank-1", COLOURS[1], "D")):
+        ax.plot(values, rows, linestyle="none", marker=marker, markersize=4, color=colour,
+                label=name)
+    ax.set_yticks(rows, [name if not np.isnan(value) else f"{name} (no mAP)"
+                         for name, value in zip(results, ap.tolist())])
+    first = next(iter(results))
+    if not np.isnan(ap[0]):
+        ax.axvline(ap[0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
+    ax.margins(x=0.06)
+    label(ax, f"One ranking, {len(results)} conventions",
+          f"line: mAP of {first}, {percent(results[first].mAP)}", loc="right",
+          xlabel="percent", ylim=(len(results) - 0.5, -0.5))
+    return add_legend_below(ax, ncols=2)

@@ -29,10 +29,10 @@ class Signature(Mapping[str, str]):
 
     Examples
     --------
-    >>> one = Signature({"convention": "matlab", "ap": "trapezoid", "reid-ref": "1.0"})
-    >>> str(one), one["ap"], one == Signature.of(str(one))
+    >>> fields = Signature({"convention": "matlab", "ap": "trapezoid", "reid-ref": "1.0"})
+    >>> str(fields), fields["ap"], fields == str(fields)
     ('convention:matlab|ap:trapezoid|reid-ref:1.0', 'trapezoid', True)
-    >>> str(one.changed({"ap": "step", "n": 5}, before="reid-ref"))
+    >>> str(fields.changed({"ap": "step", "n": 5}, before="reid-ref"))
     'convention:matlab|ap:step|n:5|reid-ref:1.0'
     """
 
@@ -81,8 +81,10 @@ def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> Sign
                       "reid-ref": __version__})
 
 
-def parse_signature(text: str) -> dict[str, str]:
-    """Return the fields of a signature.
+def parse_signature(text: str, convention: str = "") -> Signature:
+    """Return the signature that a text is.
+
+    `convention`: its name where that is known, which may hold bars and colons.
 
     Raises
     ------
@@ -97,6 +99,9 @@ def parse_signature(text: str) -> dict[str, str]:
     ('matlab', '3368')
     """
     fields: dict[str, str] = {}
+    start = f"convention:{convention}|"
+    if convention and text.startswith(start):
+        fields["convention"], text = convention, text.removeprefix(start)
     for part in text.split("|"):
         key, colon, value = (word.strip() for word in part.partition(":"))
         if not colon or not value or key in fields:
@@ -109,7 +114,7 @@ def parse_signature(text: str) -> dict[str, str]:
     for key in ("queries", "gallery"):
         if not re.fullmatch("[1-9][0-9]{0,17}", fields[key]):
             raise InputError(f"signature: expected a number of images, got {key}:{fields[key]}")
-    return fields
+    return Signature(fields)
 
 
 def fields_of(convention: Convention) -> dict[str, str]:

@@ -25,7 +25,7 @@ def as_json(pairs: CameraPairs) -> dict[str, Any]:
         "matrix": {"Rank-1": [numbers(values) for values in pairs.rank1_matrix],
                    "mAP": [numbers(values) for values in pairs.ap_matrix]},
         "queries": {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
-        "signature": pairs.signature,
+        "signature": str(pairs.signature),
     }
 
 
@@ -44,7 +44,7 @@ def as_table(pairs: CameraPairs, source: str) -> str:
         what = ("one of them, or one on the diagonal, makes the mean NaN"
                 if pairs.rule == "script" else "they are left out of the mean")
         lines += ["", *row("no score", f"pairs of different cameras: {blank}; {what}")]
-    lines += ["", *signature_rows(pairs.signature)]
+    lines += ["", *signature_rows(str(pairs.signature))]
     return "\n".join(lines)
 
 
@@ -60,7 +60,7 @@ def as_csv(pairs: CameraPairs) -> str:
             writer.writerow([
                 camera, other, number(float(pairs.ap_matrix[i, j])),
                 number(float(pairs.rank1_matrix[i, j])), int(pairs.ap_count[i, j]),
-                int(pairs.rank1_count[i, j]), pairs.signature])
+                int(pairs.rank1_count[i, j]), str(pairs.signature)])
     return text.getvalue().removesuffix("\n")
 
 

@@ -129,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
     scores = {metric: {name: one.values(metric) for name, one in found.items()}
               for metric in checked_metrics(metrics)}
     answer = splits_of_scores(scores, identity=all_identities(found), **options)
-    signatures = {name: one.signature for name, one in found.items()}
+    signatures = {name: str(one.signature) for name, one in found.items()}
     if args.format == "json":
         common.print_json(report.as_json(answer, args.files, signatures))
     else:

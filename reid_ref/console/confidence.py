@@ -10,7 +10,6 @@ from typing import Any
 from reid_ref.arrays import each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.result import Result, intervals_of, named_ranks, sums_of_units
-from reid_ref.signature import Signature
 from reid_ref.statistics import Interval
 from reid_ref.text import by_reason, cells, number as json_number, percent, row
 
@@ -55,8 +54,7 @@ def with_signature(result: Result, *, unit: Any, level: float, method: str, resa
     name = unit if isinstance(unit, str) else "group"
     drawn = {"n": resamples, "seed": seed} if method == "bootstrap-t" else {}
     fields = {"ci": f"{name}-{method}", "level": f"{level:g}", **drawn}
-    return replace(result, signature=str(
-        Signature.of(result.signature).changed(fields, before="reid-ref")))
+    return replace(result, signature=result.signature.changed(fields, before="reid-ref"))
 
 
 #: By the name of a row and of a metric; None where intervals were not asked for.

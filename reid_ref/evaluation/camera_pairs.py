@@ -50,7 +50,7 @@ from reid_ref.evaluation.ranked import Distances, Features
 from reid_ref.labels import Labels, check_distances, check_labels, options_by_name
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
-from reid_ref.signature import signature
+from reid_ref.signature import Signature, signature
 
 #: The rules, each with its description.
 RULES = {
@@ -82,7 +82,7 @@ class CameraPairs(Value):
     mean_ap, mean_rank1 : float
         Mean over the pairs of different cameras: with "plain" over those that have a score; with
         "script" (sum - trace) / 30, NaN if one of the 36 pairs has none.
-    signature : str
+    signature : Signature
         All that could change the numbers; the version last.
     """
 
@@ -96,7 +96,7 @@ class CameraPairs(Value):
     rank1_count: Integers
     mean_ap: float
     mean_rank1: float
-    signature: str
+    signature: Signature
 
     def __post_init__(self) -> None:
         for name in ("cameras", "ap", "rank1", "ap_matrix", "rank1_matrix", "ap_count",
@@ -240,8 +240,8 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     >>> pairs = camera_pairs_features([[1., 0.]], [[1., 0.], [3., 1.], [1., 1.]], query, gallery)
     >>> pairs.rank1
     array([[nan,  1.,  0.]])
-    >>> pairs.signature.split("|")[:4]
-    ['rule:plain', 'metric:euclidean', 'normalize:yes', 'features:float64']
+    >>> list(pairs.signature.items())[:3]
+    [('rule', 'plain'), ('metric', 'euclidean'), ('normalize', 'yes')]
     """
     how = How(metric=metric, normalize=normalize, max_memory=max_memory, progress=progress)
     return camera_pairs_of(Features(query_features, gallery_features), query, gallery, rule, how)
@@ -257,7 +257,7 @@ def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
     return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
                        _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
-                       str(signature({"rule": rule, **provenance}, query, gallery)))
+                       signature({"rule": rule, **provenance}, query, gallery))
 
 
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:

@@ -131,7 +131,8 @@ def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
         counts=_counts(per_query, loaded.once(metrics.tied_queries, in_order), dict(n_status),
                        query, gallery, n_absent, convention),
         counted=len(ap),
-        signature=_signature(convention, provenance, loaded.query, loaded.gallery),
+        signature=signature({**fields_of(convention), **provenance}, loaded.query,
+                            loaded.gallery),
         ranks=spread_queries(replace(in_order, n_junk=n_junk), there), convention=convention,
         fingerprints=shared.fingerprints)
 
@@ -165,8 +166,3 @@ def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Label
         good=int(per_query.n_good.sum()),
         junk_same_camera=int(other_junk[per_query.status != "not loaded"].sum()), tied=tied,
         status=status)
-
-
-def _signature(convention: Convention, provenance: dict[str, str], query: Labels,
-               gallery: Labels) -> str:
-    return str(signature({**fields_of(convention), **provenance}, query, gallery))

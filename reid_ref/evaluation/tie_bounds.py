@@ -38,7 +38,7 @@ class TieBounds:
         mAP and the CMC curve with the good images first in their groups, last, and on average.
     tied : int
         Queries with a good and a wrong image at equal distance.
-    signature : str
+    signature : Signature
         Everything that could change the numbers, the version last; empty for bare ranks.
     """
 
@@ -46,7 +46,7 @@ class TieBounds:
     worst: tuple[float, Doubles]
     expected: tuple[float, Doubles]
     tied: int
-    signature: str = ""
+    signature: Signature = Signature({})
 
 
 def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> TieBounds:
@@ -57,8 +57,8 @@ def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> T
     >>> from reid_ref.evaluation.ranked import Distances
     >>> bounds = tie_bounds_of(Distances(np.zeros((1, 2))), Labels([7], [1]),
     ...                        Labels([7, 8], [2, 2]), How())
-    >>> bounds.worst[0], bounds.best[0], "|ties:bounds|" in bounds.signature
-    (0.25, 1.0, True)
+    >>> bounds.worst[0], bounds.best[0], bounds.signature["ties"]
+    (0.25, 1.0, 'bounds')
     """
     convention, = how.conventions
     check_rule(convention)
@@ -68,8 +68,7 @@ def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> T
     result, = summaries(replace(ranks, of=lambda _: ranks.of(plain)), query, gallery, how)
     bounds = tie_bounds(of_queries(ranks.of(plain), convention.loaded(query.identity)), convention,
                         len(gallery))
-    signature = Signature.of(result.signature).changed({"ties": "bounds"})
-    return replace(bounds, signature=str(signature))
+    return replace(bounds, signature=result.signature.changed({"ties": "bounds"}))
 
 
 def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBounds:

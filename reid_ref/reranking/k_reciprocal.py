@@ -168,8 +168,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     >>> features = np.array([[0., 1], [0, 2], [0, 3], [9, 1], [9, 2], [9, 4]])
     >>> result = evaluate_reranked(features[:1], features[1:], Labels([7], [1]),
     ...                            Labels([7, 8, 8, 7, 8], [2] * 5), k1=2, k2=1)
-    >>> round(result.mAP, 4), result.signature.split("|")[4:9]
-    (0.7083, ['rerank:matlab', 'k1:2', 'k2:1', 'lambda:0.3', 'normalize:yes'])
+    >>> round(result.mAP, 4), result.signature["rerank"], result.signature["k1"]
+    (0.7083, 'matlab', '2')
     """
     check_labels(query, gallery)
     check_choice(variant, "variant", VARIANTS)

@@ -19,6 +19,7 @@ from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
+from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED
 
@@ -217,8 +218,9 @@ class Result(Value):
     counted : int
         Queries in the mean of mAP: all, or those with a good image where the convention drops
         the others.
-    signature : str
-        Everything that could change the numbers, the version last.
+    signature : Signature
+        Everything that could change the numbers, the version last: a mapping whose `str()` is
+        its text.
     ranks : GoodRanks
         Where each query's good images stand among the images that it keeps, to the end of the
         list and in the convention's order of equal distances: ``ranks.rank`` holds the ranks,
@@ -239,8 +241,8 @@ class Result(Value):
     (array([2, 3]), array([0, 2]))
     >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)
     (0.4167, 0.0, 0.6667)
-    >>> result.signature.split("|")[0]
-    'convention:matlab'
+    >>> result.signature["convention"], result.signature["reid-ref"] == reid_ref.__version__
+    ('matlab', True)
     >>> print(result)  # doctest: +ELLIPSIS
     percent:   Rank-1 0.00
                mAP 41.67, mINP 66.67
@@ -254,7 +256,7 @@ class Result(Value):
     per_query: PerQuery
     counts: Counts
     counted: int
-    signature: str
+    signature: Signature
     ranks: GoodRanks = field(repr=False)
     convention: Convention = field(repr=False)
     fingerprints: Fingerprints = field(default=Fingerprints(), repr=False)
@@ -281,7 +283,7 @@ class Result(Value):
             for values in (named_ranks(self.cmc), means))
         rows = [("percent:", first), ("", second),
                 ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
-                ("signature:", words.spaced(self.signature))]
+                ("signature:", words.spaced(str(self.signature)))]
         return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
 
     def _repr_html_(self) -> str:
@@ -290,7 +292,7 @@ class Result(Value):
         return words.html_table(
             ["", *found, "queries"],
             [["percent", *map(words.percent, found.values()),
-              f"{self.counted:,} of {self.counts.query:,}"]], words.spaced(self.signature))
+              f"{self.counted:,} of {self.counts.query:,}"]], words.spaced(str(self.signature)))
 
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
@@ -507,7 +509,7 @@ class Result(Value):
             "cmc": words.numbers(self.cmc[:None if cmc is None else _from_1(cmc, "cmc")]),
             "counts": asdict(self.counts),
             "counted": self.counted,
-            "signature": self.signature,
+            "signature": str(self.signature),
         }
 
     def save(self, path: PathLike) -> None:

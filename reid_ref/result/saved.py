@@ -14,7 +14,7 @@ from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result
 from reid_ref.result.stored import (
     QueryTable, Stored, checks, is_whole, read_object, shown, table_of_rows, value_of)
-from reid_ref.signature import convention_of, fields_of, parse_signature
+from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.
 EXPECTED = "what reid-ref evaluate FILE --save OUT.json or Result.save wrote"
@@ -98,25 +98,28 @@ def read_stored(path: str, *, must_hold: bool = True) -> Stored:
 
 
 def _stored(table: QueryTable) -> Stored:
-    signature: str = table.numbers["signature"]
+    result = table.result
+    if result is not None:
+        return Stored(**vars(table), fields=result.signature, convention=result.convention)
     try:
-        if table.result is None:
-            said = parse_signature(signature)
-            return Stored(**vars(table), fields=said, convention=convention_of(said))
-        convention = table.result.convention
-        # A name of one's own may hold anything.
-        said = parse_signature(signature.replace(f"convention:{convention.name}|",
-                                                 "convention:its own|", 1))
+        fields = parse_signature(table.numbers["signature"])
+        return Stored(**vars(table), fields=fields, convention=convention_of(fields))
     except InputError as error:
         raise InputError(f"{table.path}: {error}") from None
-    if said["convention"] == "its own":
-        said["convention"] = convention.name
+
+
+def _signature(text: str, convention: Convention, path: str) -> Signature:
+    """Return the signature of a saved result, which must be that of its convention."""
+    try:
+        signature = parse_signature(text, convention.name)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     expected = fields_of(convention)
     for key in ("convention", *CHOICES, "top_k"):
-        if said.get(key) != expected.get(key):
-            raise InputError(f"{table.path}: signature: expected {key} {expected.get(key)}, as "
-                             f"the convention has, got {said.get(key)}")
-    return Stored(**vars(table), fields=said, convention=convention)
+        if signature.get(key) != expected.get(key):
+            raise InputError(f"{path}: signature: expected {key} {expected.get(key)}, as the "
+                             f"convention has, got {signature.get(key)}")
+    return signature
 
 
 def _check_sound(stored: Stored) -> None:
@@ -150,11 +153,12 @@ def _saved(value: dict[str, Any], path: str) -> QueryTable:
     per_query, all_counts = _per_query(queries, f"{path}: queries"), _counts(counts, path)
     mean_ap, mean_inp = (_shares({key: [value.get(key, "none")]}, key, path)
                          for key in ("mAP", "mINP"))
+    record = _convention(convention, f"{path}: convention")
     result = Result(
         mAP=float(mean_ap[0]), cmc=_shares(value, "cmc", path), mINP=float(mean_inp[0]),
         per_query=per_query, counts=all_counts,
         counted=value_of(value, "counted", _is_count, path, EXPECTED),
-        signature=value["signature"], convention=_convention(convention, f"{path}: convention"),
+        signature=_signature(value["signature"], record, path), convention=record,
         ranks=_ranks(ranks, per_query, all_counts.gallery, f"{path}: ranks"), fingerprints=prints)
     counted = _list(queries, "counted", {bool}, f"{path}: queries", len(per_query.status))
     return QueryTable(path, value, per_query, np.array(counted), result)

@@ -23,6 +23,7 @@ from reid_ref.disk import PathLike, read_lines
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import SAVED, STATUSES, Fingerprints, PerQuery, Result
+from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
 SUFFIXES = (".json", ".csv")
@@ -163,13 +164,12 @@ class Stored(QueryTable):
 
     Parameters
     ----------
-    fields : dict of str to str
-        Of the signature.
+    fields : Signature
     convention : Convention
         What was evaluated: as the signature says, or as it was saved.
     """
 
-    fields: Mapping[str, str]
+    fields: Signature
     convention: Convention
 
     def in_mean(self, values: Doubles) -> Doubles:

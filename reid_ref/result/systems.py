@@ -76,7 +76,7 @@ class System:
 
     Parameters
     ----------
-    signature : str
+    signature : Signature
         Empty where the file has none.
     fingerprints : Fingerprints
         Of query and gallery labels; empty where the file has none.
@@ -86,7 +86,7 @@ class System:
         Metric to `QueryValues`.
     """
 
-    signature: str
+    signature: Signature
     fingerprints: Fingerprints
     identity: Integers
     camera: Integers
@@ -105,12 +105,12 @@ def system_of_table(table: QueryTable, name: str) -> System:
     """Return a system of a stored file; `name`: of the file, for messages."""
     if table.result is not None:
         return system_of_result(table.result)
-    rows, signature = table.per_query, table.numbers.get("signature", "")
+    rows, signature = table.per_query, Signature.of(table.numbers.get("signature", ""))
     if not signature and not np.isin(rows.status, ("ok", "not loaded")).all():
         warn("a .csv file does not name its convention; a query without a match that "
              "counts is taken as 0; --per-query FILE.json says it")
     return System(signature, table.fingerprints, rows.identity, rows.camera, rows.n_good,
-                  lambda metric: _table_values(table, metric, Signature.of(signature), name))
+                  lambda metric: _table_values(table, metric, signature, name))
 
 
 def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
@@ -159,7 +159,7 @@ def _values(values: Doubles, counted: npt.NDArray[np.bool_],
 
 def check_systems_convention(systems: Mapping[str, System]) -> None:
     """Refuse numbers that are made in different ways, as far as the files say it."""
-    said = {name: Signature.of(one.signature) for name, one in systems.items() if one.signature}
+    said = {name: one.signature for name, one in systems.items() if one.signature}
     first = next(iter(said), "")
     default = CONVENTIONS["matlab"]
     for name, field in ((name, field) for name in said for field in CONVENTION):

@@ -58,8 +58,8 @@ def test_a_toolbox_is_its_function_on_what_it_loads(name, seed):
     assert counts.status["not loaded"] == np.count_nonzero(~rows)
     assert counts.gallery_not_loaded == len(problem[2]) - len(loaded[2])
     assert counts.gallery_kept == len(loaded[2])
-    assert f"queries:{rows.sum()}|gallery:{len(loaded[2])}|" in whole.signature
-    assert "loads:without label -1" in whole.signature
+    assert f"queries:{rows.sum()}|gallery:{len(loaded[2])}|" in str(whole.signature)
+    assert "loads:without label -1" in str(whole.signature)
 
 
 @pytest.mark.parametrize("changes", [
@@ -137,7 +137,7 @@ def test_lists_are_signed_only_where_they_are_used():
     lists = IndexLists([[1]] * len(query), [[]] * len(query))
     results = reid_ref.evaluate_distances(
         distances, query, gallery, convention=["matlab", "veri"], lists=lists)
-    assert "lists:" in results["veri"].signature
+    assert "lists" in results["veri"].signature
     assert results["matlab"].signature == reid_ref.evaluate_distances(
         distances, query, gallery).signature
 

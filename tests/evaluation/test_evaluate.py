@@ -29,7 +29,7 @@ def test_the_signature_says_all_that_could_change_the_number():
     with pytest.warns(UserWarning, match="3 of 4"):
         from_features = reid_ref.evaluate(
             features, np.eye(6, dtype=np.float32), QUERY, GALLERY, metric="dot", normalize=False)
-    assert "|metric:dot|normalize:no|features:float32|" in from_features.signature
+    assert "|metric:dot|normalize:no|features:float32|" in str(from_features.signature)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -44,7 +44,7 @@ def test_the_cosine_is_that_of_normalised_features():
     for array, copy in zip(features, before):
         np.testing.assert_array_equal(array, copy)
     for result in results[:2]:
-        assert "|metric:cosine|normalize:yes|features:float64|" in result.signature
+        assert "|metric:cosine|normalize:yes|features:float64|" in str(result.signature)
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -242,7 +242,7 @@ def test_evaluated_and_signed_in_one_call(variant):
         n_query, n_gallery = (CONVENTIONS[name].loaded(one.identity).sum()
                               for one in (query, labels))
         assert (f"|rerank:{variant}|k1:7|k2:3|lambda:0.5|normalize:yes|features:float64|"
-                f"queries:{n_query}|gallery:{n_gallery}|") in result.signature
+                f"queries:{n_query}|gallery:{n_gallery}|") in str(result.signature)
 
 
 def test_whatever_changes_re_ranked_numbers_is_signed():

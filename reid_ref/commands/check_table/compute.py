@@ -7,7 +7,7 @@ stands in a cell of its row, or below the table as `reid-ref evaluate --format m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -176,7 +176,7 @@ def check_row(row: Row, dataset: str | None = None) -> Checked:
                                   *_no_counts(row, n_query)))
 
 
-def _queries_of_rank(fields: dict[str, str]) -> int | None:
+def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
     """Return how many queries Rank-k counts; None where it is no such count, or unknown."""
     convention = convention_of(fields)
     n_query, n_gallery = int(fields["queries"]), int(fields["gallery"])

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     scores = {name: {metric: one.values(metric) for metric in checked_metrics(metrics)}
               for name, one in found.items()}
     answer = compare_scores(scores, first.identity, *unit, **options)
-    signatures = {name: one.signature for name, one in found.items()}
+    signatures = {name: str(one.signature) for name, one in found.items()}
     if args.format == "json":
         common.print_json(report.as_json(answer, args.files, signatures))
     else:

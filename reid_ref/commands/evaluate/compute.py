@@ -32,7 +32,6 @@ from reid_ref.evaluation.functions import evaluate, evaluate_distances
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import Labels
 from reid_ref.result import Result
-from reid_ref.signature import Signature
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
@@ -391,6 +390,6 @@ def evaluate_multi_query(data: ResultFile, path: str | Path, convention: Convent
         result = evaluate(pooled, data.gallery_features, data.query, data.gallery, metric=metric,
                           normalize=normalize, convention=convention, max_memory=max_memory,
                           progress=progress)
-        results[pooling] = replace(result, signature=str(
-            Signature.of(result.signature).changed({"multi-query": pooling})))
+        results[pooling] = replace(
+            result, signature=result.signature.changed({"multi-query": pooling}))
     return results

@@ -46,8 +46,8 @@ def _points(value: float) -> float:
 
 def signatures(way: Explanation) -> str:
     """Return what the numbers at both ends were made with."""
-    return "\n".join(["", *signature_rows(way.start.signature),
-                      *signature_rows(way.end.signature)])
+    return "\n".join(["", *signature_rows(str(way.start.signature)),
+                      *signature_rows(str(way.end.signature))])
 
 
 def most_moved(way: Explanation, query: Labels) -> str:
@@ -108,7 +108,7 @@ def as_json(way: Explanation, query: Labels) -> dict[str, Any]:
 
 def _numbers(result: Result) -> dict[str, Any]:
     return {**ranks_as_json(result.cmc), "mAP": number(result.mAP), "mINP": number(result.mINP),
-            "signature": result.signature}
+            "signature": str(result.signature)}
 
 
 def list_as_json(k: int, listed: list[ListedImage]) -> dict[str, Any]:

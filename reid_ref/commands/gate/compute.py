@@ -14,7 +14,7 @@ from reid_ref.conventions import as_text
 from reid_ref.datasets.printed import parse_percent, unit_of
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.stored import Stored
-from reid_ref.signature import differing_choices, parse_signature
+from reid_ref.signature import differing_choices
 from reid_ref.statistics import holm
 
 
@@ -134,7 +134,7 @@ def _check_same(stored: Stored, result: Result) -> None:
 
 
 def _lists(result: Result) -> str | None:
-    return parse_signature(result.signature).get("lists")
+    return result.signature.get("lists")
 
 
 def _values(stored: Stored, metric: str, ours: QueryValues) -> QueryValues:

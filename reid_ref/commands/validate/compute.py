@@ -173,7 +173,7 @@ def validate_file(data: ResultFile, figure: Figure,
                                          progress):
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mAP))
-                numbers.setdefault(same, []).append((ranking, name, result.signature))
+                numbers.setdefault(same, []).append((ranking, name, str(result.signature)))
     candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
                   for (rank1, mean_ap), ways in numbers.items()]
     order = ("rounded", "truncated", "no")

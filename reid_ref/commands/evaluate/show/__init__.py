@@ -51,7 +51,7 @@ def as_table(result: Result, source: str, sizes: str, dataset: str | None = None
              for line in row(name, text)]
     lines += ["", *_numbers(headline(result, ranks), intervals), ""]
     lines += [] if intervals is None else confidence.notes(intervals)
-    return "\n".join([*lines, *signature_rows(result.signature)])
+    return "\n".join([*lines, *signature_rows(str(result.signature))])
 
 
 def facts(result: Result, source: str, sizes: str,
@@ -88,7 +88,7 @@ SAVED = "a saved result"
 
 def sizes_of_saved(result: Result) -> str:
     """Return what a saved result was evaluated from, as far as its signature says it."""
-    found = re.search(r"\|(features|distances):(\w+)", result.signature)
+    found = re.search(r"\|(features|distances):(\w+)", str(result.signature))
     return " ".join(found.groups()) if found else "ranked lists"
 
 
@@ -179,7 +179,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     for why, names in by_reason(left_out).items():
         lines += row("left out", f"{', '.join(names)}: {why}")
     lines += confidence.several(intervals)
-    lines += signature_rows(reference.signature)
+    lines += signature_rows(str(reference.signature))
     return "\n".join(lines)
 
 
@@ -206,7 +206,7 @@ def beside(results: dict[str, Result], source: str, remarks: list[str],
             f"{percent(value):>16}{signed_percent(value - original):>9}" for _, value in others))
     lines += confidence.several(intervals) or [""]
     for one in results.values():
-        lines += signature_rows(one.signature)
+        lines += signature_rows(str(one.signature))
     return "\n".join(lines)
 
 

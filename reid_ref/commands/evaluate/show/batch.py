@@ -101,4 +101,4 @@ def as_table(methods: list[Method], left_out: dict[str, str], ranks: tuple[int, 
     for why, names in by_reason(left_out).items():
         lines += row("left out", f"{', '.join(names)}: {why}")
     return "\n".join([*lines, *signature_lines(
-        {name: result.signature for name, result in rows.items()})])
+        {name: str(result.signature) for name, result in rows.items()})])

@@ -139,7 +139,7 @@ def bounds_table(bounds: TieBounds, n_query: int, ranks: tuple[int, ...] = RANKS
         lines.append(f"{line[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in line))
     lines += ["", *row("ties", tied_queries(bounds.tied, n_query)),
               *row("expected", "mean over all orders of ties, computed exactly")]
-    return "\n".join([*lines, "", *signature_rows(bounds.signature)])
+    return "\n".join([*lines, "", *signature_rows(str(bounds.signature))])
 
 
 def bounds_json(bounds: TieBounds, length: int | None) -> dict[str, Any]:
@@ -149,4 +149,4 @@ def bounds_json(bounds: TieBounds, length: int | None) -> dict[str, Any]:
         **{name: {**ranks_as_json(cmc), "mAP": number(mean_ap), "cmc": numbers(cmc[:length])}
            for name, (mean_ap, cmc) in (("worst", bounds.worst), ("best", bounds.best),
                                         ("expected", bounds.expected))},
-        "signature": bounds.signature}
+        "signature": str(bounds.signature)}

@@ -75,7 +75,7 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
         found = _intervals_of(intervals, name, rows)
         ends = [number(getattr(found[metric], field)) if metric in found else None
                 for metric in columns for field in _ENDS] if intervals else []
-        lines.append([name, *map(number, _values(result, ranks)), *ends, result.signature])
+        lines.append([name, *map(number, _values(result, ranks)), *ends, str(result.signature)])
     return csv_text(lines)
 
 
@@ -105,7 +105,7 @@ def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] 
                            _intervals_of(intervals, name, rows), " [{}, {}]")
         lines.append(f"| {markdown(name)} | {' | '.join(cells)} |")
     # Behind an empty line, because a signature has bars, which would continue the table.
-    lines += ["", *(f"- {markdown(name)}: `{one_line(result.signature)}`"
+    lines += ["", *(f"- {markdown(name)}: `{one_line(str(result.signature))}`"
                     for name, result in rows.items())]
     return "\n".join(lines)
 
@@ -143,7 +143,7 @@ def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = R
     for name, result in rows.items():
         cells = _with_ends(_best_bold(result, rows, ranks), columns,
                            _intervals_of(intervals, name, rows), r" {{\scriptsize [{}, {}]}}")
-        lines += [f"% {one_line(name)}: {one_line(result.signature)}",
+        lines += [f"% {one_line(name)}: {one_line(str(result.signature))}",
                   rf"{latex(name)} & {' & '.join(cells)} \\"]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 

@@ -158,7 +158,7 @@ def _system(system: System, k: int) -> dict[str, Any]:
     return {
         "id": f"s{k}", "name": visible(system.name), "headline": tables.headline(system),
         "interval": tables.interval_words(system),
-        "signature": spaced(system.result.signature),
+        "signature": spaced(str(system.result.signature)),
         "facts": facts(system.result, source(system.files, system.data.layout),
                        sizes(system.data),
                        system.known.sentence if system.known else NO_BENCHMARK),

@@ -1,16 +1,10 @@
-"""Labels of images (identity, camera and more), index lists, and the checks of what must fit them.
-
-Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of
-features, distances and lists against labels.
-"""
+"""Labels of images (identity, camera and more), index lists, and checks of what must fit them."""
 from __future__ import annotations
 
-import functools
-import inspect
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -186,30 +180,6 @@ def count_distractors(query: Labels, gallery: Labels) -> int:
     if (query.identity == DISTRACTOR).any():
         return 0
     return int(np.count_nonzero(gallery.identity == DISTRACTOR))
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def options_by_name(function: Function) -> Function:
-    """Refuse positional arguments after query and gallery, with one clear message.
-
-    Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
-    to wrap them.
-    """
-    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
-    allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **options: Any) -> Any:
-        surplus = arguments[allowed:]
-        if surplus:
-            check_labels(*arguments[allowed - 2:allowed])
-            raise InputError(f"expected the options after query and gallery by name, got "
-                             f"{len(surplus)} more argument(s) by position, the first of type "
-                             f"{type(surplus[0]).__name__}; write convention=..., lists=...")
-        return function(*arguments, **options)
-    return cast(Function, call)
 
 
 def check_labels(query: Labels, gallery: Labels) -> None:

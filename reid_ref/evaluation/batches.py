@@ -20,7 +20,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.how import Progress
+from reid_ref.evaluation.how import Progress, documented
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
 
@@ -47,15 +47,15 @@ class _Batch:
                       None if self.index is None else self.index[chosen])
 
 
+@documented
 class Evaluator:
     """Collect batches of features and labels; evaluate them at the end.
 
     Parameters
     ----------
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
-    convention : str or Convention, or several of them
-        All three as in `evaluate`.
+    %(metric)s
+    %(normalize)s
+    %(convention)s
 
     Raises
     ------
@@ -139,22 +139,22 @@ class Evaluator:
         chosen = np.full(len(batch), mask)
         self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
+    @documented
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
                 progress: Progress | None = None) -> Any:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
         ----------
-        lists : IndexLists, optional
-            As in `evaluate`, for the order of images that the notes of the class describe.
-        max_memory : int or str, optional
-        progress : callable, optional
-            Both as in `evaluate`.
+        %(lists)s
+            They follow the order of images that the notes of the class describe.
+        %(max_memory)s
+        %(progress)s
 
         Returns
         -------
-        Result, or dict of str to Result
-            As `evaluate` on the joined batches: a dict if the evaluator has several conventions.
+        %(returns)s
+            The same as those of `evaluate` on the joined batches.
 
         Raises
         ------

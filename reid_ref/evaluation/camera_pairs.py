@@ -45,9 +45,9 @@ from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.engine import Ranked
-from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features
-from reid_ref.labels import Labels, check_distances, check_labels, options_by_name
+from reid_ref.labels import Labels, check_distances, check_labels
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import good_ranks
 from reid_ref.signature import Signature, signature
@@ -126,9 +126,8 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     rule : {"plain", "script"}
         "plain": label -1 is ignored, any cameras, every score counts. "script": bit-identical to
         the MATLAB multi-camera scripts, for cameras 1 to 6.
-    max_memory : int or str, optional
-    progress : callable, optional
-        Both as in `reid_ref.evaluate_distances`.
+    %(max_memory)s
+    %(progress)s
 
     Returns
     -------
@@ -214,14 +213,13 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     Parameters
     ----------
     query_features, gallery_features : array_like, shape (n_query, d) and (n_gallery, d)
-        One row an image; finite real numbers of any dtype.
+        One row per image; finite real numbers of any dtype.
     query, gallery : Labels
         With "script", cameras 1 to 6.
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
-    max_memory : int or str, optional
-    progress : callable, optional
-        All four as in `reid_ref.evaluate`.
+    %(metric)s
+    %(normalize)s
+    %(max_memory)s
+    %(progress)s
     rule : {"plain", "script"}
         As in `camera_pairs`.
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +31,10 @@ from reid_ref.arrays.stored import (
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import check_needed_lists, one_or_all, summaries
-from reid_ref.evaluation.how import How, Progress, in_queries
+from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
 from reid_ref.evaluation.ranks import Ranks, features_provenance
 from reid_ref.evaluation.summary import Curves
-from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, options_by_name
+from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
@@ -50,53 +50,41 @@ SHARD_BYTES = 64 * 2**20
 _AT_ONCE = 32
 
 
-@overload
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = ..., normalize: bool = ..., convention: str | Convention = ...,
-             lists: IndexLists | None = ..., max_memory: int | str | None = ...,
-             progress: Progress | None = ..., client: Any = ...) -> Result: ...
-
-
-@overload
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = ..., normalize: bool = ...,
-             convention: Iterable[str | Convention], lists: IndexLists | None = ...,
-             max_memory: int | str | None = ..., progress: Progress | None = ...,
-             client: Any = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
+@by_convention
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str = "euclidean", normalize: bool = True,
-             convention: str | Convention | Iterable[str | Convention] = "matlab",
+             convention: str | Convention = "matlab",
              lists: IndexLists | None = None, max_memory: int | str | None = None,
-             progress: Progress | None = None, client: Any = None) -> Result | dict[str, Result]:
+             progress: Progress | None = None, client: Any = None) -> Result:
     """Evaluate features in shards, on a cluster or on the threads of this machine.
 
     Parameters
     ----------
     query_features : dask array or array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype. Gathered once, then sent to the
+        One row per image; finite real numbers of any dtype. Gathered once, then sent to the
         workers.
     gallery_features : dask array or array_like, shape (n_gallery, d)
         The row chunks of a dask array are the shards. Workers read the rows of a memory map, or of
         a dataset of HDF5 or zarr, themselves: all must have access to its file. An array in
         memory is sent to them.
-    query, gallery : Labels
-    metric, normalize, convention, lists
-        As for `reid_ref.evaluate`. Conventions that need whole rows of distances are refused.
+    %(labels)s
+    %(metric)s
+    %(normalize)s
+    %(convention)s
+        Conventions that need whole rows of distances are refused.
+    %(lists)s
     max_memory : int or str, optional
         Working memory of each thread of a worker, in bytes, besides its shard and the query
         features; by default as for `reid_ref.evaluate`, on the worker.
-    progress : callable, optional
-        As for `reid_ref.evaluate`: called after each shard, with its share of the queries.
+    %(progress)s
+        Each shard counts as its share of the queries.
     client : distributed.Client, optional
         By default the current one; if there is none, the threads of this machine.
 
     Returns
     -------
-    Result, or dict of str to Result
-        As `reid_ref.evaluate`, whatever the chunks and the workers.
+    %(returns)s
+        The same as those of `reid_ref.evaluate`, whatever the chunks and the workers.
 
     Raises
     ------

@@ -41,11 +41,10 @@ def check_needed_lists(query: Labels, gallery: Labels, how: How) -> None:
                             if convention.needs_lists], query, gallery)
 
 
-def one_or_all(results: list[Result], convention: Any) -> Result | dict[str, Result]:
-    """Return one result if `convention` is a single one, else a dict by name."""
-    if isinstance(convention, (str, Convention)):
-        return results[0]
-    return by_name(results)
+def one_or_all(results: list[Result], convention: Any) -> Result:
+    """Return the result of a single `convention`; of several a dict, as `Evaluates` says."""
+    every: Any = by_name(results)
+    return results[0] if isinstance(convention, (str, Convention)) else every
 
 
 def by_name(results: list[Result]) -> dict[str, Result]:

@@ -1,14 +1,102 @@
-"""How something is ranked and evaluated: one record that a caller makes once and hands on."""
+"""How something is ranked and evaluated: the record of it, and the options of public functions."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
+from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.labels import IndexLists
+from reid_ref.labels import IndexLists, Labels, check_labels
+from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
+Options = ParamSpec("Options")
+Documented = TypeVar("Documented")
+
+#: Options of several public functions, by their place in docstrings: ``%(metric)s``.
+OPTIONS = {
+    "labels": """\
+query, gallery : Labels
+    Identity and camera of each image.""",
+    "metric": """\
+metric : {"euclidean", "cosine", "dot"}
+    Distance between features. On normalised features all three give the same ranking.""",
+    "normalize": """\
+normalize : bool
+    Divide each feature by its 2-norm first, as the Market-1501 drivers do.""",
+    "convention": """\
+convention : str or Convention, or several of them
+    A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share the
+    ranks and take little longer than one.""",
+    "lists": """\
+lists : IndexLists, optional
+    Good and junk images of every query, for conventions that list them.""",
+    "max_memory": """\
+max_memory : int or str, optional
+    Working memory in bytes, besides the input and the result: a number, or text such as "512M".
+    Default: 256 MiB, or a quarter of the free memory if that is less. The result does not depend
+    on it. The memory of an accelerator is not meant.""",
+    "progress": """\
+progress : callable, optional
+    Called with the number of queries done since the last call.""",
+    "returns": """\
+Result, or dict of str to Result
+    For a list or a tuple of conventions a dict by their names, in the given order.""",
+}
+
+
+def documented(item: Documented) -> Documented:
+    """Fill the options of `OPTIONS` into the docstring of a function or a class."""
+    def text(match: re.Match[str]) -> str:
+        return textwrap.indent(OPTIONS[match[2]], match[1])
+
+    if item.__doc__ is not None:  # as with python -OO
+        item.__doc__ = re.sub(r"^( *)%\((\w+)\)s$", text, item.__doc__, flags=re.MULTILINE)
+    return item
+
+
+class Evaluates(Protocol[Options]):
+    """A function that returns one result, or for several conventions a dict of results."""
+
+    @overload
+    def __call__(self, *arguments: Options.args, **options: Options.kwargs) -> Result: ...
+
+    @overload
+    def __call__(self, *arguments: Any, convention: Iterable[str | Convention],
+                 **options: Any) -> dict[str, Result]: ...
+
+
+def options_by_name(function: Callable[Options, Documented]) -> Callable[Options, Documented]:
+    """Refuse positional arguments after query and gallery, and complete the docstring.
+
+    Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
+    to wrap them.
+    """
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    @functools.wraps(documented(function))
+    def call(*arguments: Options.args, **options: Options.kwargs) -> Documented:
+        surplus = arguments[allowed:]
+        if surplus:
+            query, gallery = cast(list[Labels], arguments[allowed - 2:allowed])
+            check_labels(query, gallery)
+            raise InputError(f"expected the options after query and gallery by name, got "
+                             f"{len(surplus)} more argument(s) by position, the first of type "
+                             f"{type(surplus[0]).__name__}; write convention=..., lists=...")
+        return function(*arguments, **options)
+    return call
+
+
+def by_convention(function: Callable[Options, Any]) -> Evaluates[Options]:
+    """Do what `options_by_name` does for a function that takes one or several conventions."""
+    return cast(Evaluates[Options], options_by_name(function))
 
 
 @dataclass(frozen=True)
@@ -19,16 +107,8 @@ class How:
     ----------
     conventions : tuple of Convention
         Results are in their order.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance between features.
-    normalize : bool
-        Whether features are divided by their 2-norm first.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
-    max_memory : int or str, optional
-        Working memory, as `reid_ref.evaluate` takes it.
-    progress : callable, optional
-        Called with the number of queries done since the last call.
+    metric, normalize, lists, max_memory, progress
+        See `OPTIONS`.
     """
 
     conventions: tuple[Convention, ...] = (CONVENTIONS["matlab"],)
@@ -48,13 +128,13 @@ def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], obj
     """Return a function that reports shares of the work as whole queries, `n_query` in all."""
     if progress is None:
         return None
-    share, told = 0.0, 0
+    share, reported = 0.0, 0
 
-    def tell(more: float) -> None:
-        nonlocal share, told
+    def report(more: float) -> None:
+        nonlocal share, reported
         share += more
         queries = min(int(share * n_query + 1e-6), n_query)  # work may be begun anew
-        if queries > told:
-            progress(queries - told)
-            told = queries
-    return tell
+        if queries > reported:
+            progress(queries - reported)
+            reported = queries
+    return report

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import check_needed_lists, one_or_all, results_of
-from reid_ref.evaluation.how import How
+from reid_ref.evaluation.how import How, by_convention
 from reid_ref.evaluation.ranks import Ranks
 from reid_ref.evaluation.summary import Curves
-from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
+from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.ranking.rank import Ignored
@@ -26,30 +26,13 @@ from reid_ref.ranking.roles import find_all_roles
 from reid_ref.result import Result
 
 
-@overload
+@by_convention
 def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
-                          convention: str | Convention = ..., lists: IndexLists | None = ...,
-                          n_good: Any = ..., query_names: Sequence[str] | None = ...,
-                          gallery_names: Sequence[str] | None = ...,
-                          max_memory: int | str | None = ...) -> Result: ...
-
-
-@overload
-def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
-                          convention: Iterable[str | Convention],
-                          lists: IndexLists | None = ..., n_good: Any = ...,
-                          query_names: Sequence[str] | None = ...,
-                          gallery_names: Sequence[str] | None = ...,
-                          max_memory: int | str | None = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
-def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
-                          convention: str | Convention | Iterable[str | Convention] = "matlab",
+                          convention: str | Convention = "matlab",
                           lists: IndexLists | None = None, n_good: Any = None,
                           query_names: Sequence[str] | None = None,
                           gallery_names: Sequence[str] | None = None,
-                          max_memory: int | str | None = None) -> Result | dict[str, Result]:
+                          max_memory: int | str | None = None) -> Result:
     """Evaluate the ranked lists of all queries, complete or cut: Rank-k, mAP, mINP.
 
     Complete lists give the numbers of `evaluate_distances` on distances that rank the same way,
@@ -65,23 +48,20 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
         what `reid_ref.files.read_ranked_lists` reads of a file.
     query, gallery : Labels
         The gallery's labels are those of all its images, in the order that the indices count.
-    convention : str or Convention, or several of them
-        As in `evaluate`. Lists have no equal distances: an order of ties changes nothing.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
+    %(convention)s
+        Lists have no equal distances: an order of ties changes nothing.
+    %(lists)s
     n_good : array_like of int, shape (n_query,), optional
         How many good images exist for each query, where more exist than the gallery holds. They
         count as missed. Default: those of the gallery.
     query_names, gallery_names : sequence of str, optional
         Names of the images, in the order of the labels. Default: those in the labels. Lists may
         spell them with or without folders and suffix (.jpg, .jpeg, .png, .bmp).
-    max_memory : int or str, optional
-        Bytes to work in; as in `evaluate`.
+    %(max_memory)s
 
     Returns
     -------
-    Result, or dict of str to Result
-        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
+    %(returns)s
         Where a list lacks a good image, the query's INP is NaN, and so is mINP. The CMC curve
         ends where the longest list does.
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import numbers
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,10 @@ from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import row_norms, working_precision
 from reid_ref.evaluation.engine import one_or_all, results_of_blocks
-from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.how import How, Progress, by_convention
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
-    JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
+    JUNK, Labels, check_feature_shapes, check_features, check_labels)
 from reid_ref.ranking.device_parts import is_out_of_memory
 from reid_ref.ranking.device_sources import or_in_main_memory
 from reid_ref.reranking.encoding import encode, invert, jaccard
@@ -57,7 +57,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype. If both sides are tensors on one
+        One row per image; finite real numbers of any dtype. If both sides are tensors on one
         accelerator, distances and neighbours are computed there (docs/accelerators.md).
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
@@ -114,28 +114,12 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     return distances
 
 
-@overload
-def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      *, k1: int = ..., k2: int = ..., lambda_: float = ..., variant: str = ...,
-                      normalize: bool = ..., mahalanobis: Any = ...,
-                      convention: str | Convention = ...,
-                      progress: Progress | None = ...) -> Result: ...
-
-
-@overload
-def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      *, k1: int = ..., k2: int = ..., lambda_: float = ..., variant: str = ...,
-                      normalize: bool = ..., mahalanobis: Any = ...,
-                      convention: Iterable[str | Convention],
-                      progress: Progress | None = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
+@by_convention
 def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
                       *, k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab",
                       normalize: bool = True, mahalanobis: Any = None,
-                      convention: str | Convention | Iterable[str | Convention] = "matlab",
-                      progress: Progress | None = None) -> Result | dict[str, Result]:
+                      convention: str | Convention = "matlab",
+                      progress: Progress | None = None) -> Result:
     """Re-rank and evaluate: Rank-k, mAP, mINP.
 
     For a variant whose published code re-ranks a gallery without label -1 (`Variant.junk` is

@@ -157,9 +157,10 @@ class IndexLists(Value):
             raise InputError(f"junk: expected {len(self.good)} lists, one for each list of good "
                              f"images, got {len(self.junk)}")
 
-    def of_queries(self, block: slice) -> IndexLists:
-        """Return the lists of a block of consecutive queries."""
-        return IndexLists(self.good[block], self.junk[block])
+    def of_queries(self, queries: slice | Integers) -> IndexLists:
+        """Return the lists of some queries: a slice or an array of indices."""
+        chosen = np.arange(len(self.good))[queries]
+        return IndexLists([self.good[k] for k in chosen], [self.junk[k] for k in chosen])
 
     def fingerprint(self) -> str:
         """Return the CRC-32 of all lists: eight hexadecimal digits for the signature."""

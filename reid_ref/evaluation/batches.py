@@ -153,7 +153,7 @@ class Evaluator:
 
         Returns
         -------
-        %(returns)s
+        Result, or dict of str to Result
             The same as those of `evaluate` on the joined batches.
 
         Raises

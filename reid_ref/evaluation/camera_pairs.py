@@ -23,33 +23,25 @@ script
        the query's camera has no image of the identity, Rank-1 is 0 and counts: either way.
     4. One pair without a score, also on the diagonal, makes the mean over pairs NaN.
 
-Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features`; their result
-`CameraPairs`.
-
 Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the means). `plain` is
 the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
 neither toolbox considers, has no good image here.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from reid_ref import metrics
-from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.evaluation.engine import Ranked
 from reid_ref.evaluation.how import How, Progress, options_by_name
-from reid_ref.evaluation.ranked import Distances, Features
-from reid_ref.labels import Labels, check_distances, check_labels
-from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.ranking.rank import good_ranks
+from reid_ref.evaluation.ranked import Distances, Features, Ranked
+from reid_ref.labels import Labels, check_labels
+from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.signature import Signature, signature
 
 #: The rules, each with its description.
@@ -99,9 +91,9 @@ class CameraPairs(Value):
     signature: Signature
 
     def __post_init__(self) -> None:
-        for name in ("cameras", "ap", "rank1", "ap_matrix", "rank1_matrix", "ap_count",
-                     "rank1_count"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     def without_score(self) -> dict[str, int]:
         """Return the number of pairs of different cameras without mAP, and without Rank-1."""
@@ -167,40 +159,15 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
     convention = CONVENTIONS["matlab"].replace(ignored=IGNORED[rule])
     cameras = _cameras(query, gallery, rule)
     ranks = ranked.ranks(query, gallery, replace(how, conventions=(convention,)))
-    return _pairs(ranks.of(convention), query, gallery, cameras, rule, ranks.provenance)
-
-
-def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *,
-                        rule: str = "plain", progress: Progress | None = None) -> CameraPairs:
-    """As `camera_pairs`, with distances in blocks of queries, in order.
-
-    Examples
-    --------
-    >>> query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
-    >>> camera_pairs_blocks([[[.1, .2, .3]], [[.1, .2, .3]]], query, gallery).rank1
-    array([[nan,  1.,  0.],
-           [nan,  0., nan]])
-    """
-    check_labels(query, gallery)
-    check_choice(rule, "rule", RULES)
-    cameras = _cameras(query, gallery, rule)
-    ranks = []
-    dtypes: set[np.dtype[Any]] = set()
-    done = 0
-    for block in blocks:
-        rows = slice(done, done + len(block))
-        block = check_distances(block, query[rows], gallery)
-        check_real_distances(block)
-        ranks.append(good_ranks(read_rows(block), query[rows], gallery, IGNORED[rule]))
-        dtypes.add(block.dtype)
-        done += len(block)
-        if progress:
-            progress(len(block))
-    if done != len(query):
-        raise InputError(f"blocks: expected {len(query)} rows in all, one for each query, "
-                         f"got {done}")
-    provenance = {"distances": "+".join(sorted(map(str, dtypes)))}
-    return _pairs(concatenate(ranks), query, gallery, cameras, rule, provenance)
+    ap, rank1 = _scores(ranks.of(convention), query, gallery, cameras, rule)
+    ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
+                               (~np.isnan(ap), ~np.isnan(rank1)))
+    row = np.searchsorted(cameras, query.camera)
+    ap_matrix, ap_count = _means(ap, ap_counts, row)
+    rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
+    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
+                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
+                       signature({"rule": rule, **ranks.provenance}, query, gallery))
 
 
 @options_by_name
@@ -245,19 +212,6 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     return camera_pairs_of(Features(query_features, gallery_features), query, gallery, rule, how)
 
 
-def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
-           rule: str, provenance: dict[str, str]) -> CameraPairs:
-    ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
-    ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
-                               (~np.isnan(ap), ~np.isnan(rank1)))
-    row = np.searchsorted(cameras, query.camera)
-    ap_matrix, ap_count = _means(ap, ap_counts, row)
-    rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
-    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
-                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
-                       signature({"rule": rule, **provenance}, query, gallery))
-
-
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
     cameras: Integers = np.union1d(query.camera, gallery.camera)
     if len(cameras) == 1:
@@ -294,18 +248,19 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
         return ap.reshape(shape), rank1.reshape(shape)
 
     # compute_AP_multiCam.m:22-26: on the query's own camera, the nearest image is ignored.
-    own = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
-    is_own = cell == own[ranks.query]
+    diagonal = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
+    on_diagonal = cell == diagonal[ranks.query]
     is_nearest = ranks.rank == 1
     nearest_is_wrong = 1 - np.bincount(ranks.query[is_nearest], minlength=shape[0])
-    wrong = wrong - is_own * nearest_is_wrong[ranks.query]
-    there = ~(is_own & is_nearest)
-    n_good[own] -= 1
-    pairs = _ranks_in_cells(cell[there], wrong[there], n_good)
+    wrong = wrong - on_diagonal * nearest_is_wrong[ranks.query]
+    kept = ~(on_diagonal & is_nearest)
+    n_good[diagonal] -= 1
+    pairs = _ranks_in_cells(cell[kept], wrong[kept], n_good)
     ap = np.nan_to_num(metrics.average_precision_trapezoid(pairs), nan=0.0)
     rank1 = np.where(n_good > 0, metrics.accuracy_at(pairs, 1), -2)
-    rank1[own[n_good[own] == 0]] = -1
-    rank1[own[(n_good[own] < 0) & (ranks.found + nearest_is_wrong < len(gallery))]] = 0
+    rank1[diagonal[n_good[diagonal] == 0]] = -1
+    with_wrong = ranks.found + nearest_is_wrong < len(gallery)
+    rank1[diagonal[(n_good[diagonal] < 0) & with_wrong]] = 0
     return ap.reshape(shape), rank1.reshape(shape)
 
 
@@ -317,17 +272,16 @@ def _ranks_in_cells(cell: Integers, wrong: Integers, n_good: Integers) -> GoodRa
     """
     order = np.argsort(cell, kind="stable")
     cell, wrong = cell[order], wrong[order]
-    held = np.bincount(cell, minlength=len(n_good))
-    nth = np.arange(1, len(cell) + 1) - np.repeat(np.cumsum(held) - held, held)
+    count = np.bincount(cell, minlength=len(n_good))
+    nth = np.arange(1, len(cell) + 1) - np.repeat(np.cumsum(count) - count, count)
     inside = nth <= n_good[cell]
     cell, rank = cell[inside], (wrong + nth)[inside]
-    found = np.bincount(cell, minlength=len(n_good))
     first_match = np.zeros_like(n_good)
     first_match[cell[::-1]] = rank[::-1]
     return GoodRanks(
         rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=np.full_like(rank, -1),
-        found=found, n_good=n_good, n_junk=np.zeros_like(n_good), n_kept=np.ones_like(n_good),
-        first_match=first_match)
+        found=np.bincount(cell, minlength=len(n_good)), n_good=n_good,
+        n_junk=np.zeros_like(n_good), n_kept=np.ones_like(n_good), first_match=first_match)
 
 
 def _means(scores: Doubles, counts: Any, row: Integers) -> tuple[Doubles, Integers]:

@@ -30,7 +30,7 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import check_needed_lists, one_or_all, summaries
+from reid_ref.evaluation.engine import one_or_all, summaries
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
 from reid_ref.evaluation.ranks import Ranks, features_provenance
 from reid_ref.evaluation.summary import Curves
@@ -67,7 +67,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         The row chunks of a dask array are the shards. Workers read the rows of a memory map, or of
         a dataset of HDF5 or zarr, themselves: all must have access to its file. An array in
         memory is sent to them.
-    %(labels)s
+    query, gallery : Labels
+        Identity and camera of each image.
     %(metric)s
     %(normalize)s
     %(convention)s
@@ -83,7 +84,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Returns
     -------
-    %(returns)s
+    Result, or dict of str to Result
+        For a list or a tuple of conventions a dict by their names, in the given order.
         The same as those of `reid_ref.evaluate`, whatever the chunks and the workers.
 
     Raises
@@ -128,7 +130,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         _zeros_of_shape(query_features, "query_features"),
         _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
-    check_needed_lists(query, gallery, how)
+    how.check_lists(query, gallery)
     normalized = normalize or metric == "cosine"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))

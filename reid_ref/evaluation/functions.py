@@ -34,7 +34,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         evaluated there (docs/accelerators.md); if one side is elsewhere, or the convention needs
         whole rows of distances, in main memory. The result is the same.
     gallery_features : array_like, shape (n_gallery, d)
-    %(labels)s
+    query, gallery : Labels
+        Identity and camera of each image.
     %(metric)s
     %(normalize)s
     %(convention)s
@@ -44,7 +45,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Returns
     -------
-    %(returns)s
+    Result, or dict of str to Result
+        For a list or a tuple of conventions a dict by their names, in the given order.
 
     Raises
     ------
@@ -93,7 +95,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
         Smaller is nearer; NaN is farthest. An array, a memory map, a dataset of an open HDF5
         file, a tensor (evaluated on its accelerator, as by `evaluate`); any real dtype. MATLAB's
         matrix is gallery x query: pass it transposed.
-    %(labels)s
+    query, gallery : Labels
+        Identity and camera of each image.
     %(convention)s
     %(lists)s
     %(max_memory)s
@@ -101,7 +104,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
 
     Returns
     -------
-    %(returns)s
+    Result, or dict of str to Result
+        For a list or a tuple of conventions a dict by their names, in the given order.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.labels import IndexLists, Labels, check_labels
+from reid_ref.labels import IndexLists, Labels, check_labels, check_lists
 from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
@@ -19,50 +19,16 @@ Progress = Callable[[int], object]
 Options = ParamSpec("Options")
 Documented = TypeVar("Documented")
 
-#: Options of several public functions, by their place in docstrings: ``%(metric)s``.
-OPTIONS = {
-    "labels": """\
-query, gallery : Labels
-    Identity and camera of each image.""",
-    "metric": """\
-metric : {"euclidean", "cosine", "dot"}
-    Distance between features. On normalised features all three give the same ranking.""",
-    "normalize": """\
-normalize : bool
-    Divide each feature by its 2-norm first, as the Market-1501 drivers do.""",
-    "convention": """\
-convention : str or Convention, or several of them
-    A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share the
-    ranks and take little longer than one.""",
-    "lists": """\
-lists : IndexLists, optional
-    Good and junk images of every query, for conventions that list them.""",
-    "max_memory": """\
-max_memory : int or str, optional
-    Working memory in bytes, besides the input and the result: a number, or text such as "512M".
-    Default: 256 MiB, or a quarter of the free memory if that is less. The result does not depend
-    on it. The memory of an accelerator is not meant.""",
-    "progress": """\
-progress : callable, optional
-    Called with the number of queries done since the last call.""",
-    "returns": """\
-Result, or dict of str to Result
-    For a list or a tuple of conventions a dict by their names, in the given order.""",
-}
-
-
-def documented(item: Documented) -> Documented:
-    """Fill the options of `OPTIONS` into the docstring of a function or a class."""
-    def text(match: re.Match[str]) -> str:
-        return textwrap.indent(OPTIONS[match[2]], match[1])
-
-    if item.__doc__ is not None:  # as with python -OO
-        item.__doc__ = re.sub(r"^( *)%\((\w+)\)s$", text, item.__doc__, flags=re.MULTILINE)
-    return item
-
 
 class Evaluates(Protocol[Options]):
-    """A function that returns one result, or for several conventions a dict of results."""
+    """A function that returns one result, or for several conventions a dict of results.
+
+    Parameters
+    ----------
+    convention : str or Convention, or several of them
+        A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
+        the ranks and take little longer than one.
+    """
 
     @overload
     def __call__(self, *arguments: Options.args, **options: Options.kwargs) -> Result: ...
@@ -70,6 +36,19 @@ class Evaluates(Protocol[Options]):
     @overload
     def __call__(self, *arguments: Any, convention: Iterable[str | Convention],
                  **options: Any) -> dict[str, Result]: ...
+
+
+def documented(item: Documented) -> Documented:
+    """Put what `Evaluates` and `How` say of an option in the place of ``%(metric)s``."""
+    def text(match: re.Match[str]) -> str:
+        return textwrap.indent(options[match[2]], match[1])
+
+    if item.__doc__ is not None:  # as with python -OO
+        paragraphs = f"{inspect.getdoc(Evaluates)}\n{inspect.getdoc(How)}"
+        options = {paragraph[1]: paragraph[0] for paragraph in re.finditer(
+            r"^(\w+) : .*(?:\n .*)*", paragraphs, flags=re.MULTILINE)}
+        item.__doc__ = re.sub(r"^( *)%\((\w+)\)s$", text, item.__doc__, flags=re.MULTILINE)
+    return item
 
 
 def options_by_name(function: Callable[Options, Documented]) -> Callable[Options, Documented]:
@@ -101,14 +80,24 @@ def by_convention(function: Callable[Options, Any]) -> Evaluates[Options]:
 
 @dataclass(frozen=True)
 class How:
-    """How something is ranked and evaluated.
+    """How something is ranked and evaluated; public functions show the text of these options.
 
     Parameters
     ----------
     conventions : tuple of Convention
         Results are in their order.
-    metric, normalize, lists, max_memory, progress
-        See `OPTIONS`.
+    metric : {"euclidean", "cosine", "dot"}
+        Distance between features. On normalised features all three give the same ranking.
+    normalize : bool
+        Divide each feature by its 2-norm first, as the Market-1501 drivers do.
+    lists : IndexLists, optional
+        Good and junk images of every query, for conventions that list them.
+    max_memory : int or str, optional
+        Working memory in bytes, besides the input and the result: a number, or text such as
+        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
+        not depend on it. The memory of an accelerator is not meant.
+    progress : callable, optional
+        Called with the number of queries done since the last call.
     """
 
     conventions: tuple[Convention, ...] = (CONVENTIONS["matlab"],)
@@ -122,6 +111,20 @@ class How:
     def not_ranked(self) -> set[tuple[str, ...]]:
         """What the conventions leave out of the ranking: each rule once."""
         return {convention.not_ranked for convention in self.conventions}
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a convention needs whole rows of distances."""
+        return any(convention.needs_rows for convention in self.conventions)
+
+    def check_lists(self, query: Labels, gallery: Labels) -> None:
+        """Check the index lists where a convention needs them."""
+        needed = [record.name for record in self.conventions if record.needs_lists]
+        check_lists(self.lists, needed, query, gallery)
+
+    def lists_of(self, queries: Any) -> IndexLists | None:
+        """Return the index lists of some queries: a slice or an array of indices."""
+        return self.lists and self.lists.of_queries(queries)
 
 
 def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:

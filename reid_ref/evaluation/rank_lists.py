@@ -13,7 +13,6 @@ from reid_ref import metrics
 from reid_ref.arrays import Integers
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
-from reid_ref.evaluation.query_list import lists_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, count_distractors
 from reid_ref.ranking.good_ranks import in_order
@@ -194,7 +193,7 @@ def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
     chosen = np.asarray(queries, dtype=np.int64)
     convention, = how.conventions
     roles = query_roles(data.query[chosen], data.gallery, convention.not_ranked,
-                        lists_of(chosen, how))
+                        how.lists_of(chosen))
     loaded = convention.loaded(data.gallery.identity)
     distractors = count_distractors(data.query, data.gallery) > 0
     found = []

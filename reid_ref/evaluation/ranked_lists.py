@@ -10,10 +10,10 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import check_needed_lists, one_or_all, results_of
+from reid_ref.evaluation.engine import one_or_all, results_of
 from reid_ref.evaluation.how import How, by_convention
+from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranks
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_labels
@@ -61,7 +61,8 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
 
     Returns
     -------
-    %(returns)s
+    Result, or dict of str to Result
+        For a list or a tuple of conventions a dict by their names, in the given order.
         Where a list lacks a good image, the query's INP is NaN, and so is mINP. The CMC curve
         ends where the longest list does.
 
@@ -103,8 +104,8 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
 
 
 @dataclass(frozen=True, eq=False)
-class Lists(Value):
-    """Ranked lists of gallery images, with the interface of `reid_ref.evaluation.ranked`."""
+class Lists(Ranked):
+    """Ranked lists of gallery images."""
 
     lists: RankedLists
     noun = "ranked lists"
@@ -118,10 +119,6 @@ class Lists(Value):
         return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
                 "as missed, and leaves mINP unknown")
 
-    def features(self, refusal: str) -> tuple[Any, Any]:
-        """There are none."""
-        raise InputError(refusal)
-
     def check(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
@@ -133,29 +130,27 @@ class Lists(Value):
 
     exact_rows = blocks = exact_blocks = by_product = whole = rows
     rankings = sample = sample_bytes = rows
-    if_reversed = remark = ""
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
         """Return the ranks in the lists; each list is read once."""
         ranked, conventions = self.lists, how.conventions
         _check(ranked, query, gallery)
-        check_needed_lists(query, gallery, how)
-        need_all = [one for one in conventions if one.curve.of_rows]
+        how.check_lists(query, gallery)
+        need_all = [record for record in conventions if record.curve.of_rows]
         curves = Curves(need_all, query, gallery)
         parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
             rule: [] for rule in how.not_ranked}
         lengths = []
         for block in list_blocks(ranked, len(gallery), bytes_of(how.max_memory)):
-            own, own_lists = query[block.queries], how.lists and how.lists.of_queries(
-                block.queries)
-            for rule, roles in find_all_roles(own, gallery, parts, own_lists).items():
+            block_query, block_lists = query[block.queries], how.lists_of(block.queries)
+            for rule, roles in find_all_roles(block_query, gallery, parts, block_lists).items():
                 parts[rule].append(ranks_of_block(block, roles))
             if need_all:
                 _check_complete(block, need_all[0], ranked)
-                curves.add(places_in_block(block), own, own_lists)
+                curves.add(places_in_block(block), block_query, block_lists)
             lengths.append(block.length)
             if how.progress is not None:
-                how.progress(len(own))
+                how.progress(len(block_query))
         length = np.concatenate(lengths)
         joined = {rule: _joined(found, ranked) for rule, found in parts.items()}
         return Ranks(lambda convention: joined[convention.not_ranked][0], curves,
@@ -187,8 +182,8 @@ def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -
 def _joined(parts: list[tuple[GoodRanks, Integers]],
             ranked: RankedLists) -> tuple[GoodRanks, Integers]:
     """Join blocks; good images from outside the gallery are put in here."""
-    ranks = concatenate([one for one, _ in parts])
-    ranked_good = np.concatenate([one for _, one in parts])
+    ranks = concatenate([ranks for ranks, _ in parts])
+    ranked_good = np.concatenate([n_good for _, n_good in parts])
     if ranked.n_good is None:
         return ranks, ranked_good
     few = np.flatnonzero(ranked.n_good < ranks.n_good)
@@ -212,14 +207,15 @@ def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> di
 
 
 def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
-    """Say what cut lists leave open: a query whose good images are all behind the cut has them,
-    the last of them may stand anywhere, and no curve goes on behind the longest list.
+    """Adjust a result for truncated lists.
+
+    INP of a query with missing good images is NaN, and CMC ends at the longest list.
     """
     per_query, counts = result.per_query, result.counts
     status = per_query.status.copy()
     status[(status == "only junk") & (ranked_good > 0)] = "ok"
-    there = status != "not loaded"
-    is_open = (result.ranks.found < ranked_good) & there & (per_query.n_good > 0)
+    is_open = ((result.ranks.found < ranked_good) & (status != "not loaded")
+               & (per_query.n_good > 0))
     return replace(
         result, cmc=result.cmc[:max(longest, 1)],
         mINP=float("nan") if is_open.any() else result.mINP,

@@ -18,8 +18,9 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
-from reid_ref.evaluation.engine import Ranked, summaries
+from reid_ref.evaluation.engine import summaries
 from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 from reid_ref.signature import Signature

@@ -12,7 +12,7 @@ from scipy.io import loadmat
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.evaluation.camera_pairs import (
-    camera_pairs, camera_pairs_blocks, camera_pairs_features)
+    camera_pairs, camera_pairs_features)
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests import nightly
 from tests.cases import market_like, save, special
@@ -209,15 +209,6 @@ def test_bad_input(arguments, rule, message):
         camera_pairs(*arguments, rule=rule)
 
 
-@pytest.mark.parametrize(("blocks", "message"), [
-    ([], "blocks: expected 1 rows in all, one for each query, got 0"),
-    ([[[1, 2]], [[1, 2]]], "query: expected at least one image"),
-])
-def test_blocks_of_other_queries(blocks, message):
-    with pytest.raises(InputError, match=message):
-        camera_pairs_blocks(blocks, *LABELS)
-
-
 @pytest.mark.parametrize("rule", ["plain", "script"])
 def test_one_camera(rule):
     with pytest.warns(UserWarning, match="all images are on camera 2, so there is no pair"):
@@ -249,9 +240,8 @@ def test_command(rule):
 def test_signature(rule):
     distances, query, gallery = in_the_gallery(1)
     version = f"queries:{len(query)}|gallery:{len(gallery)}|reid-ref:{reid_ref.__version__}"
-    blocks = [distances[:3], distances[3:].astype(np.float32)]
-    assert camera_pairs_blocks(blocks, query, gallery, rule=rule).signature == (
-        f"rule:{rule}|distances:float32+float64|{version}")
+    assert camera_pairs(distances, query, gallery, rule=rule).signature == (
+        f"rule:{rule}|distances:float64|{version}")
     features = np.eye(len(query), 5), np.ones((len(gallery), 5), np.float32)
     pairs = camera_pairs_features(*features, query, gallery, metric="dot", normalize=False,
                                   rule=rule)
@@ -282,10 +272,9 @@ def test_distances_that_are_stored(kind, tmp_path):
     else:
         stored = pytest.importorskip("h5py").File(tmp_path / "d.h5", "w").create_dataset(
             "d", data=distances)
-    for pairs in (camera_pairs(stored, query, gallery),
-                  camera_pairs_blocks([stored], query, gallery)):
-        np.testing.assert_array_equal(pairs.ap, expected.ap)
-        np.testing.assert_array_equal(pairs.rank1, expected.rank1)
+    pairs = camera_pairs(stored, query, gallery)
+    np.testing.assert_array_equal(pairs.ap, expected.ap)
+    np.testing.assert_array_equal(pairs.rank1, expected.rank1)
 
 
 def test_command_json():

@@ -33,10 +33,11 @@ from reid_ref import metric_learning
 from reid_ref.arrays import InputError, Integers
 from reid_ref.datasets.driver_files import Driver, Inputs, Method
 from reid_ref.distances import BLOCK_BYTES
-from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.conventions import find_conventions
-from reid_ref.evaluation.engine import results_of_blocks
+from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.signature import signature
@@ -203,11 +204,11 @@ def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
           tell: Callable[[int], object] | None) -> Line:
     labels = inputs.query.labels, inputs.gallery.labels
     how = How(tuple(find_conventions(driver.convention)), progress=tell)
-    result, = results_of_blocks(blocks(), *labels, how, {})
+    result, = results_of(Blocks(blocks(), {}), *labels, how)
     rank1, mean_ap = float(result.cmc[0]), result.mean_ap
     if not driver.camera_pairs:
         return Line(rank1, mean_ap)
-    pairs = camera_pairs_blocks(blocks(), *labels, rule="script")
+    pairs = camera_pairs_of(Blocks(blocks(), {}), *labels, "script", How())
     return Line(rank1, mean_ap, pairs.mean_rank1, pairs.mean_ap)
 
 

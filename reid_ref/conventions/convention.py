@@ -153,7 +153,8 @@ class Convention:
     base: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignored", tuple(self.ignored))
+        for name in ("also", "oddities", "ignored"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)
         for choice, known in CHOICES.items():
             if choice not in ("ignored", "cmc_length"):

@@ -209,12 +209,13 @@ class Convention:
 
     def in_order(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks in this order of ties, with these matches of junk images."""
-        return JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))
+        matches: GoodRanks = JUNK_MATCH[self.junk_match].apply(TIES[self.ties].order(ranks))
+        return matches
 
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks up to `top_k`, with the good images that recall divides by."""
         cut = ranks if self.top_k is None else truncate(ranks, self.top_k)
-        n_good = RECALL[self.recall].n_good(cut.found, ranks.n_good, self.top_k)
+        n_good = RECALL[self.recall].apply(ranks.n_good, cut.found, self.top_k)
         return cut if n_good is ranks.n_good else replace(cut, n_good=n_good)
 
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
@@ -241,7 +242,7 @@ class Convention:
         if not isinstance(self.cmc_length, str):
             return min(int(self.cmc_length), len(identity))
         length = "identities" if self.cmc == "identities" else self.cmc_length
-        return CMC_LENGTH[length].ranks(identity, n_kept)
+        return int(CMC_LENGTH[length].apply(identity, n_kept))
 
     def replace(self, **changes: Any) -> Convention:
         """Return a convention of your own: this one with some choices changed.
@@ -263,7 +264,8 @@ NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base")
 
 def loaded_images(identity: Integers, loads: str) -> Mask:
     """Return which images a loader of that kind passes on: bool, shape of `identity`."""
-    return LOADS[loads].keeps(identity)
+    mask: Mask = LOADS[loads].apply(identity)
+    return mask
 
 
 def _check_lists(convention: Convention) -> None:

@@ -12,6 +12,7 @@ from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import ARITHMETIC, CMC, Convention, loaded_images
 from reid_ref.labels import JUNK, IndexLists, Labels, count_distractors
+from reid_ref.metrics.identities import Rows
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
 from reid_ref.signature import fields_of, signature
@@ -43,8 +44,8 @@ class Curves:
             values = distances if there.all() else distances[:, there]
             values = ARITHMETIC[arithmetic].distances(values)
             if of_rows := CMC[cmc].of_rows:
-                parts.append(of_rows(values, query, self._gallery[there], ignored, length, ties,
-                                     lists, self._random[key]))
+                rows = Rows(values, query, self._gallery[there], ignored, ties, lists)
+                parts.append(of_rows(rows, length, self._random[key]))
 
     def curve(self, ranks: GoodRanks, convention: Convention,
               there: npt.NDArray[np.bool_]) -> Doubles:

@@ -104,15 +104,15 @@ def find_conventions(conventions: str | Convention | Iterable[str | Convention],
     """
     if isinstance(conventions, (str, Convention)) or not isinstance(conventions, Iterable):
         conventions = [conventions]
-    found = [find_convention(convention) for convention in conventions]
-    names = [convention.name for convention in found]
+    records = [find_convention(convention) for convention in conventions]
+    names = [convention.name for convention in records]
     if not names:
         raise InputError("convention: expected at least one, got none")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError(f"convention: expected different names, got {twice[0]!r} twice; "
                          "replace(name=...) gives one of them another")
-    return found
+    return records
 
 
 def choices_of_text(texts: Iterable[str], name: str) -> dict[str, Any]:

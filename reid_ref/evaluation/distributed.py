@@ -30,7 +30,7 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import one_or_all, summaries
+from reid_ref.evaluation.engine import as_requested, summaries
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
 from reid_ref.evaluation.ranks import Ranks, features_provenance
 from reid_ref.evaluation.summary import Curves
@@ -142,7 +142,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
     ranks = Ranks(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
                   features_provenance(of_query, of_gallery, how))
-    return one_or_all(summaries(ranks, query, gallery, how), convention)
+    return as_requested(summaries(ranks, query, gallery, how), convention)
 
 
 @dataclass(frozen=True)

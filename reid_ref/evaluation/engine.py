@@ -21,7 +21,7 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
     return summaries(ranked.ranks(query, gallery, how), query, gallery, how)
 
 
-def one_or_all(results: list[Result], convention: Any) -> Result:
+def as_requested(results: list[Result], convention: Any) -> Result:
     """Return the result of a single `convention`; of several a dict, as `Evaluates` says."""
     every: Any = by_name(results)
     return results[0] if isinstance(convention, (str, Convention)) else every

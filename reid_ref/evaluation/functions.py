@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
-from reid_ref.evaluation.engine import one_or_all, results_of
+from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, by_convention
 from reid_ref.evaluation.ranked import Distances, Features
 from reid_ref.labels import IndexLists, Labels
@@ -76,7 +76,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     """
     how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
     results = results_of(Features(query_features, gallery_features), query, gallery, how)
-    return one_or_all(results, convention)
+    return as_requested(results, convention)
 
 
 @by_convention
@@ -131,7 +131,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     """
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory,
               progress=progress)
-    return one_or_all(results_of(Distances(distances), query, gallery, how), convention)
+    return as_requested(results_of(Distances(distances), query, gallery, how), convention)
 
 
 def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),

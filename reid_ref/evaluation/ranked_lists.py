@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import one_or_all, results_of
+from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, by_convention
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranks
@@ -96,11 +96,11 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
     check_labels(query, gallery)
     names = [side.names() if given is None else given
              for side, given in ((query, query_names), (gallery, gallery_names))]
-    found = as_ranked_lists(ranked, *names)
+    ranked_lists = as_ranked_lists(ranked, *names)
     if n_good is not None:
-        found = replace(found, n_good=as_integers(n_good, "n_good"))
+        ranked_lists = replace(ranked_lists, n_good=as_integers(n_good, "n_good"))
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory)
-    return one_or_all(results_of(Lists(found), query, gallery, how), convention)
+    return as_requested(results_of(Lists(ranked_lists), query, gallery, how), convention)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class Lists(Ranked):
             if how.progress is not None:
                 how.progress(len(block_query))
         length = np.concatenate(lengths)
-        joined = {rule: _joined(found, ranked) for rule, found in parts.items()}
+        joined = {rule: _joined(blocks, ranked) for rule, blocks in parts.items()}
         return Ranks(lambda convention: joined[convention.not_ranked][0], curves,
                      _provenance(length, len(gallery), ranked.n_good),
                      lambda result: _cut(result, joined[result.convention.not_ranked][1],

@@ -25,7 +25,7 @@ from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import row_norms, working_precision
-from reid_ref.evaluation.engine import one_or_all, results_of
+from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, by_convention
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
@@ -179,7 +179,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     how = How(tuple(conventions), normalize=normalize, progress=progress)
     measured = features_provenance(query_features, gallery_features, how)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
-    return one_or_all(results_of(Blocks(blocks, provenance), query, gallery, how), convention)
+    return as_requested(results_of(Blocks(blocks, provenance), query, gallery, how), convention)
 
 
 def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,

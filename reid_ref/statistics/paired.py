@@ -95,12 +95,12 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
                        seed=seed)[0]
 
 
-def differences(several: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: float = LEVEL,
+def differences(pairs: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: float = LEVEL,
                 resamples: int = RESAMPLES, seed: int = SEED) -> list[Difference]:
     """As `difference`, of several (baseline, other, counted); resamples are drawn once."""
     alpha = check_level(level)
     check_random(resamples, seed)
-    sums = [_gains(*one, unit) for one in several]
+    sums = [_gains(*one, unit) for one in pairs]
     ends = bootstrap_t(sums, alpha, resamples, seed)
     return [_difference(one, *low_high, alpha, resamples, seed)
             for one, low_high in zip(sums, ends)]

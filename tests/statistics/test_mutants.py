@@ -267,7 +267,7 @@ MUTANTS = {
         ("2 * shift * en", "shift * en"), (" + shift**2 * nn", ""),
         ("units / (units - 1) * np.where", "np.where"), ("        t.sort()\n", ""),
         ("if len(column) == units}", "if True}"),
-        (", studentized(several, resamples, seed", ", studentized(several[::-1], resamples, seed"),
+        (", studentized(means, resamples, seed", ", studentized(means[::-1], resamples, seed"),
         ("square > ROUNDING * ee", "square > 0"),
         ("np.copysign(np.inf, shift)", "0.0"),
         ("bound = (alpha / 2) **", "bound = alpha **"), ("** (1 / len(sums.weight))", "** .1"),

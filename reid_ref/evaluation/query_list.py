@@ -81,7 +81,7 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     conventions : list of Convention
         Whose ranks are wanted; the first one's roles are shown.
     around : int
-        Images shown before and behind each good one; the nearest are always shown.
+        Images shown before and after each good image; the nearest are always shown.
     lists : IndexLists, optional
         Of this one query.
     distractors : bool

@@ -163,7 +163,9 @@ LOADS = {
         "all images", apply=lambda identity: np.ones(len(identity), dtype=np.bool_)),
     "without label -1": Choice(
         "all images but those labelled -1, which are neither query nor gallery",
-        apply=lambda identity: np.asarray(identity != JUNK)),
+        "Images labelled -1 are not loaded, where matlab ignores them: the same, but a query "
+        "labelled -1 is left out",
+        lambda identity: np.asarray(identity != JUNK)),
 }
 
 #: Which gallery images are ignored. The rest of the query's identity is good.

@@ -1,6 +1,7 @@
 """Checks of single arrays: shape, dtype, NaN, repeated numbers."""
 from __future__ import annotations
 
+import numbers
 from collections.abc import Collection
 from typing import Any
 
@@ -102,3 +103,19 @@ def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
             raise InputError(
                 f"{name}: expected finite numbers, got {kind} in row {first_row + row}; "
                 "look at how that image was read or normalised")
+
+
+def check_whole(value: Any, name: str, least: int = 1, most: int | None = None,
+                what: str = "") -> int:
+    """Return a whole number from `least` to `most`; `what` says what the end of this range is.
+
+    Examples
+    --------
+    >>> check_whole(np.int64(3), "k", 1, 5)
+    3
+    """
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_whole or not least <= int(value) <= (int(value) if most is None else most):
+        end = "" if most is None else f" to {most}"
+        raise InputError(f"{name}: expected a whole number from {least}{end}{what}, got {value!r}")
+    return int(value)

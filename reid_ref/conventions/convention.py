@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_whole
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED,
     Curve, Mask, as_text)
@@ -147,7 +147,7 @@ class Convention:
         if isinstance(self.cmc_length, str):
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
         else:
-            _check_count(self.cmc_length, "cmc_length")
+            check_whole(self.cmc_length, "cmc_length")
         _check_lists(self)
         _check_ranked(self)
 
@@ -266,7 +266,7 @@ def _check_lists(convention: Convention) -> None:
 def _check_ranked(convention: Convention) -> None:
     """Refuse choices that cannot be combined with a cut list, float32 or grouped ties."""
     if convention.top_k is not None:
-        _check_count(convention.top_k, "top_k")
+        check_whole(convention.top_k, "top_k")
         if convention.curve.of_rows is not None:
             raise InputError(f"top_k: cuts ranked lists of images, got CMC {convention.cmc!r}, "
                              "which counts identities")
@@ -279,8 +279,3 @@ def _check_ranked(convention: Convention) -> None:
         if convention.top_k is not None:
             raise InputError("top_k: a list that is cut off needs an order of ties, "
                              f"got ties {convention.ties!r}")
-
-
-def _check_count(value: Any, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name}: expected a whole number from 1, got {value!r}")

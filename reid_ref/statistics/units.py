@@ -5,7 +5,6 @@ keeps (NEP 19). Work is done in blocks, which the numbers drawn do not depend on
 """
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, as_vector, warn
+from reid_ref.arrays import Doubles, InputError, as_vector, check_whole, warn
 from reid_ref.arrays.value import Value
 
 #: With fewer units than these an interval is printed with a warning.
@@ -224,6 +223,5 @@ def block_sizes(units: int, resamples: int) -> list[int]:
 
 def check_random(resamples: Any, seed: Any) -> None:
     """Refuse what nothing can be drawn with."""
-    for name, value, least in (("resamples", resamples, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-            raise InputError(f"{name}: expected a whole number from {least}, got {value!r}")
+    check_whole(resamples, "resamples")
+    check_whole(seed, "seed", 0)

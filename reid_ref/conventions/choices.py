@@ -26,7 +26,7 @@ def _same(value: Any, *_: Any) -> Any:
     return value
 
 
-class Choice(NamedTuple):
+class ChoiceValue(NamedTuple):
     """A value in words, and what it does, where that is not done elsewhere (`ranking.roles`)."""
 
     words: str
@@ -159,9 +159,9 @@ def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
 
 #: Which images a toolbox's loader passes on to its evaluator: identities to a mask.
 LOADS = {
-    "all images": Choice(
+    "all images": ChoiceValue(
         "all images", apply=lambda identity: np.ones(len(identity), dtype=np.bool_)),
-    "without label -1": Choice(
+    "without label -1": ChoiceValue(
         "all images but those labelled -1, which are neither query nor gallery",
         "Images labelled -1 are not loaded, where matlab ignores them: the same, but a query "
         "labelled -1 is left out",
@@ -170,16 +170,16 @@ LOADS = {
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
 IGNORED = {
-    "label -1": Choice("images labelled -1"),
-    "same identity, same camera": Choice("the query's identity on the query's camera"),
-    "same camera": Choice(
+    "label -1": ChoiceValue("images labelled -1"),
+    "same identity, same camera": ChoiceValue("the query's identity on the query's camera"),
+    "same camera": ChoiceValue(
         "every image of the query's camera",
         "Every image of the query's camera is ignored, not only those of its identity: higher"),
-    "same location": Choice(
+    "same location": ChoiceValue(
         "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
         "Every image of the query's location is ignored, not only those of its identity and "
         "camera: either way"),
-    "listed as junk": Choice(
+    "listed as junk": ChoiceValue(
         "the query's junk list; good are those of its good list",
         "Good and junk images come from lists, and label -1 matters only if listed: the same "
         "where the lists follow matlab's rule"),
@@ -218,12 +218,12 @@ AP = {
 
 #: What recall, and so AP, divides by: good images that exist and in the list, and `top_k`, to it.
 RECALL = {
-    "existing": Choice("the good images that exist"),
-    "found": Choice(
+    "existing": ChoiceValue("the good images that exist"),
+    "found": ChoiceValue(
         "the good images found in the list, or in its first K",
         "Recall is over the good images found in the list: higher where the list is cut",
         _in_list),
-    "min(top_k, existing)": Choice(
+    "min(top_k, existing)": ChoiceValue(
         "the good images that exist, or K where more exist than the first K can hold",
         "Recall is over at most as many good images as the first K can hold: higher where more "
         "exist, the same where the list is not cut",
@@ -269,9 +269,9 @@ TIES = {
 #: What a good image that is ignored as well does: the images of a query labelled -1, where
 #: that label is ignored. Ranks to ranks with the first matches that count.
 JUNK_MATCH = {
-    "raises-cmc": Choice(
+    "raises-cmc": ChoiceValue(
         "a good image that is ignored raises the query's CMC curve, as in compute_AP.m"),
-    "never": Choice(
+    "never": ChoiceValue(
         "a good image that is ignored is no match",
         "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
         "once, raise its CMC curve: CMC lower",
@@ -312,13 +312,13 @@ CMC = {
 #: Where a CMC curve ends, if not at a number of ranks: gallery identities, and the images that
 #: each query keeps, to its length.
 CMC_LENGTH = {
-    "gallery": Choice(
+    "gallery": ChoiceValue(
         "at the number of gallery images", apply=lambda identity, n_kept: len(identity)),
-    "identities": Choice(
+    "identities": ChoiceValue(
         "at the number of gallery identities",
         "CMC has as many ranks as the gallery has identities: the same numbers, cut off",
         lambda identity, n_kept: len(np.unique(identity))),
-    "shortest": Choice(
+    "shortest": ChoiceValue(
         "at the fewest images that any query keeps",
         "CMC is cut to the fewest images that any query keeps: the same numbers", _fewest_kept),
 }

@@ -32,7 +32,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import as_requested, summaries
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
-from reid_ref.evaluation.ranks import Ranks, features_provenance
+from reid_ref.evaluation.ranks import Ranking, features_provenance
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before
@@ -140,8 +140,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
     by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
-    ranks = Ranks(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
-                  features_provenance(of_query, of_gallery, how))
+    ranks = Ranking(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
+                    features_provenance(of_query, of_gallery, how))
     return as_requested(summaries(ranks, query, gallery, how), convention)
 
 

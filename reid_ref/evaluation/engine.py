@@ -9,7 +9,7 @@ from reid_ref.arrays import warn
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
-from reid_ref.evaluation.ranks import Ranks
+from reid_ref.evaluation.ranks import Ranking
 from reid_ref.evaluation.summary import Shared, summarize
 from reid_ref.labels import Labels, check_labels
 from reid_ref.result import Result
@@ -32,7 +32,7 @@ def by_name(results: list[Result]) -> dict[str, Result]:
     return {result.convention.name: result for result in results}
 
 
-def summaries(ranks: Ranks, query: Labels, gallery: Labels, how: How) -> list[Result]:
+def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Return the result of each convention; warn of queries without a match."""
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
     shared = Shared(query, gallery)

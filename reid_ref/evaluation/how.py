@@ -16,11 +16,11 @@ from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
-Options = ParamSpec("Options")
+Accepts = ParamSpec("Accepts")
 Documented = TypeVar("Documented")
 
 
-class Evaluates(Protocol[Options]):
+class Evaluates(Protocol[Accepts]):
     """A function that returns one result, or for several conventions a dict of results.
 
     Parameters
@@ -31,7 +31,7 @@ class Evaluates(Protocol[Options]):
     """
 
     @overload
-    def __call__(self, *arguments: Options.args, **options: Options.kwargs) -> Result: ...
+    def __call__(self, *arguments: Accepts.args, **options: Accepts.kwargs) -> Result: ...
 
     @overload
     def __call__(self, *arguments: Any, convention: Iterable[str | Convention],
@@ -51,7 +51,7 @@ def documented(item: Documented) -> Documented:
     return item
 
 
-def options_by_name(function: Callable[Options, Documented]) -> Callable[Options, Documented]:
+def options_by_name(function: Callable[Accepts, Documented]) -> Callable[Accepts, Documented]:
     """Refuse positional arguments after query and gallery, and complete the docstring.
 
     Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
@@ -61,7 +61,7 @@ def options_by_name(function: Callable[Options, Documented]) -> Callable[Options
     allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
     @functools.wraps(documented(function))
-    def call(*arguments: Options.args, **options: Options.kwargs) -> Documented:
+    def call(*arguments: Accepts.args, **options: Accepts.kwargs) -> Documented:
         surplus = arguments[allowed:]
         if surplus:
             query, gallery = cast(list[Labels], arguments[allowed - 2:allowed])
@@ -73,9 +73,9 @@ def options_by_name(function: Callable[Options, Documented]) -> Callable[Options
     return call
 
 
-def by_convention(function: Callable[Options, Any]) -> Evaluates[Options]:
+def by_convention(function: Callable[Accepts, Any]) -> Evaluates[Accepts]:
     """Do what `options_by_name` does for a function that takes one or several conventions."""
-    return cast(Evaluates[Options], options_by_name(function))
+    return cast(Evaluates[Accepts], options_by_name(function))
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,19 @@ from reid_ref.arrays.value import Value
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
-    Ranks, features_provenance, rank_blocks, rank_features, row_blocks)
+    Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.pair_sums import squares
 
 Array = npt.NDArray[Any]
-Rows = Iterator[Array]
+Arrays = Iterator[Array]
 #: Bytes of a stored array that are read at a time, to take some of its rows.
 _BLOCK = 2**26
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleValues:
     """Values of some queries and some gallery images, for checks of the input.
 
     Parameters
@@ -63,7 +63,7 @@ class Ranked(Value):
 
     noun = if_reversed = remark = ""
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank the gallery for every query."""
         raise NotImplementedError
 
@@ -79,7 +79,7 @@ class Blocks(Ranked):
     blocks: Iterable[Array]
     provenance: dict[str, str]
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, block by block."""
         how.check_lists(query, gallery)
         return rank_blocks(self.blocks, query, gallery, how, self.provenance)
@@ -122,7 +122,7 @@ class Features(Ranked):
         """Refuse features that do not fit the labels."""
         check_feature_shapes(self.query, self.gallery, query, gallery)
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, on their accelerator if both sides are on one."""
         check_choice(how.metric, "metric", METRICS)
         memory = bytes_of(how.max_memory)
@@ -136,14 +136,14 @@ class Features(Ranked):
         return rank_blocks(rows, query, gallery, how, features_provenance(*features, how),
                            of_features=True)
 
-    def blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+    def blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries that rank; one is in memory."""
         check_choice(how.metric, "metric", METRICS)
         memory = bytes_of(how.max_memory)
         features = check_feature_shapes(self.query, self.gallery, query, gallery)
         return feature_rows(*features, how.metric, how.normalize, memory)
 
-    def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+    def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return `blocks` of exact distances."""
         done = 0
         for block in self.blocks(query, gallery, how):
@@ -152,14 +152,14 @@ class Features(Ranked):
             done = end
             yield block
 
-    def rows(self, queries: Integers, how: How) -> Rows:
+    def rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query, with values that rank."""
         if len(queries):
             for block in feature_rows(self._of(queries), self.gallery, how.metric, how.normalize,
                                       bytes_of(how.max_memory)):
                 yield from block
 
-    def exact_rows(self, queries: Integers, how: How) -> Rows:
+    def exact_rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of exact distances of each query."""
         for query, row in zip(queries.tolist(), self.rows(queries, how)):
             block = row[np.newaxis]
@@ -179,10 +179,10 @@ class Features(Ranked):
             done += len(block)
         return matrix
 
-    def sample(self, queries: Integers, images: Integers) -> Sample:
+    def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         query, gallery = _take(self.query, queries), _take(self.gallery, images)
-        return Sample(-_unit(query) @ _unit(gallery).T, features=[(query, gallery)])
+        return SampleValues(-_unit(query) @ _unit(gallery).T, features=[(query, gallery)])
 
     def sample_bytes(self, n_query: int, n_image: int) -> int:
         """Return about how much memory checks of a sample take: copies, and doubles."""
@@ -219,7 +219,7 @@ class Distances(Ranked):
         """Refuse a matrix that does not fit the labels."""
         check_distances(self.matrix, query, gallery)
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, on their accelerator if no convention needs whole rows."""
         memory = bytes_of(how.max_memory)
         distances = check_distances(where_they_are(self.matrix)[0], query, gallery)
@@ -229,14 +229,14 @@ class Distances(Ranked):
         blocks = Blocks(row_blocks(distances, memory), {"distances": str(distances.dtype)})
         return blocks.ranks(query, gallery, how)
 
-    def blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+    def blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
         check_choice(how.metric, "metric", METRICS)
         return row_blocks(check_distances(self.matrix, query, gallery), bytes_of(how.max_memory))
 
     exact_blocks = blocks
 
-    def rows(self, queries: Integers, how: How) -> Rows:
+    def rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query."""
         for k in queries.tolist():
             yield read_rows(self.matrix, k, k + 1, "distances")[0]
@@ -252,10 +252,10 @@ class Distances(Ranked):
         matrix: Array = read_rows(check_distances(self.matrix, query, gallery))
         return matrix
 
-    def sample(self, queries: Integers, images: Integers) -> Sample:
+    def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         distances = _take(self.matrix, queries)[:, images]
-        return Sample(distances, given=[distances])
+        return SampleValues(distances, given=[distances])
 
     def sample_bytes(self, n_query: int, n_image: int) -> int:
         """Return about how much memory checks of a sample take: copies, and doubles."""

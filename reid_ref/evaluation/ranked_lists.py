@@ -14,7 +14,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, by_convention
 from reid_ref.evaluation.ranked import Ranked
-from reid_ref.evaluation.ranks import Ranks
+from reid_ref.evaluation.ranks import Ranking
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
@@ -131,7 +131,7 @@ class Lists(Ranked):
     exact_rows = blocks = exact_blocks = by_product = whole = rows
     rankings = sample = sample_bytes = rows
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""
         ranked, conventions = self.lists, how.conventions
         _check(ranked, query, gallery)
@@ -153,10 +153,10 @@ class Lists(Ranked):
                 how.progress(len(block_query))
         length = np.concatenate(lengths)
         joined = {rule: _joined(blocks, ranked) for rule, blocks in parts.items()}
-        return Ranks(lambda convention: joined[convention.not_ranked][0], curves,
-                     _provenance(length, len(gallery), ranked.n_good),
-                     lambda result: _cut(result, joined[result.convention.not_ranked][1],
-                                         int(length.max())))
+        return Ranking(lambda convention: joined[convention.not_ranked][0], curves,
+                       _provenance(length, len(gallery), ranked.n_good),
+                       lambda result: _cut(result, joined[result.convention.not_ranked][1],
+                                           int(length.max())))
 
 
 def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:

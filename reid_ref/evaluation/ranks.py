@@ -48,7 +48,7 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Ranks:
+class Ranking:
     """The ranks of good images that conventions need, and what else makes results of them.
 
     Parameters
@@ -70,7 +70,7 @@ class Ranks:
 
 
 def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
-                provenance: dict[str, str], *, of_features: bool = False) -> Ranks:
+                provenance: dict[str, str], *, of_features: bool = False) -> Ranking:
     """Rank blocks of distances, queries in order; conventions share ranks by `rank_key`.
 
     `of_features`: the distances are exact ones of features. They are not rounded to float32, and
@@ -99,7 +99,8 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
              "MATLAB")
     join = functools.cache(concatenate)  # keys that share ranks share them joined
     joined = {key: join(tuple(ranks)) for key, ranks in parts.items()}
-    return Ranks(lambda convention: joined[rank_key(convention, of_features)], curves, provenance)
+    return Ranking(lambda convention: joined[rank_key(convention, of_features)], curves,
+                   provenance)
 
 
 #: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,
@@ -121,7 +122,7 @@ def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
 
 
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                  how: How) -> Ranks:
+                  how: How) -> Ranking:
     """Rank checked features by exact distances, ties in gallery order."""
     roles = find_all_roles(query, gallery, how.not_ranked, how.lists)
     report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
@@ -137,8 +138,8 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                 raise InputError(WRONG_PRODUCTS) from None
 
     ranks = or_in_main_memory(ranked, query_features, gallery_features)
-    return Ranks(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),
-                 features_provenance(query_features, gallery_features, how))
+    return Ranking(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),
+                   features_provenance(query_features, gallery_features, how))
 
 
 def features_provenance(query_features: Any, gallery_features: Any, how: How) -> dict[str, str]:

@@ -75,7 +75,7 @@ def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
     return groups, nth[index] - 1, hits
 
 
-def tied_queries(ranks: GoodRanks) -> int:
+def count_tied_queries(ranks: GoodRanks) -> int:
     """Count the queries with a good and a wrong image at one distance."""
     groups, _, hits = tie_groups(ranks)
     return len(np.unique(groups.query[groups.tied > hits]))

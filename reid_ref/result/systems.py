@@ -119,7 +119,7 @@ def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
         return _rank_values(table, k, said, name)
     values = (rows.ap if metric == "mAP" else rows.inp).copy()
     missing = np.isnan(values) & table.counted
-    # The last good image of a list that is cut may stand anywhere.
+    # The last good image of a list that is cut may have any rank.
     is_open = (metric == "mINP" and ("ranked" in said or not said)
                and bool((missing & (rows.status == "ok")).any()))
     if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):

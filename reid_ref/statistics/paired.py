@@ -100,10 +100,10 @@ def differences(pairs: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: floa
     """As `difference`, of several (baseline, other, counted); resamples are drawn once."""
     alpha = check_level(level)
     check_random(resamples, seed)
-    sums = [_gains(*one, unit) for one in pairs]
-    ends = bootstrap_t(sums, alpha, resamples, seed)
-    return [_difference(one, *low_high, alpha, resamples, seed)
-            for one, low_high in zip(sums, ends)]
+    gains = [_gains(*pair, unit) for pair in pairs]
+    ends = bootstrap_t(gains, alpha, resamples, seed)
+    return [_difference(sums, *low_high, alpha, resamples, seed)
+            for sums, low_high in zip(gains, ends)]
 
 
 def _gains(baseline: Any, other: Any, counted: Any, unit: Any) -> UnitSums:

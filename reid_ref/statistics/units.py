@@ -92,7 +92,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
         if len(array) != len(numbers):
             raise InputError(f"{name}: expected {len(numbers)} entries, one for each query, got "
                              f"{len(array)}")
-    check_labels(groups)
+    check_units(groups)
     numbers, weights = numbers[keep], weights[keep]
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
@@ -108,7 +108,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     return sums
 
 
-def check_labels(groups: npt.NDArray[Any]) -> None:
+def check_units(groups: npt.NDArray[Any]) -> None:
     """Refuse what cannot be put in order: objects, NaN."""
     if groups.dtype.kind not in "iubUSf" or (groups.dtype.kind == "f" and np.isnan(groups).any()):
         raise InputError("unit: expected a number or a text for each query, got "

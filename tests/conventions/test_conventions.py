@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, NO_CHOICES, Convention
-from reid_ref.conventions.records import Also, Evaluator, Toolbox, conventions_of, functions_of
+from reid_ref.conventions.records import Also, Procedure, Toolbox, conventions_of, functions_of
 from reid_ref.evaluation.functions import evaluate_distances
 
 NAMES = [
@@ -150,7 +150,7 @@ def test_every_alias_is_one_records_alone_and_shown_there():
 def test_a_toolbox_is_one_entry():
     """What one entry says is evaluated behind its loader and alone, and tells its differences."""
     toolbox = Toolbox("me/toolbox 1234567", (
-        Evaluator("mine", "rank.py", {"ap": "step", "cmc_length": 2},
+        Procedure("mine", "rank.py", {"ap": "step", "cmc_length": 2},
                   ("It rounds to one digit: either way",), (Also(("Mine too",), "a copy"),)),),
         loader="data.py:7")
     mine, function = conventions_of(toolbox)

@@ -10,7 +10,7 @@ README = (ROOT / "README.md").read_text()
 
 def test_screens_and_python(tmp_path):
     loader = [([[1., 0.]], [7], [1], True), ([[1., 0.], [0., 1.]], [7, 8], [2, 2], False)]
-    assert run_page(README, tmp_path, loader=loader)["result"].mean_ap == 1.0
+    assert run_page(README, tmp_path, loader=loader)["result"].mAP == 1.0
 
 
 @pytest.mark.octave

@@ -21,7 +21,7 @@ def as_json(pairs: CameraPairs) -> dict[str, Any]:
     return {
         "rule": pairs.rule,
         "cameras": pairs.cameras.tolist(),
-        "mean": {"Rank-1": number(pairs.mean_rank1), "mAP": number(pairs.mean_ap)},
+        "mean": {"Rank-1": number(pairs.mean_rank1), "mAP": number(pairs.mAP)},
         "matrix": {"Rank-1": [numbers(values) for values in pairs.rank1_matrix],
                    "mAP": [numbers(values) for values in pairs.ap_matrix]},
         "queries": {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
@@ -38,7 +38,7 @@ def as_table(pairs: CameraPairs, source: str) -> str:
         lines += _matrix(matrix, pairs.cameras.tolist())
     lines += ["", f"{'mean over different cameras':30}{'percent':>9}  full precision"]
     lines += [f"{name:30}{percent(value):>9}  {value!r}" for name, value in (
-        ("mAP", pairs.mean_ap), ("Rank-1", pairs.mean_rank1))]
+        ("mAP", pairs.mAP), ("Rank-1", pairs.mean_rank1))]
     blank = ", ".join(f"{n} in {name}" for name, n in pairs.without_score().items() if n)
     if blank:
         what = ("one of them, or one on the diagonal, makes the mean NaN"

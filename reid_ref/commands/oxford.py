@@ -12,10 +12,10 @@ from reid_ref.protocols.oxford import six_digits
 from reid_ref.text import visible
 
 
-def as_lines(answers: Mapping[str, np.float32], mean_ap: float) -> str:
+def as_lines(answers: Mapping[str, np.float32], mAP: float) -> str:
     """Return one line a query, name and AP, then mAP."""
     lines = [f"{visible(name)} {six_digits(ap)}" for name, ap in answers.items()]
-    return "\n".join([*lines, f"mAP {six_digits(mean_ap)} (mean of all {len(answers)} queries, "
+    return "\n".join([*lines, f"mAP {six_digits(mAP)} (mean of all {len(answers)} queries, "
                               "unrounded, in double precision)"])
 
 

@@ -40,8 +40,8 @@ def eval_func(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: A
     Examples
     --------
     >>> import numpy as np
-    >>> cmc, mean_ap = eval_func(np.array([[.1, .2, .3]]), [7], [7, 8, 7], [1], [2, 2, 3], 1)
-    >>> cmc, round(float(mean_ap), 4)
+    >>> cmc, mAP = eval_func(np.array([[.1, .2, .3]]), [7], [7, 8, 7], [1], [2, 2, 3], 1)
+    >>> cmc, round(float(mAP), 4)
     (array([1.], dtype=float32), 0.8333)
     """
     result = matched(evaluated(

@@ -47,5 +47,5 @@ class R1_mAP_eval(Collected):
         """Return CMC, mAP, distances, identities, cameras, query and gallery features."""
         query, gallery = self.sides()
         five = self.five(query, gallery)
-        cmc, mean_ap = eval_func(*five, convention=self.convention)
-        return cmc, mean_ap, five[0], self.pids, self.camids, query, gallery
+        cmc, mAP = eval_func(*five, convention=self.convention)
+        return cmc, mAP, five[0], self.pids, self.camids, query, gallery

@@ -49,15 +49,15 @@ class Figure:
 
     Parameters
     ----------
-    rank1, mean_ap : Decimal or None
+    rank1, mAP : Decimal or None
     """
 
     rank1: Decimal | None
-    mean_ap: Decimal | None
+    mAP: Decimal | None
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in (
-            ("Rank-1", self.rank1), ("mAP", self.mean_ap)) if value is not None)
+            ("Rank-1", self.rank1), ("mAP", self.mAP)) if value is not None)
 
 
 def parse_figure(text: str) -> Figure:
@@ -71,7 +71,7 @@ def parse_figure(text: str) -> Figure:
     Examples
     --------
     >>> parse_figure("81.1/67.60")
-    Figure(rank1=Decimal('81.1'), mean_ap=Decimal('67.60'))
+    Figure(rank1=Decimal('81.1'), mAP=Decimal('67.60'))
     >>> parse_figure("/67.6").rank1 is None
     True
     """
@@ -82,8 +82,8 @@ def parse_figure(text: str) -> Figure:
     if len(parts) != 2 or not any(parts):
         raise InputError(f"published: expected RANK1/mAP in percent as printed, such as "
                          f"81.1/67.6, 81.1/ or /67.6, got {text!r}")
-    rank1, mean_ap = (parse_percent(part) if part else None for part in parts)
-    return Figure(rank1, mean_ap)
+    rank1, mAP = (parse_percent(part) if part else None for part in parts)
+    return Figure(rank1, mAP)
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:
@@ -227,7 +227,7 @@ def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
             found = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
             if found is not None:
                 bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *found,
-                                        _within(figure.mean_ap, *found)))
+                                        _within(figure.mAP, *found)))
     return counts, tuple(bounds), "" if bounds else NO_RANKING
 
 

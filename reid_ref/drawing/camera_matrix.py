@@ -59,7 +59,7 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
                          "are these the numbers of cameras?")
     ax = axes_or(ax, HEIGHT)
     matrix, count, mean = {
-        "mAP": (pairs.ap_matrix, pairs.ap_count, pairs.mean_ap),
+        "mAP": (pairs.ap_matrix, pairs.ap_count, pairs.mAP),
         "Rank-1": (pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1)}[metric]
     low, high = shared_scale([pairs], metric) if scale is None else scale
     image = ax.imshow(100 * matrix, vmin=100 * low, vmax=100 * high, cmap=COLOURS)

@@ -71,7 +71,7 @@ class CameraPairs(Value):
         Means over queries, NaN of none.
     ap_count, rank1_count : int64, shape (n, n)
         Queries in each mean.
-    mean_ap, mean_rank1 : float
+    mAP, mean_rank1 : float
         Mean over the pairs of different cameras: with "plain" over those that have a score; with
         "script" (sum - trace) / 30, NaN if one of the 36 pairs has none.
     signature : Signature
@@ -86,7 +86,7 @@ class CameraPairs(Value):
     rank1_matrix: Doubles
     ap_count: Integers
     rank1_count: Integers
-    mean_ap: float
+    mAP: float
     mean_rank1: float
     signature: Signature
 
@@ -143,7 +143,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     >>> pairs = camera_pairs([[.1, .2, .3]], query, gallery)
     >>> pairs.cameras, pairs.ap, pairs.rank1
     (array([1, 2, 3]), array([[ nan, 1.  , 0.25]]), array([[nan,  1.,  0.]]))
-    >>> pairs.mean_ap, pairs.mean_rank1
+    >>> pairs.mAP, pairs.mean_rank1
     (0.625, 0.5)
     """
     how = How(max_memory=max_memory, progress=progress)

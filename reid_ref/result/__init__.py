@@ -208,11 +208,11 @@ class Result(Value):
     Parameters
     ----------
     mAP : float
-        Mean average precision, in [0, 1]; `mean_ap` is another name for it.
+        Mean average precision, in [0, 1].
     cmc : float64, shape (n_gallery,)
         Rank-k is ``cmc[k - 1]``, in [0, 1].
     mINP : float
-        Mean inverse negative penalty, in [0, 1]; `mean_inp` is another name for it. A query
+        Mean inverse negative penalty, in [0, 1]. A query
         without a good image counts as it does in mAP.
     per_query : PerQuery
     counts : Counts
@@ -265,16 +265,6 @@ class Result(Value):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
         object.__setattr__(self, "ranks", locked(self.ranks))
-
-    @property
-    def mean_ap(self) -> float:
-        """Another name for `mAP`."""
-        return self.mAP
-
-    @property
-    def mean_inp(self) -> float:
-        """Another name for `mINP`."""
-        return self.mINP
 
     def __str__(self) -> str:
         """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""

@@ -218,7 +218,7 @@ def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
         assert(isa(dist{1}, 'single') && isa(dist{3}, 'single'));""")
     ours = baseline(DRIVERS["market1501"], read_inputs("market1501", *market_files(tmp_path)),
                     order, draws)
-    np.testing.assert_allclose([(line.rank1, line.mean_ap) for line in ours.lines.values()],
+    np.testing.assert_allclose([(line.rank1, line.mAP) for line in ours.lines.values()],
                                octave.session.pull("theirs"), rtol=0, atol=TOLERANCE["float32"])
 
 

@@ -143,9 +143,9 @@ def cython_like(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
 
 
 def draws(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
-    cmc, mean_ap = made()(distmat, q_pids, g_pids, q_camids, g_camids)
+    cmc, mAP = made()(distmat, q_pids, g_pids, q_camids, g_camids)
     noise = np.sort(np.random.random(len(cmc)))
-    return (cmc + noise) / 2, mean_ap
+    return (cmc + noise) / 2, mAP
 
 
 # ------------------------------------------------------------------ which convention
@@ -213,8 +213,8 @@ def test_slow_conventions_are_tried_where_only_the_curve_differs():
 
 def test_float32_sums_are_equal_within_a_named_tolerance():
     def single(*arguments):
-        cmc, mean_ap = made()(*arguments)
-        return np.float32(cmc), np.float32(mean_ap)
+        cmc, mAP = made()(*arguments)
+        return np.float32(cmc), np.float32(mAP)
     found = crosscheck(single, *data())
     assert found.verdict == "equal"
     assert "torchreid-function" in (found.follows, *found.also)
@@ -264,8 +264,8 @@ def test_a_query_counted_otherwise_in_the_mean_is_told():
 
 def test_a_curve_of_another_kind_is_told():
     def halved(*arguments):
-        cmc, mean_ap = made()(*arguments)
-        return cmc / 2, mean_ap
+        cmc, mAP = made()(*arguments)
+        return cmc / 2, mAP
     found = crosscheck(halved, *data())
     assert found.verdict == "different" and found.match.agreement["ap"].agrees
     assert any(text.startswith(f"CMC differs from {found.match.name} first at Rank-1: ")
@@ -279,8 +279,8 @@ def test_a_curve_of_another_kind_is_told():
 @pytest.mark.parametrize("unmatched", [True, False])
 def test_a_curve_one_rank_off_is_told(ranks_late, words, unmatched):
     def shifted(*arguments):
-        cmc, mean_ap = made()(*arguments)
-        return np.append(0.0, cmc[:-1]) if ranks_late == 1 else cmc[1:], mean_ap
+        cmc, mAP = made()(*arguments)
+        return np.append(0.0, cmc[:-1]) if ranks_late == 1 else cmc[1:], mAP
     found = crosscheck(shifted, *data(unmatched=unmatched))
     assert found.verdict == "different"
     text, = found.remarks
@@ -294,7 +294,7 @@ def nearly_matlab(wrong):
         result = reid_ref.evaluate_distances(distances, query, gallery)
         ap = result.per_query.ap.copy()
         ap[wrong] *= 0.75
-        return SimpleNamespace(mean_ap=float(ap.mean()), cmc=result.cmc,
+        return SimpleNamespace(mAP=float(ap.mean()), cmc=result.cmc,
                                per_query=SimpleNamespace(ap=ap))
     return evaluator
 
@@ -322,7 +322,7 @@ def test_a_partial_explanation_is_no_fact():
                for k in range(len(query))]
         aps[4] *= 0.75
         aps[9] *= 0.75
-        return SimpleNamespace(mean_ap=float(np.mean(aps)), cmc=other[0],
+        return SimpleNamespace(mAP=float(np.mean(aps)), cmc=other[0],
                                per_query=SimpleNamespace(ap=np.array(aps)))
     found = crosscheck(mixed, *data(unmatched=False))
     assert found.first_difference.why == (
@@ -368,14 +368,14 @@ def ragged(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
 
 
 def zero_tail(*arguments):
-    cmc, mean_ap = made()(*arguments)
-    return np.where(np.arange(len(cmc)) < 7, cmc, 0), mean_ap
+    cmc, mAP = made()(*arguments)
+    return np.where(np.arange(len(cmc)) < 7, cmc, 0), mAP
 
 
 def above_one(*arguments):
-    cmc, mean_ap = made()(*arguments)
+    cmc, mAP = made()(*arguments)
     tenth = np.float32(1) / np.float32(10)
-    return np.append(cmc, np.cumsum(np.full(10, tenth))[-1]), mean_ap
+    return np.append(cmc, np.cumsum(np.full(10, tenth))[-1]), mAP
 
 
 def raising(error):
@@ -403,16 +403,16 @@ def with_nan():
 
 
 def cut(*arguments):
-    cmc, mean_ap = made(length=90)(*arguments)
+    cmc, mAP = made(length=90)(*arguments)
     gallery, cameras = arguments[2], arguments[4]
     kept = [np.count_nonzero(~((gallery == pid) & (cameras == cam)))
             for pid, cam in zip(arguments[1], arguments[3])]
-    return cmc[:min(kept)], mean_ap
+    return cmc[:min(kept)], mAP
 
 
 def percent(*arguments):
-    cmc, mean_ap = made()(*arguments)
-    return 100 * cmc, 100 * mean_ap
+    cmc, mAP = made()(*arguments)
+    return 100 * cmc, 100 * mAP
 
 
 def absent():
@@ -469,7 +469,7 @@ class Unspeakable(Exception):
 
 
 class Slippery:
-    mean_ap = 0.5
+    mAP = 0.5
 
     @property
     def cmc(self):
@@ -514,7 +514,7 @@ def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
     ((np.ones(0), .5), "its CMC is empty"),
     ((np.ones(3), -1), "its mAP is -1.0; expected a number"),
     ((np.ones(3), .5, 7.0), "its mINP is 7.0; expected a number"),
-    (SimpleNamespace(mean_ap=.5, cmc=np.ones(3), per_query=SimpleNamespace(ap=[.5, 2.0] * 7)),
+    (SimpleNamespace(mAP=.5, cmc=np.ones(3), per_query=SimpleNamespace(ap=[.5, 2.0] * 7)),
      "its AP of query 1 is 2.0; expected"),
 ])
 def test_numbers_that_cannot_be_are_named(answer, message):
@@ -534,7 +534,7 @@ def test_rounding_above_one_is_no_nonsense(above, fine):
 
     def rounds(distances, query, gallery):
         one = np.full(len(query), 1 + above)
-        return SimpleNamespace(mean_ap=1 + above, cmc=np.full(3, 1 + above), mean_inp=1 + above,
+        return SimpleNamespace(mAP=1 + above, cmc=np.full(3, 1 + above), mINP=1 + above,
                                per_query=SimpleNamespace(ap=one))
     found = crosscheck(rounds, distances, query, gallery)
     assert (found.verdict == "equal") == fine, as_text(found)
@@ -544,7 +544,7 @@ def test_rounding_above_one_is_no_nonsense(above, fine):
 def test_too_few_ap_are_asked_for_again():
     def short(distances, query, gallery):
         result = reid_ref.evaluate_distances(distances, query, gallery)
-        return SimpleNamespace(mean_ap=result.mean_ap, cmc=result.cmc,
+        return SimpleNamespace(mAP=result.mAP, cmc=result.cmc,
                                per_query=SimpleNamespace(ap=result.per_query.ap[1:]))
     distances, query, gallery = data()
     found = crosscheck(short, distances, query, gallery)

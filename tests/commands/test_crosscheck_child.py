@@ -136,12 +136,12 @@ def ap(*arguments):
     return step(*arguments)
 
 def half(*arguments):
-    cmc, mean_ap = step(*arguments)
-    return cmc, mean_ap / 2
+    cmc, mAP = step(*arguments)
+    return cmc, mAP / 2
 
 def short(*arguments):
-    cmc, mean_ap = step(*arguments)
-    return cmc[:20], mean_ap
+    cmc, mAP = step(*arguments)
+    return cmc[:20], mAP
 
 def leave(distmat, q_pids, g_pids, q_camids, g_camids):
     raise SystemExit("enough")

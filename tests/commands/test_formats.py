@@ -17,7 +17,7 @@ with warnings.catch_warnings():
     RESULT = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
     SHORT = reid_ref.evaluate_distances(DISTANCES[:, :7], QUERY, Labels(
         GALLERY.identity[:7], GALLERY.camera[:7]), convention="mars")
-NUMBERS = [*(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mean_ap, RESULT.mean_inp]
+NUMBERS = [*(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mAP, RESULT.mINP]
 PERCENTS = [f"{100 * value:.2f}" for value in NUMBERS]
 
 

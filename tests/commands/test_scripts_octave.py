@@ -31,8 +31,8 @@ QUERY, GALLERY = Labels([1], [1]), Labels([2, 1], [2, 2])
 AP, CMC = 0.25, [0, 1]
 
 
-def check(answer, mean_ap=AP, cmc=CMC):
-    np.testing.assert_equal(answer.mean_ap, mean_ap)
+def check(answer, mAP=AP, cmc=CMC):
+    np.testing.assert_equal(answer.mAP, mAP)
     np.testing.assert_array_equal(answer.cmc, cmc)
 
 
@@ -113,7 +113,7 @@ def test_port_and_octave_agree(convention):
                  (np.full(distances.shape, np.nan), query, gallery)]
     for problem in problems:
         port = run_port(*problem, convention)
-        check(run_octave(*problem, convention), port.mean_ap, port.cmc)
+        check(run_octave(*problem, convention), port.mAP, port.cmc)
 
 
 # ---------------------------------------------------------------- what is run

@@ -651,10 +651,10 @@ def evaluated(distances, query, gallery, *conventions, lists=None, **options):
 
 
 def check_results():
-    for name, (mean_ap, mean_inp, cmc, counted, first_match) in RESULTS.items():
+    for name, (mAP, mINP, cmc, counted, first_match) in RESULTS.items():
         result, = evaluated(DISTANCES, QUERY, GALLERY, name)
-        near(result.mAP, mean_ap)
-        near(result.mINP, mean_inp)
+        near(result.mAP, mAP)
+        near(result.mINP, mINP)
         near(result.cmc, cmc)
         assert result.counted == counted, name
         same(result.per_query.first_match, first_match)

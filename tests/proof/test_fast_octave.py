@@ -31,10 +31,10 @@ def arguments(distances, query, gallery):
     ("evaluation", "matlab"), ("evaluation_mars", "mars")])
 def test_cmc_and_map(octave, script, convention):
     answers = octave.run(script, [arguments(*problem) for problem in PROBLEMS], nout=2)
-    for problem, (cmc, mean_ap) in zip(PROBLEMS, answers, strict=True):
+    for problem, (cmc, mAP) in zip(PROBLEMS, answers, strict=True):
         result = reid_ref.evaluate_distances(*problem, convention=convention)
         np.testing.assert_array_equal(result.cmc, np.ravel(cmc))
-        np.testing.assert_array_equal(result.mean_ap, np.ravel(mean_ap)[0])
+        np.testing.assert_array_equal(result.mAP, np.ravel(mAP)[0])
 
 
 def test_every_ap(octave):
@@ -47,4 +47,4 @@ def test_every_ap(octave):
             query.identity[k:k + 1], query.camera[k:k + 1]), gallery) for k in range(len(query))]
     answers = octave.run("evaluation", single, nout=2)
     np.testing.assert_array_equal(
-        [np.ravel(mean_ap)[0] for _, mean_ap in answers], np.concatenate(expected))
+        [np.ravel(mAP)[0] for _, mAP in answers], np.concatenate(expected))

@@ -25,11 +25,11 @@ def port_ap(distances, query, gallery):
 def assert_equal_to_port(distances, query, gallery, convention="matlab", **options):
     fast = reid_ref.evaluate_distances(distances, query, gallery, convention=convention, **options)
     script = {"matlab": matlab.evaluation, "mars": matlab.evaluation_mars}[convention]
-    cmc, mean_ap, _, _ = script(
+    cmc, mAP, _, _ = script(
         distances.T, gallery.identity, query.identity, gallery.camera, query.camera)
     np.testing.assert_array_equal(fast.per_query.ap, port_ap(distances, query, gallery))
     np.testing.assert_array_equal(fast.cmc, cmc)
-    np.testing.assert_array_equal(fast.mean_ap, mean_ap)
+    np.testing.assert_array_equal(fast.mAP, mAP)
     return fast
 
 
@@ -83,7 +83,7 @@ def test_every_block_size(block_size):
     whole = reid_ref.evaluate_distances(distances, query, gallery)
     blocks = assert_equal_to_port(distances, query, gallery,
                                   max_memory=block_size * distances[0].nbytes)
-    assert blocks.mean_inp == whole.mean_inp
+    assert blocks.mINP == whole.mINP
     for name in reid_ref.PerQuery.__dataclass_fields__:
         np.testing.assert_array_equal(
             getattr(blocks.per_query, name), getattr(whole.per_query, name))
@@ -115,20 +115,20 @@ def test_label_dtypes(dtypes):
         Labels(gallery.identity.astype(dtypes[1])[:, np.newaxis],
                gallery.camera.astype(dtypes[2])))
     np.testing.assert_array_equal(typed.per_query.ap, plain.per_query.ap)
-    cmc, mean_ap, _, _ = matlab.evaluation(
+    cmc, mAP, _, _ = matlab.evaluation(
         distances.T, gallery.identity.astype(dtypes[1]), known.astype(dtypes[0]),
         gallery.camera.astype(dtypes[2]), query.camera.astype(dtypes[2]))
-    assert typed.mean_ap == mean_ap
+    assert typed.mAP == mAP
     np.testing.assert_array_equal(typed.cmc, cmc)
 
 
 def test_the_fast_path_never_ranks_through_the_port(monkeypatch):
     # The two share no code: with the port broken, the fast path still answers.
     distances, query, gallery = made.market_like(2)
-    expected = reid_ref.evaluate_distances(distances, query, gallery).mean_ap
+    expected = reid_ref.evaluate_distances(distances, query, gallery).mAP
 
     def broken(*_):
         raise AssertionError("the fast path called the port")
     for name in matlab.__all__:
         monkeypatch.setattr(matlab, name, broken)
-    assert reid_ref.evaluate_distances(distances, query, gallery).mean_ap == expected
+    assert reid_ref.evaluate_distances(distances, query, gallery).mAP == expected

@@ -54,14 +54,14 @@ class Line:
 
     Parameters
     ----------
-    rank1, mean_ap : float
+    rank1, mAP : float
     pair_rank1, pair_ap : float or None
         Means over pairs of different cameras, of MARS's driver: what it calls the average of the
         confusion matrix.
     """
 
     rank1: float
-    mean_ap: float
+    mAP: float
     pair_rank1: float | None = None
     pair_ap: float | None = None
 
@@ -169,7 +169,7 @@ def baseline(driver: Driver, inputs: Inputs, order: Integers | None = None,
     >>> gallery = Images(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
     >>> answer = baseline(DRIVERS["ide"], Inputs(query, gallery, train=None))
     >>> answer.lines
-    {'Euclidean': Line(rank1=1.0, mean_ap=1.0, pair_rank1=None, pair_ap=None)}
+    {'Euclidean': Line(rank1=1.0, mAP=1.0, pair_rank1=None, pair_ap=None)}
     >>> list(answer.left_out)
     ['XQDA', 'KISSME']
     """
@@ -205,17 +205,17 @@ def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
     labels = inputs.query.labels, inputs.gallery.labels
     how = How(tuple(find_conventions(driver.convention)), progress=tell)
     result, = results_of(Blocks(blocks(), {}), *labels, how)
-    rank1, mean_ap = float(result.cmc[0]), result.mean_ap
+    rank1, mAP = float(result.cmc[0]), result.mAP
     if not driver.camera_pairs:
-        return Line(rank1, mean_ap)
+        return Line(rank1, mAP)
     pairs = camera_pairs_of(Blocks(blocks(), {}), *labels, "script", How())
-    return Line(rank1, mean_ap, pairs.mean_rank1, pairs.mean_ap)
+    return Line(rank1, mAP, pairs.mean_rank1, pairs.mAP)
 
 
 def _exact(inputs: Inputs, driver: Driver) -> Line:
     result = evaluate(inputs.query.features, inputs.gallery.features, inputs.query.labels,
                       inputs.gallery.labels, convention=driver.convention)
-    return Line(float(result.cmc[0]), result.mean_ap)
+    return Line(float(result.cmc[0]), result.mAP)
 
 
 # ---------------------------------------------------------------- learning

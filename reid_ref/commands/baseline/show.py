@@ -56,7 +56,7 @@ def as_json(files: list[str], name: str, driver: Driver, inputs: Inputs, answer:
 
 def _numbers(line: Line) -> dict[str, Any]:
     pairs = {"Rank-1": number(line.pair_rank1), "mAP": number(line.pair_ap)}
-    return {"Rank-1": number(line.rank1), "mAP": number(line.mean_ap),
+    return {"Rank-1": number(line.rank1), "mAP": number(line.mAP),
             "camera_pairs": None if line.pair_rank1 is None else pairs}
 
 
@@ -101,7 +101,7 @@ def _cells(line: Line | None) -> str:
     if line is None:
         return f"{'-':>8}{'-':>8}"
     # A dash is a line that was not computed; NaN is what the driver prints.
-    text = f"{percent(line.rank1, 'nan'):>8}{percent(line.mean_ap, 'nan'):>8}"
+    text = f"{percent(line.rank1, 'nan'):>8}{percent(line.mAP, 'nan'):>8}"
     if line.pair_rank1 is not None and line.pair_ap is not None:
         text += f"{100 * line.pair_rank1:15.4f}{100 * line.pair_ap:9.4f}"
     return text
@@ -115,7 +115,7 @@ def _notes(driver: Driver, inputs: Inputs, answer: Baseline,
         found = (f"{answer.imaginary:,} complex distances of {n_pairs:,}, roots of negative "
                  "squares (MATLAB sorts them by absolute value)" if answer.imaginary
                  else "no complex distances")
-        exact = [percent(value, "nan") for value in (answer.exact.rank1, answer.exact.mean_ap)]
+        exact = [percent(value, "nan") for value in (answer.exact.rank1, answer.exact.mAP)]
         notes.append(("Euclidean", f"{driver.dtype} rounding produced {found}; exact distances "
                       f"give Rank-1 {exact[0]}, mAP {exact[1]}"))
     if driver.camera_pairs and any(map(_has_nan, answer.lines.values())):
@@ -132,4 +132,4 @@ def _notes(driver: Driver, inputs: Inputs, answer: Baseline,
 
 def _has_nan(line: Line) -> bool:
     return any(value is not None and math.isnan(value)
-               for value in (line.mean_ap, line.pair_rank1, line.pair_ap))
+               for value in (line.mAP, line.pair_rank1, line.pair_ap))

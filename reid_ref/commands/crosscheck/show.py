@@ -81,8 +81,8 @@ def _numbers(answer: Answer, match: Match) -> list[str]:
 def _pairs(answer: Answer, match: Match) -> list[tuple[str, float, float]]:
     """Return each number that both give: its name, theirs, ours."""
     pairs: list[tuple[str, float, float]] = []
-    for name, theirs, ours in (("mAP", answer.mean_ap, match.result.mean_ap),
-                               ("mINP", answer.mean_inp, match.result.mean_inp)):
+    for name, theirs, ours in (("mAP", answer.mAP, match.result.mAP),
+                               ("mINP", answer.mINP, match.result.mINP)):
         if theirs is not None:
             pairs.append((name, theirs, ours))
     ranks, curve = ranks_and_cmc(answer)
@@ -133,7 +133,7 @@ def as_json(check: CrossCheck) -> dict[str, Any]:
         "closest": None if match is None else match.name,
         **{f"Rank-{k}": number(value) for k, value in zip(ranks.tolist(), curve.tolist())
            if k in RANKS},
-        "mAP": number(answer.mean_ap), "mINP": number(answer.mean_inp),
+        "mAP": number(answer.mAP), "mINP": number(answer.mINP),
         "ranks": ranks.tolist(), "cmc": numbers(curve),
         "ap": None if answer.ap is None else numbers(answer.ap),
         **_match_as_json(match),

@@ -102,7 +102,7 @@ end
 class ScriptAnswer:
     """What `evaluation.m` answers: mAP and the CMC curve, shape (n_gallery,)."""
 
-    mean_ap: float
+    mAP: float
     cmc: Doubles
 
 
@@ -137,7 +137,7 @@ def largest_difference(answers: dict[str, ScriptAnswer]) -> float:
     >>> largest_difference({"fast": nothing, "port": ScriptAnswer(np.nan, np.array([1.]))})
     inf
     """
-    rows = np.array([[answer.mean_ap, *answer.cmc] for answer in answers.values()])
+    rows = np.array([[answer.mAP, *answer.cmc] for answer in answers.values()])
     nan = np.isnan(rows)
     span = np.ptp(np.where(nan, 0.0, rows), axis=0)
     span[nan.any(axis=0)] = np.inf
@@ -150,11 +150,11 @@ def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
     script = getattr(matlab, _functions(convention)[0])
     try:
-        cmc, mean_ap, _, _ = script(distances.T, gallery.identity, query.identity,
-                                    gallery.camera, query.camera)
+        cmc, mAP, _, _ = script(distances.T, gallery.identity, query.identity,
+                                gallery.camera, query.camera)
     except ValueError as error:  # the port shares no code with the rest, its errors neither
         raise InputError(str(error)) from None
-    return ScriptAnswer(float(mean_ap), cmc)
+    return ScriptAnswer(float(mAP), cmc)
 
 
 def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,

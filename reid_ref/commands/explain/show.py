@@ -30,12 +30,12 @@ def waterfall(way: Explanation) -> str:
 
 
 def _step(change: str, result: Result, before: Result | None = None, affected: str = "") -> str:
-    mean_ap, rank1 = _points(result.mean_ap), _points(float(result.cmc[0]))
+    mAP, rank1 = _points(result.mAP), _points(float(result.cmc[0]))
     moved = stepped = ""
     if before is not None:
-        moved = f"{mean_ap - _points(before.mean_ap):+.6f}"
+        moved = f"{mAP - _points(before.mAP):+.6f}"
         stepped = f"{rank1 - _points(float(before.cmc[0])):+.4f}"
-    line = f"{change:29.29}{mean_ap:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{affected:>9}"
+    line = f"{change:29.29}{mAP:>11.6f}{moved:>12}{rank1:>9.4f}{stepped:>10}{affected:>9}"
     return line.rstrip()
 
 

@@ -41,7 +41,7 @@ class Candidate(Value):
     ----------
     ways : tuple of (str, str, str)
         Ranking (a key of `Features.rankings`, or "distances"), convention and signature of each.
-    rank1, mean_ap : float
+    rank1, mAP : float
         In [0, 1]; mAP may be NaN.
     match : {"rounded", "truncated", "no"}
         How the printed digits follow from the numbers, the worse of the two.
@@ -51,7 +51,7 @@ class Candidate(Value):
 
     ways: tuple[tuple[str, str, str], ...]
     rank1: float
-    mean_ap: float
+    mAP: float
     match: str
     difference: float
 
@@ -174,8 +174,8 @@ def validate_file(data: ResultFile, figure: Figure,
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mAP))
                 numbers.setdefault(same, []).append((ranking, name, str(result.signature)))
-    candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
-                  for (rank1, mean_ap), ways in numbers.items()]
+    candidates = [_candidate(float(rank1), float(mAP), tuple(ways), figure)
+                  for (rank1, mAP), ways in numbers.items()]
     order = ("rounded", "truncated", "no")
     candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
     return Validation(figure, tuple(candidates), left_out,
@@ -209,14 +209,14 @@ def _results(data: ResultFile, names: list[Convention], max_memory: int | str | 
                                           replace(how, **change)))
 
 
-def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],
+def _candidate(rank1: float, mAP: float, ways: tuple[tuple[str, str, str], ...],
                figure: Figure) -> Candidate:
     pairs = [(value, printed) for value, printed in (
-        (rank1, figure.rank1), (mean_ap, figure.mean_ap)) if printed is not None]
+        (rank1, figure.rank1), (mAP, figure.mAP)) if printed is not None]
     matches = {agreement(value, printed) for value, printed in pairs}
     match = next(name for name in ("no", "truncated", "rounded") if name in matches)
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]
-    return Candidate(ways, rank1, mean_ap, match,
+    return Candidate(ways, rank1, mAP, match,
                      np.inf if np.isnan(differences).any() else max(differences))
 
 

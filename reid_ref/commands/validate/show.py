@@ -28,13 +28,13 @@ def as_json(found: Validation, paper: Published | None) -> dict[str, Any]:
     return {
         "published": {
             "Rank-1": None if figure.rank1 is None else str(figure.rank1),
-            "mAP": None if figure.mean_ap is None else str(figure.mean_ap),
+            "mAP": None if figure.mAP is None else str(figure.mAP),
             **{name: None if paper is None else getattr(paper, name)
                for name in ("key", "evaluator", "label_minus_1", "note")}},
         "reproduced": found.reproduced,
         "candidates": [{
             "match": one.match, "difference": number(one.difference),
-            "Rank-1": number(one.rank1), "mAP": number(one.mean_ap),
+            "Rank-1": number(one.rank1), "mAP": number(one.mAP),
             "ways": [dict(zip(("features", "convention", "signature"), way)) for way in one.ways],
         } for one in found.candidates],
         "left_out": found.left_out,
@@ -122,13 +122,13 @@ def _bounds(bounds: MapBounds) -> str:
 
 def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -> list[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in (
-        figure.rank1, figure.mean_ap) if printed is not None)
+        figure.rank1, figure.mAP) if printed is not None)
     places = min(max(places, 3), 4)
     # What shows the same digits shares a line, and so do rankings under the same conventions.
     ways: dict[str, dict[str, list[str]]] = {}
     for one in candidates:
         shown = "".join(f"{value:9.{places}f}" for value in (
-            100 * one.rank1, 100 * one.mean_ap, one.difference))
+            100 * one.rank1, 100 * one.mAP, one.difference))
         for ranking, name, _ in one.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
     lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]

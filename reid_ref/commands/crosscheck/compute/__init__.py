@@ -281,7 +281,7 @@ def _explain(arrays: Arrays, answer: Answer,
 
 
 def _with_ap(answer: Answer, ap: Doubles | None) -> Answer:
-    return Answer(answer.mean_ap, answer.cmc, answer.mean_inp, answer.ranks, ap)
+    return Answer(answer.mAP, answer.cmc, answer.mINP, answer.ranks, ap)
 
 
 def _joined(*texts: str) -> str:
@@ -294,10 +294,10 @@ def _one_by_one(child: Child, n_query: int, whole: Outcome, refused: dict[int, s
     ap = np.full(n_query, np.nan)
     for k in range(0 if whole.hung else n_query):
         single = child.ask(k)
-        if single.answer is None or single.answer.mean_ap is None:
+        if single.answer is None or single.answer.mAP is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
-            ap[k] = single.answer.mean_ap
+            ap[k] = single.answer.mAP
         if progress is not None:
             progress(1)
         if single.hung:
@@ -349,7 +349,7 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match], reason: Rea
         count = "1 query" if len(silent) == 1 else f"{len(silent)} queries"
         remarks.append(f"asked alone, it fails on {count} with a good image, first on query "
                        f"{silent[0]}: {refused[silent[0]]}")
-    if answer.mean_ap is not None and best.level("ap") < 3 and best.level("mAP") == 3:
+    if answer.mAP is not None and best.level("ap") < 3 and best.level("mAP") == 3:
         remarks.append(_mean_remark(answer, best))
     if answer.cmc is not None and best.level("cmc") == 3:
         remarks.append(_cmc_remark(answer, matches))
@@ -358,16 +358,16 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match], reason: Rea
 
 def _mean_remark(answer: Answer, best: Match) -> str:
     """Say what the mean does with queries without a good image."""
-    text = (f"AP agrees query by query, mAP does not: {answer.mean_ap!r} for "
+    text = (f"AP agrees query by query, mAP does not: {answer.mAP!r} for "
             f"{best.result.mAP!r}")
-    if answer.ap is None or answer.mean_ap is None:
+    if answer.ap is None or answer.mAP is None:
         return text
     fine, n = answer.ap[best.compared], len(answer.ap)
     ways = {"leaves queries without a good image out": fine.sum() / max(len(fine), 1),
             "counts queries without a good image as 0": fine.sum() / n,
             "counts queries without a good image as 1": (fine.sum() + n - len(fine)) / n}
     for way, value in ways.items():
-        if abs(value - answer.mean_ap) < 1e-6 and n > len(fine):
+        if abs(value - answer.mAP) < 1e-6 and n > len(fine):
             return f"{text}; it {way} ({n - len(fine)} of {n})"
     return text
 

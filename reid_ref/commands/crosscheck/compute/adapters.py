@@ -183,8 +183,8 @@ def _load_torchmetrics() -> Callable[[Arrays], Answer]:
             for metric in (alone, *whole):
                 metric.update(*batch)
             ap.append(alone.compute().item())
-        mean_ap, *cmc = (metric.compute().item() for metric in whole)
-        return Answer(mean_ap, np.array(cmc), ranks=ranks, ap=np.array(ap))
+        mAP, *cmc = (metric.compute().item() for metric in whole)
+        return Answer(mAP, np.array(cmc), ranks=ranks, ap=np.array(ap))
     return call
 
 

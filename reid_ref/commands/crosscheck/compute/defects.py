@@ -134,10 +134,10 @@ def _draws(e: Evidence) -> str | None:
     second = e.again.answer if e.again is not None else None
     if first is None or second is None or first.cmc is None or second.cmc is None:
         return None
-    if first.mean_ap == second.mean_ap and np.array_equal(first.cmc, second.cmc, equal_nan=True):
+    if first.mAP == second.mAP and np.array_equal(first.cmc, second.cmc, equal_nan=True):
         return None
     return (f"with two seeds it gave Rank-1 {first.cmc[0]:.4f} and {second.cmc[0]:.4f}, mAP "
-            f"{first.mean_ap!r} and {second.mean_ap!r}; convention cuhk03-single-shot gives the "
+            f"{first.mAP!r} and {second.mAP!r}; convention cuhk03-single-shot gives the "
             f"expectation")
 
 
@@ -226,12 +226,12 @@ def _unmatched_index(e: Evidence) -> str | None:
 
 def _percent(e: Evidence) -> str | None:
     answer = e.outcome.answer
-    if answer is None or answer.mean_ap is None or not 1 < answer.mean_ap <= 100:
+    if answer is None or answer.mAP is None or not 1 < answer.mAP <= 100:
         return None
-    near = e.match is not None and abs(answer.mean_ap / 100 - e.match.result.mAP) < 0.02
+    near = e.match is not None and abs(answer.mAP / 100 - e.match.result.mAP) < 0.02
     if not near and not (len(e.cmc) and 1 < e.cmc.max() <= 100):
         return None
-    return f"its mAP is {answer.mean_ap!r}; divide its numbers by 100 and check again"
+    return f"its mAP is {answer.mAP!r}; divide its numbers by 100 and check again"
 
 
 def _old_numpy(e: Evidence) -> str | None:

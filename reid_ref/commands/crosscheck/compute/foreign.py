@@ -71,16 +71,16 @@ class Answer(Value):
     it gave none.
     """
 
-    mean_ap: float | None = None
+    mAP: float | None = None
     cmc: Doubles | None = None
-    mean_inp: float | None = None
+    mINP: float | None = None
     ranks: Integers | None = None
     ap: Doubles | None = None
 
     @property
     def empty(self) -> bool:
         """Whether it answers nothing."""
-        return all(value is None for value in (self.mean_ap, self.cmc, self.mean_inp, self.ap))
+        return all(value is None for value in (self.mAP, self.cmc, self.mINP, self.ap))
 
 
 def ranks_and_cmc(answer: Answer) -> tuple[Integers, Doubles]:
@@ -241,12 +241,12 @@ def read_answer(value: Any) -> Answer:
 
 
 def _read(value: Any) -> Answer:
-    if hasattr(value, "mean_ap") and hasattr(value, "cmc"):
+    if hasattr(value, "mAP") and hasattr(value, "cmc"):
         per_query = getattr(value, "per_query", None)
         ap = getattr(per_query, "ap", None)
-        inp = getattr(value, "mean_inp", None)
-        return Answer(_number(value.mean_ap, "mean_ap"), _vector(value.cmc, "cmc"),
-                      None if inp is None else _number(inp, "mean_inp"),
+        inp = getattr(value, "mINP", None)
+        return Answer(_number(value.mAP, "mAP"), _vector(value.cmc, "cmc"),
+                      None if inp is None else _number(inp, "mINP"),
                       ap=None if ap is None else _vector(ap, "per_query.ap"))
     if not isinstance(value, (tuple, list)) or len(value) < 2:
         raise Nonsense(f"it returned {_short(value)}; expected (cmc, mAP), (cmc, mAP, mINP), "
@@ -256,13 +256,13 @@ def _read(value: Any) -> Answer:
         raise Nonsense("it returned a number and a vector, (mAP, cmc) by the look of it; "
                        "expected (cmc, mAP)")
     cmc = _vector(value[0], "cmc")
-    mean_ap = _mean(value[1], "mAP")
+    mAP = _mean(value[1], "mAP")
     inp = value[2] if len(value) > 2 else None
     try:
-        mean_inp = None if inp is None else _mean(inp, "mINP")
+        mINP = None if inp is None else _mean(inp, "mINP")
     except Nonsense:  # what follows (cmc, mAP) may be anything
-        mean_inp = None
-    return Answer(mean_ap, cmc, mean_inp,
+        mINP = None
+    return Answer(mAP, cmc, mINP,
                   ap=_vector(value[1], "all_AP") if np.ndim(value[1]) == 1 else None)
 
 
@@ -294,7 +294,7 @@ def _vector(value: Any, name: str) -> Doubles:
 def problems(answer: Answer, n_gallery: int) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
     found = []
-    for name, number in (("mAP", answer.mean_ap), ("mINP", answer.mean_inp)):
+    for name, number in (("mAP", answer.mAP), ("mINP", answer.mINP)):
         if number is not None and not -ROUNDING <= number <= 1 + ROUNDING:  # NaN as well
             found.append(f"its {name} is {number!r}; expected a number from 0 to 1")
     if answer.ap is not None:

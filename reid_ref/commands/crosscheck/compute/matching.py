@@ -197,8 +197,8 @@ def match(answer: Answer, result: Result, convention: Convention) -> Match:
     else:
         compared = np.zeros(n_query, dtype=bool)
     mean = np.array([4 + 4 * n_query**0.5])
-    for quantity, theirs, ours in (("mAP", answer.mean_ap, result.mAP),
-                                   ("mINP", answer.mean_inp, result.mINP)):
+    for quantity, theirs, ours in (("mAP", answer.mAP, result.mAP),
+                                   ("mINP", answer.mINP, result.mINP)):
         if theirs is not None:
             agreement[quantity] = _agreement(np.array([theirs]), np.array([ours]), mean)
     if answer.cmc is not None and len(answer.cmc):
@@ -210,15 +210,15 @@ def match(answer: Answer, result: Result, convention: Convention) -> Match:
 
 def _mean_away(answer: Answer, result: Result, compared: npt.NDArray[np.bool_]) -> float:
     mean = result.mAP
-    if answer.mean_ap is None:
+    if answer.mAP is None:
         return 0.0
     if answer.ap is not None and compared.any():
         ours, theirs = result.per_query.ap[compared].sum(), answer.ap[compared].sum()
         if ours > 0 and not np.isnan(theirs):
             mean *= float(theirs / ours)
-    if np.isnan(mean) or np.isnan(answer.mean_ap):
-        return 0.0 if np.isnan(mean) and np.isnan(answer.mean_ap) else np.inf
-    return float(np.round(abs(mean - answer.mean_ap), 6))
+    if np.isnan(mean) or np.isnan(answer.mAP):
+        return 0.0 if np.isnan(mean) and np.isnan(answer.mAP) else np.inf
+    return float(np.round(abs(mean - answer.mAP), 6))
 
 
 def same_ranks(answer: Answer, result: Result, late: int = 0) -> tuple[Doubles, Doubles]:

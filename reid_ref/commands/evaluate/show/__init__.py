@@ -170,7 +170,7 @@ def conventions_table(results: dict[str, Result], left_out: dict[str, str], sour
     for name, result in results.items():
         points = [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-"
                   for k in ranks]
-        difference = signed_percent(result.mean_ap - reference.mean_ap)
+        difference = signed_percent(result.mAP - reference.mAP)
         lines += cells(name, [percent(result.mAP), difference, *points,
                               percent(result.mINP)], indent)
         lines[-1] += f"{result.counted:>6}"

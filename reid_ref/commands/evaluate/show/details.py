@@ -106,7 +106,7 @@ def scripts_table(answers: dict[str, ScriptAnswer], difference: float,
                   ranks: tuple[int, ...] = RANKS) -> str:
     """Return several implementations' numbers in columns, and their largest difference."""
     lines = [f"{'':10}" + "".join(f"{name:>23}" for name in answers)]
-    curves = [[*named_ranks(one.cmc, ranks).items(), ("mAP", one.mean_ap)]
+    curves = [[*named_ranks(one.cmc, ranks).items(), ("mAP", one.mAP)]
               for one in answers.values()]
     for line in zip(*curves):
         lines.append(f"{line[0][0]:10}" + "".join(f"{value!r:>23}" for _, value in line))
@@ -124,7 +124,7 @@ def scripts_json(answers: dict[str, ScriptAnswer], difference: float,
     """Return the answers as plain JSON values, CMC to rank `length`; see `Result.to_dict`."""
     return {
         "implementations": {
-            name: {**ranks_as_json(one.cmc), "mAP": number(one.mean_ap),
+            name: {**ranks_as_json(one.cmc), "mAP": number(one.mAP),
                    "cmc": numbers(one.cmc[:length])} for name, one in answers.items()},
         "largest_difference": number(difference)}
 
@@ -133,8 +133,8 @@ def bounds_table(bounds: TieBounds, n_query: int, ranks: tuple[int, ...] = RANKS
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     columns = {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
     lines = [f"{'percent':10}" + "".join(f"{name:>12}" for name in columns)]
-    curves = [[*named_ranks(cmc, ranks).items(), ("mAP", mean_ap)]
-              for mean_ap, cmc in columns.values()]
+    curves = [[*named_ranks(cmc, ranks).items(), ("mAP", mAP)]
+              for mAP, cmc in columns.values()]
     for line in zip(*curves):
         lines.append(f"{line[0][0]:10}" + "".join(f"{100 * value:>12.4f}" for _, value in line))
     lines += ["", *row("ties", tied_queries(bounds.tied, n_query)),
@@ -146,7 +146,7 @@ def bounds_json(bounds: TieBounds, length: int | None) -> dict[str, Any]:
     """Return the bounds as plain JSON values, CMC to rank `length`; see `Result.to_dict`."""
     return {
         "tied": bounds.tied,
-        **{name: {**ranks_as_json(cmc), "mAP": number(mean_ap), "cmc": numbers(cmc[:length])}
-           for name, (mean_ap, cmc) in (("worst", bounds.worst), ("best", bounds.best),
-                                        ("expected", bounds.expected))},
+        **{name: {**ranks_as_json(cmc), "mAP": number(mAP), "cmc": numbers(cmc[:length])}
+           for name, (mAP, cmc) in (("worst", bounds.worst), ("best", bounds.best),
+                                    ("expected", bounds.expected))},
         "signature": str(bounds.signature)}

@@ -97,7 +97,7 @@ class Labels(Value):
                 if value is not None or name not in FURTHER}
 
     def fingerprint(self, *further: str) -> str:
-        """Return eight hexadecimal digits that tell these labels, in this order, from others.
+        """Return eight hexadecimal digits that identify these labels, in this order.
 
         By identity and camera, and by the further columns that are named: those that a number
         depends on. Files with and without names of images hold the same labels.
@@ -122,7 +122,7 @@ class IndexLists(Value):
 
     Parameters
     ----------
-    good, junk : sequence of int arrays, one a query
+    good, junk : sequence of int arrays, one per query
         Gallery indices from 0, each once; an image on both lists is junk.
 
     Raises
@@ -199,7 +199,7 @@ def check_labels(query: Labels, gallery: Labels) -> None:
 def check_features(
         query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
         ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return both feature arrays, checked: one row an image, equal dimension, finite."""
+    """Return both feature arrays, checked: one row per image, equal dimension, finite."""
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     for name, array in zip(("query_features", "gallery_features"), checked):
         check_finite_rows(array, name)
@@ -215,7 +215,7 @@ def check_feature_shapes(
     for name, value, labels in (("query_features", query_features, query),
                                 ("gallery_features", gallery_features, gallery)):
         array = stored_or_array(value, name)
-        check_numeric_matrix(array, name, "features (n, d), one row an image")
+        check_numeric_matrix(array, name, "features (n, d), one row per image")
         if array.dtype.kind == "c":
             raise InputError(f"{name}: expected real features, got dtype {array.dtype}")
         if array.shape[0] != len(labels):

@@ -39,7 +39,7 @@ def test_fast_path(fixture):
     np.testing.assert_array_equal(result.per_query.ap, as_doubles(answers["ap"]))
     np.testing.assert_array_equal(result.per_query.first_match, answers["first"])
     np.testing.assert_array_equal(result.cmc, answers["CMC"])
-    assert result.mean_ap == answers["map"]
+    assert result.mAP == answers["map"]
 
 
 def test_ranks(fixture):
@@ -56,15 +56,15 @@ def test_features_give_the_recorded_numbers():
         result = reid_ref.evaluate(
             data.query_features, data.gallery_features, data.query, data.gallery, metric=metric)
         np.testing.assert_array_equal(result.per_query.ap, as_doubles(answers["ap"]))
-        assert result.mean_ap == answers["map"]
+        assert result.mAP == answers["map"]
 
 
 def test_port(fixture):
     data, distances, answers = fixture
     labels = (data.gallery.identity, data.query.identity, data.gallery.camera, data.query.camera)
-    cmc, mean_ap, _, _ = matlab.evaluation(distances.T, *labels)
+    cmc, mAP, _, _ = matlab.evaluation(distances.T, *labels)
     np.testing.assert_array_equal(cmc, answers["CMC"])
-    assert mean_ap == answers["map"]
+    assert mAP == answers["map"]
     _, mars_ap, r1_pairwise, ap_pairwise = matlab.evaluation_mars(distances.T, *labels)
     np.testing.assert_array_equal(mars_ap, as_doubles(answers["map_mars"]))
     np.testing.assert_array_equal(r1_pairwise, answers["r1_pairwise"])

@@ -83,7 +83,7 @@ class Curve(NamedTuple):
     also_ignored : tuple of str
         Keys of `IGNORED`.
     of_query : callable, optional
-        (ranks, k) to the values whose mean is Rank-k, where ranks tell them.
+        (ranks, k) to the values whose mean is Rank-k, where they follow from ranks.
     """
 
     words: str

@@ -1,6 +1,6 @@
 """`Convention`: how a toolbox turns distances and labels into numbers, as a frozen record.
 
-Its fields are names of choices; what a choice does is asked here, never by its name elsewhere.
+Its fields are names of choices; only its methods look up what a choice does.
 """
 from __future__ import annotations
 

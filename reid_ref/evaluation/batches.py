@@ -111,7 +111,7 @@ class Evaluator:
         Parameters
         ----------
         features : array_like, shape (n, d)
-            One row an image: an array, a tensor, a nested list. Kept in its dtype, and a tensor
+            One row per image: an array, a tensor, a nested list. Kept in its dtype, and a tensor
             on its accelerator; `compute` joins the batches of a side as ``numpy.concatenate``
             does, in main memory if they are on different devices.
         identity, camera : array_like, shape (n,)

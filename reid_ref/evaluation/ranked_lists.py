@@ -69,7 +69,7 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
     Raises
     ------
     InputError
-        Not one list for each query; an image that the gallery does not have, or that stands
+        Not one list for each query; an image that the gallery does not have, or that is
         twice in a list; an unknown name; fewer good images in `n_good` than in the gallery; cut
         lists under a convention whose CMC curve needs every image in its place.
 

@@ -85,7 +85,7 @@ class Loaded:
         self._kept: dict[Any, Any] = {}
 
     def once(self, function: Callable[..., Any], ranks: GoodRanks, *arguments: Any) -> Any:
-        """Return what the function returns for these ranks; equal ranks are asked for once."""
+        """Return what the function returns for these ranks; it is called once for them."""
         key = function, ranks, arguments
         if key not in self._kept:
             self._kept[key] = function(ranks, *arguments)

@@ -1,4 +1,4 @@
-"""`GoodRanks` to one number a query: a function for each metric and each AP rule.
+"""`GoodRanks` to one number per query: a function for each metric and each AP rule.
 
 Sums add one term after another, in order of rank, as Octave does.
 """

@@ -1,4 +1,4 @@
-"""Average precision (AP): one function a rule.
+"""Average precision (AP): one function per rule.
 
 All return shape (n_query,), in [0, 1]: NaN where no good image exists (0/0 in the scripts), but 0
 where no image is kept, because then the scripts' loop adds no term.

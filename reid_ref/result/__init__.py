@@ -223,7 +223,7 @@ class Result(Value):
         Everything that could change the numbers, the version last: a mapping whose `str()` is
         its text.
     ranks : GoodRanks
-        Where each query's good images stand among the images that it keeps, to the end of the
+        The ranks of each query's good images among the images that it keeps, to the end of the
         list and in the convention's order of equal distances: ``ranks.rank`` holds the ranks,
         query after query, ``ranks.found`` how many of them each query has.
     convention : Convention
@@ -310,7 +310,7 @@ class Result(Value):
         A convention that looks at fewer than k images (its `top_k`) ends the list there.
 
         accuracy at k
-            1 where a match stands at rank k or before, else 0. Its mean is Rank-k where the CMC
+            1 where a match has rank k or less, else 0. Its mean is Rank-k where the CMC
             curve is that of the first match, over the same queries. (success_k in trec_eval)
         precision at k
             Good images among the first k, over k, also where fewer than k are kept. (P_k)
@@ -425,7 +425,7 @@ class Result(Value):
         level : float
             In percent, from 50 to below 100.
         unit : str or array_like, shape (n_query,)
-            "identity", "query" (as if queries were independent), or one group a query: a number
+            "identity", "query" (as if queries were independent), or one group per query: a number
             or a text, for tracklets or videos.
         method : str
             "bootstrap-t", or "analytic": without random numbers.

@@ -16,7 +16,7 @@ from reid_ref.result import Fingerprints, QueryValues, Result, kind_of_metric, q
 from reid_ref.result.stored import QueryTable
 from reid_ref.signature import Signature
 
-#: What is compared where nothing else is asked for.
+#: What is compared by default.
 METRICS = ("mAP", "Rank-1")
 
 

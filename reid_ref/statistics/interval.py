@@ -101,7 +101,7 @@ class Interval(Value):
     unit : str
         "identity", "query" or "group" (given by the caller).
     units, queries : int
-        How many stand behind the mean.
+        How many the mean is of.
     method : str
         "bootstrap-t"; "analytic", also where so few units have an error that the bootstrap
         leaves [0, 1]; or "exact" where all queries are right, or all wrong: a one-sided bound.

@@ -58,7 +58,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     Parameters
     ----------
     values : array_like, shape (n,)
-        One number a query.
+        One number per query.
     unit : array_like, shape (n,)
         The identity of each query, or another group: numbers or texts.
     counted : array_like of bool, shape (n,), optional

@@ -72,7 +72,7 @@ def test_open_reid_cmc(name, ties):
 
 @pytest.mark.parametrize("ties", [False, True])
 def test_open_reid_mean_ap(ties):
-    theirs = [one for one in answers("openreid", "mAP") if one[1] == ties]
+    theirs = [one for one in answers("openreid", "mean_ap") if one[1] == ties]
     assert len(theirs) >= 50
     for seed, _, answer in theirs:
         mAP = compat.openreid.mean_ap(*problems.problem(seed, ties)[:5])

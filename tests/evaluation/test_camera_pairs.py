@@ -11,8 +11,7 @@ from scipy.io import loadmat
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.evaluation.camera_pairs import (
-    camera_pairs, camera_pairs_features)
+from reid_ref.evaluation.camera_pairs import camera_pairs, camera_pairs_features
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests import nightly
 from tests.cases import market_like, save, special

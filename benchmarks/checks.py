@@ -37,9 +37,9 @@ def against_port(result: Result, distances: Any, query: Labels, gallery: Labels)
     rows = np.linspace(0, len(query) - 1, SAMPLE, dtype=int)
     part = Labels(query.identity[rows], query.camera[rows])
     ours = evaluate_distances(distances[rows], part, gallery)
-    cmc, mean_ap, _, _ = matlab.evaluation(distances[rows].T, gallery.identity, part.identity,
-                                           gallery.camera, part.camera)
-    same(ours.mean_ap, mean_ap, "the port's mAP")
+    cmc, mAP, _, _ = matlab.evaluation(distances[rows].T, gallery.identity, part.identity,
+                                       gallery.camera, part.camera)
+    same(ours.mAP, mAP, "the port's mAP")
     same(ours.cmc, cmc, "the port's CMC")
     same(ours.per_query.ap, result.per_query.ap[rows], "AP in another block")
 
@@ -49,7 +49,7 @@ def against_product(result: Result, product: Any, query: Any, gallery: Any,
     product /= -np.linalg.norm(gallery, axis=1)
     product /= np.linalg.norm(query, axis=1)[:, np.newaxis]
     again = evaluate_distances(product, market.query, market.gallery)
-    near(result.mean_ap, again.mean_ap, "mAP from the matrix product", ROUNDING)
+    near(result.mAP, again.mAP, "mAP from the matrix product", ROUNDING)
 
 
 def runs(command: list[str], folder: Path) -> None:

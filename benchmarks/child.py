@@ -32,7 +32,7 @@ def main() -> None:
     for _ in sys.stdin:
         results = []
         spent = seconds(lambda: results.append(function[task["work"]](*arrays, query, gallery)))
-        print(json.dumps({"seconds": spent, "mAP": results[0].mean_ap}), flush=True)
+        print(json.dumps({"seconds": spent, "mAP": results[0].mAP}), flush=True)
 
 
 if __name__ == "__main__":

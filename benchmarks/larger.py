@@ -108,13 +108,13 @@ def in_turns(folder: Path, repetitions: int) -> dict[str, float]:
         query, gallery = (Labels(stored[f"{side}_identity"], stored[f"{side}_camera"])
                           for side in ("query", "gallery"))
     features[1] = features[1][:len(gallery)]
-    expected = evaluate(*features, query, gallery).mean_ap
+    expected = evaluate(*features, query, gallery).mAP
 
     def on_cluster(client: Client) -> Callable[[], float]:
         def measure() -> float:
             found: list[float] = []
             spent = stopwatch.seconds(lambda: found.append(distributed.evaluate(
-                *features, query, gallery, client=client).mean_ap))
+                *features, query, gallery, client=client).mAP))
             checks.same(expected, found[0], "mAP on the cluster")
             return spent
         measure()  # workers import what they need

@@ -79,7 +79,7 @@ def one_length(market: made.Market, dims: int, folder: Path) -> Numbers:
 
 
 def rank(distances: Array, market: made.Market) -> float:
-    return float(evaluate_distances(distances, market.query, market.gallery).mean_ap)
+    return float(evaluate_distances(distances, market.query, market.gallery).mAP)
 
 
 def msmt17(share: float, dims: int, folder: Path) -> Numbers:

@@ -105,7 +105,7 @@ def worked_example(name):
     numbers = [("AP of the query", here.per_query.ap[0], matlab.per_query.ap[0])]
     numbers += [(f"Rank-{k}", here.cmc[k - 1], matlab.cmc[k - 1])
                 for k in range(1, min(4, len(here.cmc)) + 1)]
-    numbers.append(("mAP of both queries", here.mean_ap, matlab.mean_ap))
+    numbers.append(("mAP of both queries", here.mAP, matlab.mAP))
     head = ["place", "identity", "camera", "distance", "role in matlab", "rank"]
     if name == "matlab":
         return [*table(head, [row[:6] for row in rows]), "",

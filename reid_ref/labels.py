@@ -1,16 +1,10 @@
-"""Labels of images (identity, camera and more), index lists, and the checks of what must fit them.
-
-Contents: `Labels`, `IndexLists`; `JUNK`, `DISTRACTOR`, `count_distractors`; the checks of
-features, distances and lists against labels.
-"""
+"""Labels of images (identity, camera and more), index lists, and checks of what must fit them."""
 from __future__ import annotations
 
-import functools
-import inspect
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -103,7 +97,7 @@ class Labels(Value):
                 if value is not None or name not in FURTHER}
 
     def fingerprint(self, *further: str) -> str:
-        """Return eight hexadecimal digits that tell these labels, in this order, from others.
+        """Return eight hexadecimal digits that identify these labels, in this order.
 
         By identity and camera, and by the further columns that are named: those that a number
         depends on. Files with and without names of images hold the same labels.
@@ -127,7 +121,7 @@ class IndexLists(Value):
 
     Parameters
     ----------
-    good, junk : sequence of int arrays, one a query
+    good, junk : sequence of int arrays, one per query
         Gallery indices from 0, each once; an image on both lists is junk.
 
     Raises
@@ -162,9 +156,10 @@ class IndexLists(Value):
             raise InputError("junk", f"{len(self.good)} lists, one for each list of good images",
                              len(self.junk))
 
-    def of_queries(self, block: slice) -> IndexLists:
-        """Return the lists of a block of consecutive queries."""
-        return IndexLists(self.good[block], self.junk[block])
+    def of_queries(self, queries: slice | Integers) -> IndexLists:
+        """Return the lists of some queries: a slice or an array of indices."""
+        chosen = np.arange(len(self.good))[queries]
+        return IndexLists([self.good[k] for k in chosen], [self.junk[k] for k in chosen])
 
     def fingerprint(self) -> str:
         """Return the CRC-32 of all lists: eight hexadecimal digits for the signature."""
@@ -187,30 +182,6 @@ def count_distractors(query: Labels, gallery: Labels) -> int:
     return int(np.count_nonzero(gallery.identity == DISTRACTOR))
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def options_by_name(function: Function) -> Function:
-    """Refuse positional arguments after query and gallery, with one clear message.
-
-    Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
-    to wrap them.
-    """
-    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
-    allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-    @functools.wraps(function)
-    def call(*arguments: Any, **options: Any) -> Any:
-        surplus = arguments[allowed:]
-        if surplus:
-            check_labels(*arguments[allowed - 2:allowed])
-            raise InputError("", "the options after query and gallery by name", f"{len(surplus)} "
-                             "more argument(s) by position, the first of type "
-                             f"{type(surplus[0]).__name__}", "write convention=..., lists=...")
-        return function(*arguments, **options)
-    return cast(Function, call)
-
-
 def check_labels(query: Labels, gallery: Labels) -> None:
     """Check that query and gallery are `Labels`, and not empty."""
     for name, labels in (("query", query), ("gallery", gallery)):
@@ -226,7 +197,7 @@ def check_labels(query: Labels, gallery: Labels) -> None:
 def check_features(
         query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
         ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return both feature arrays, checked: one row an image, equal dimension, finite."""
+    """Return both feature arrays, checked: one row per image, equal dimension, finite."""
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     for name, array in zip(("query_features", "gallery_features"), checked):
         check_finite_rows(array, name)
@@ -242,7 +213,7 @@ def check_feature_shapes(
     for name, value, labels in (("query_features", query_features, query),
                                 ("gallery_features", gallery_features, gallery)):
         array = stored_or_array(value, name)
-        check_numeric_matrix(array, name, "features (n, d), one row an image")
+        check_numeric_matrix(array, name, "features (n, d), one row per image")
         if array.dtype.kind == "c":
             raise InputError(name, "real features", f"dtype {array.dtype}")
         if array.shape[0] != len(labels):

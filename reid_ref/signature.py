@@ -14,10 +14,10 @@ from reid_ref.conventions import (
     CHOICES, CONVENTIONS, NAMES, Convention, as_text, choices_of_text, known_as)
 from reid_ref.labels import Labels
 
-#: In every signature, in this order; others stand between.
+#: In every signature, in this order; further fields are between them.
 FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
 #: The choices that are in a signature only where matlab has others.
-OTHERS = ("loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
+OPTIONAL = ("loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
 
 
 class Signature(Mapping[str, str]):
@@ -29,10 +29,10 @@ class Signature(Mapping[str, str]):
 
     Examples
     --------
-    >>> one = Signature({"convention": "matlab", "ap": "trapezoid", "reid-ref": "1.0"})
-    >>> str(one), one["ap"], one == Signature.of(str(one))
+    >>> fields = Signature({"convention": "matlab", "ap": "trapezoid", "reid-ref": "1.0"})
+    >>> str(fields), fields["ap"], fields == str(fields)
     ('convention:matlab|ap:trapezoid|reid-ref:1.0', 'trapezoid', True)
-    >>> str(one.changed({"ap": "step", "n": 5}, before="reid-ref"))
+    >>> str(fields.changed({"ap": "step", "n": 5}, before="reid-ref"))
     'convention:matlab|ap:step|n:5|reid-ref:1.0'
     """
 
@@ -81,8 +81,10 @@ def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> Sign
                       "reid-ref": __version__})
 
 
-def parse_signature(text: str) -> dict[str, str]:
-    """Return the fields of a signature.
+def parse_signature(text: str, convention: str = "") -> Signature:
+    """Return the signature that a text is.
+
+    `convention`: its name where that is known, which may hold bars and colons.
 
     Raises
     ------
@@ -97,6 +99,9 @@ def parse_signature(text: str) -> dict[str, str]:
     ('matlab', '3368')
     """
     fields: dict[str, str] = {}
+    start = f"convention:{convention}|"
+    if convention and text.startswith(start):
+        fields["convention"], text = convention, text.removeprefix(start)
     for part in text.split("|"):
         key, colon, value = (word.strip() for word in part.partition(":"))
         if not colon or not value or key in fields:
@@ -109,7 +114,7 @@ def parse_signature(text: str) -> dict[str, str]:
     for key in ("queries", "gallery"):
         if not re.fullmatch("[1-9][0-9]{0,17}", fields[key]):
             raise InputError("signature", "a number of images", f"{key}:{fields[key]}")
-    return fields
+    return Signature(fields)
 
 
 def fields_of(convention: Convention) -> dict[str, str]:
@@ -121,11 +126,11 @@ def fields_of(convention: Convention) -> dict[str, str]:
     '5'
     """
     default = CONVENTIONS["matlab"]
-    others = {name: getattr(convention, name) for name in OTHERS
-              if getattr(convention, name) != getattr(default, name)}
+    changed = {name: getattr(convention, name) for name in OPTIONAL
+               if getattr(convention, name) != getattr(default, name)}
     return {"convention": convention.name,
             **{name: getattr(convention, name) for name in FIRST[1:]},
-            **{name: as_text(value) for name, value in others.items()}}
+            **{name: as_text(value) for name, value in changed.items()}}
 
 
 def convention_of(fields: Mapping[str, str]) -> Convention:
@@ -144,7 +149,7 @@ def convention_of(fields: Mapping[str, str]) -> Convention:
 def off_its_name(fields: Mapping[str, str]) -> list[str]:
     """Return the choices that are not those of the convention named, as sentences.
 
-    A name that is not known here is somebody's own, and may stand for any choices.
+    A name that is not known here may have any choices.
     """
     named = _named(fields["convention"])
     if named is None:
@@ -155,18 +160,18 @@ def off_its_name(fields: Mapping[str, str]) -> list[str]:
             for key in differing_choices(said, named)]
 
 
-def differing_choices(one: Convention, other: Convention) -> list[str]:
+def differing_choices(first: Convention, second: Convention) -> list[str]:
     """Return the choices in which two conventions differ, whatever their names."""
-    return [key for key in (*CHOICES, "top_k") if getattr(one, key) != getattr(other, key)]
+    return [key for key in (*CHOICES, "top_k") if getattr(first, key) != getattr(second, key)]
 
 
 def _named(name: str) -> Convention | None:
     """Return the convention of this name, e.g. ``matlab[ap=step]``."""
-    found = re.fullmatch(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", name)
-    known = None if found is None else known_as(found[1])
-    if found is None or known not in NAMES:
+    match = re.fullmatch(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", name)
+    known = None if match is None else known_as(match[1])
+    if match is None or known not in NAMES:
         return None
     changes: dict[str, Any] = {}
-    for text in re.findall(r"\[([^\[\]]+)\]", found[2]):
+    for text in re.findall(r"\[([^\[\]]+)\]", match[2]):
         changes.update(choices_of_text([text], "signature"))
     return CONVENTIONS[known].replace(**changes)

@@ -48,18 +48,18 @@ def test_the_page_of_a_convention_has_its_source_and_its_differences(name):
 
 # By hand. Kept are wrong, good, distractor (tied with the good one), good: precision 1/2 and 2/4,
 # before them 0 and 1/3. simpleir keeps all six: good at 1, 4 and 6.
-@pytest.mark.parametrize(("name", "ap", "mean_ap"), [
+@pytest.mark.parametrize(("name", "ap", "mAP"), [
     ("matlab", "0.3333", "0.1667"),  # (0 + 1/2 + 1/3 + 2/4) / 4; half of it over two queries
     ("torchreid", "0.5000", "0.5000"),  # (1/2 + 2/4) / 2; the second query is dropped
     ("open-reid", "0.4167", "0.4167"),  # (1/3 + 2/4) / 2
     ("torchreid-function", "0.3667", "0.3667"),  # label -1 is a wrong answer: (1/3 + 2/5) / 2
     ("simpleir", "0.6667", "0.3333"),  # (1 + 2/4 + 3/6) / 3
     ("veri", "0.3333", "NaN"), ("oxford", "0.3333", "NaN"), ("mars", "0.3333", "NaN")])
-def test_the_worked_example_of_six_images(name, ap, mean_ap):
+def test_the_worked_example_of_six_images(name, ap, mAP):
     lines = generated.worked_example(name)
     shown = {cells[1]: cells[2] for cells in (re.split(r" ?\| ?", line) for line in lines[8:])
              if len(cells) > 2}
-    assert (shown["AP of the query"], shown["mAP of both queries"]) == (ap, mean_ap)
+    assert (shown["AP of the query"], shown["mAP of both queries"]) == (ap, mAP)
 
 
 def test_the_api_page_has_every_public_name():

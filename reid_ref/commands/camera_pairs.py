@@ -33,7 +33,7 @@ def as_answer(pairs: CameraPairs, files: list[str], layout: str) -> Pairs:
     """Return the pairs for JSON."""
     return Pairs(
         files, layout, pairs.rule, pairs.cameras.tolist(),
-        {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap},
+        {"Rank-1": pairs.mean_rank1, "mAP": pairs.mAP},
         {"Rank-1": pairs.rank1_matrix.tolist(), "mAP": pairs.ap_matrix.tolist()},
         {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
         str(pairs.signature))
@@ -48,7 +48,7 @@ def as_text(pairs: CameraPairs, source: str) -> str:
         text += lines(*_matrix("", matrix, pairs.cameras.tolist()), left=(), indent=8)
     text += ["", *lines(["mean over different cameras", "percent", "full precision"], [
         [name, percent(value), repr(value)] for name, value in (
-            ("mAP", pairs.mean_ap), ("Rank-1", pairs.mean_rank1))], left=(0, 2), indent=30)]
+            ("mAP", pairs.mAP), ("Rank-1", pairs.mean_rank1))], left=(0, 2), indent=30)]
     blank = ", ".join(f"{n} in {name}" for name, n in pairs.without_score().items() if n)
     if blank:
         effect = ("one of them, or one on the diagonal, makes the mean NaN"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise, takewhile
@@ -159,7 +159,7 @@ def check_row(row: TableRow, dataset: str | None = None) -> tuple[int | None, li
     return n_query, [*faults, *_impossible(row.numbers, n_query)]
 
 
-def _queries_of_rank(fields: dict[str, str]) -> int | None:
+def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
     """Return how many queries Rank-k counts; None where it is no such count, or unknown."""
     convention = convention_of(fields)
     n_query, n_gallery = int(fields["queries"]), int(fields["gallery"])

@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError as error:
-        raise InputError(f"completion: needs shtab ({error}); "
-                         'pip install "reid-ref[completion]"') from None
+        raise InputError("completion", got=f"needs shtab ({error})", remedy="pip install "
+                         "\"reid-ref[completion]\"") from None
     names = _names()
     for command in _commands(args.parser):
         for action in command._actions:

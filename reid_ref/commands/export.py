@@ -52,8 +52,7 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     check_result_file(data)
     start = os.fspath(prefix)
     if not os.path.basename(start):
-        raise InputError(f"prefix: expected the beginning of two file names, got {start!r}; "
-                         "e.g. result")
+        raise InputError("prefix", "the beginning of two file names", repr(start), "e.g. result")
     how = How(metric=metric, normalize=normalize, max_memory=max_memory)
     blocks = data.input.blocks(data.query, data.gallery, how)
     with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
@@ -99,13 +98,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_prefix(prefix: str) -> None:
     if prefix in ("", "-"):
-        raise InputError(f"--output: expected the beginning of two file names, got {prefix!r}; "
+        raise InputError("--output", "the beginning of two file names", repr(prefix),
                          "e.g. result")
     if not os.path.basename(prefix) or os.path.isdir(prefix):
-        raise InputError(f"--output: expected the beginning of two file names, got the folder "
-                         f"{prefix}; e.g. {Path(prefix) / 'result'}")
+        raise InputError("--output", "the beginning of two file names", f"the folder {prefix}",
+                         f"e.g. {Path(prefix) / 'result'}")
     names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]
     # Only links can be one file, and without one no folder need be looked up.
     qrels, ranking = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
     if qrels == ranking:
-        raise InputError(f"--output: expected two files, got two links to {qrels}; remove one")
+        raise InputError("--output", "two files", f"two links to {qrels}", "remove one")

@@ -100,13 +100,13 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
                       f"{args.figure}; leave it out")
         return
     if len(conventions) > 1:
-        raise InputError(f"--convention: expected one for rank-lists, got {len(conventions)}")
+        raise InputError("--convention", "one for rank-lists", len(conventions))
     if conventions[0].needs_lists and not args.index_lists:
-        raise InputError(f"--convention: {conventions[0].name} takes lists of good and junk "
-                         "images; name their files after --index-lists")
+        raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
+                         "images", remedy="name their files after --index-lists")
     for option, value in (("--worst", args.worst), ("--top", args.top)):
         if value is not None and value < 1:
-            raise InputError(f"{option}: expected a whole number from 1, got {value}")
+            raise InputError(option, "a whole number from 1", value)
     check_images(args)
 
 
@@ -171,13 +171,12 @@ def _rank_lists(args: argparse.Namespace, groups: list[list[Path]],
     queries = (args.query if result is None
                else worst_queries(result, args.worst or WORST).tolist())
     if max(queries) >= len(data.query):
-        raise InputError(f"--query: expected numbers from 0 to {len(data.query) - 1}, got "
-                         f"{max(queries)}")
+        raise InputError("--query", f"numbers from 0 to {len(data.query) - 1}", max(queries))
     rows = []
     for name, (other, names, result) in by_system.items():
         if other.query != data.query:
-            raise InputError(f"{name}: expected the query labels of {first}, got others; both "
-                             "must be of the same queries, in the same order")
+            raise InputError(name, f"the query labels of {first}", "others", "both must be of the "
+                             "same queries, in the same order")
         ranked = rank_lists(other, queries, common.how(args, conventions, lists), args.top or TOP)
         rows.append(_rows(f"{name}: " if len(by_system) > 1 else "", ranked, result, args.images,
                           names))

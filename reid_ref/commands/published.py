@@ -194,8 +194,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.key is not None and (args.dataset or args.method):
-        raise InputError(f"KEY: {args.key!r} names one figure already; leave out --dataset and "
-                         "--method, or the key")
+        raise InputError("KEY", got=f"{args.key!r} names one figure already", remedy="leave out "
+                         "--dataset and --method, or the key")
     rows = find(args.dataset, args.method) if args.key is None else (by_key(args.key),)
     doubts = check_all(rows) if args.check else []
     if args.json:

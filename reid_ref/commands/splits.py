@@ -122,8 +122,8 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     metrics, options = systems.check(args)
     if not isinstance(options["unit"], str):
-        raise InputError(f"--unit: expected identity or query, for splits have queries of their "
-                         f"own, got the file {args.unit}")
+        raise InputError("--unit", "identity or query, for splits have queries of their own",
+                         f"the file {args.unit}")
     by_name = systems.read(args)
     check_systems_convention(by_name)
     scores = {metric: {name: system.values(metric) for name, system in by_name.items()}

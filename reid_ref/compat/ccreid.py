@@ -39,8 +39,8 @@ def evaluate(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: An
     Examples
     --------
     >>> import numpy as np
-    >>> cmc, mean_ap = evaluate(np.array([[.1, .2, .3]]), [7], [7, 8, 7], [1], [2, 2, 3])
-    >>> cmc, round(float(mean_ap), 4)
+    >>> cmc, mAP = evaluate(np.array([[.1, .2, .3]]), [7], [7, 8, 7], [1], [2, 2, 3])
+    >>> cmc, round(float(mAP), 4)
     (array([1., 1., 1.]), 0.8333)
     """
     result = matched(evaluated(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
@@ -81,8 +81,8 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
     --------
     >>> import numpy as np
     >>> labels = [7], [7, 8, 7], [1], [2, 2, 3], [70], [70, 80, 71]
-    >>> cmc, mean_ap = evaluate_with_clothes(np.array([[.1, .2, .3]]), *labels, mode="CC")
-    >>> cmc, float(mean_ap)
+    >>> cmc, mAP = evaluate_with_clothes(np.array([[.1, .2, .3]]), *labels, mode="CC")
+    >>> cmc, float(mAP)
     (array([0., 1., 1.]), 0.5)
     """
     if mode not in ("CC", "SC"):

@@ -48,10 +48,10 @@ def last_result() -> Result:
     --------
     >>> import numpy as np
     >>> from reid_ref.compat import last_result, torchreid
-    >>> cmc, mean_ap = torchreid.evaluate_rank(
+    >>> cmc, mAP = torchreid.evaluate_rank(
     ...     np.array([[.2, .1, .3]]), np.array([7]), np.array([7, 8, 7]), np.array([1]),
     ...     np.array([2, 2, 3]), max_rank=3)
-    >>> cmc, round(float(mean_ap), 4), last_result().per_query.status.tolist()
+    >>> cmc, round(float(mAP), 4), last_result().per_query.status.tolist()
     (array([0., 1., 1.], dtype=float32), 0.5833, ['ok'])
     """
     if not _LAST:

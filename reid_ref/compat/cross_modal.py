@@ -40,9 +40,9 @@ def eval_sysu(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: A
     Examples
     --------
     >>> import numpy as np
-    >>> cmc, mean_ap, mean_inp = eval_sysu(
+    >>> cmc, mAP, mINP = eval_sysu(
     ...     np.array([[.1, .2, .3]]), [7], [7, 8, 7], [3], [2, 1, 1], max_rank=2)
-    >>> cmc, float(mean_ap), float(mean_inp)
+    >>> cmc, float(mAP), float(mINP)
     (array([0., 1.], dtype=float32), 0.5, 0.5)
     """
     query, gallery = both_sides(q_pids, g_pids, q_camids, g_camids)
@@ -79,8 +79,8 @@ def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
     Examples
     --------
     >>> import numpy as np
-    >>> cmc, mean_ap, mean_inp = eval_regdb(np.array([[.1, .2, .3]]), [7], [7, 8, 7], 1)
-    >>> cmc, round(float(mean_ap), 4), round(float(mean_inp), 4)
+    >>> cmc, mAP, mINP = eval_regdb(np.array([[.1, .2, .3]]), [7], [7, 8, 7], 1)
+    >>> cmc, round(float(mAP), 4), round(float(mINP), 4)
     (array([1.], dtype=float32), 0.8333, 0.6667)
     """
     cameras = np.full(np.size(q_pids), 1), np.full(np.size(g_pids), 2)

@@ -46,10 +46,10 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     Examples
     --------
     >>> import numpy as np
-    >>> cmc, mean_ap = evaluate_rank(
+    >>> cmc, mAP = evaluate_rank(
     ...     np.array([[.1, .2, .3]]), np.array([7]), np.array([7, 8, 7]), np.array([1]),
     ...     np.array([2, 2, 3]), max_rank=2)
-    >>> cmc, round(float(mean_ap), 4)
+    >>> cmc, round(float(mAP), 4)
     (array([1., 1.], dtype=float32), 0.8333)
     """
     cython = use_cython and has_cython(*_RANK)

@@ -11,7 +11,6 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.files.lists import read_groups
 from reid_ref.result import Result, headline, intervals_of, sums_of_units
-from reid_ref.signature import Signature
 from reid_ref.statistics import Interval
 from reid_ref.statistics.interval import LEVEL, check_level
 from reid_ref.statistics.units import RESAMPLES, SEED, check_random
@@ -59,8 +58,7 @@ def with_signature(result: Result, *, unit: Any, level: float, method: str, resa
     name = unit if isinstance(unit, str) else "group"
     drawn = {"n": resamples, "seed": seed} if method == "bootstrap-t" else {}
     fields = {"ci": f"{name}-{method}", "level": f"{level:g}", **drawn}
-    return replace(result, signature=str(
-        Signature.of(result.signature).changed(fields, before="reid-ref")))
+    return replace(result, signature=result.signature.changed(fields, before="reid-ref"))
 
 
 #: By the name of a row and of a metric; None where intervals were not asked for.
@@ -190,8 +188,8 @@ def check(args: argparse.Namespace) -> dict[str, Any] | None:
         return {**read_options(args), "method": args.confidence_method or METHODS[0]}
     given = [args.level, args.unit, args.confidence_method, args.resamples, args.seed]
     if given != [None] * len(given):
-        raise InputError("--level, --unit, --confidence-method, --resamples, --seed: expected "
-                         "--confidence with them; add it, or leave them out")
+        raise InputError("--level, --unit, --confidence-method, --resamples, --seed",
+                         "--confidence with them", remedy="add it, or leave them out")
     return None
 
 

@@ -54,8 +54,8 @@ def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[
         names = [name for names in given for name in names.split(",")]
     names = [name.strip() for name in names]
     if len(names) != len(groups) or "" in names or len(set(names)) < len(names):
-        raise InputError(f"--name: expected a name of its own for each of {len(groups)} "
-                         f"results, got {', '.join(map(repr, names))}")
+        raise InputError("--name", f"a name of its own for each of {len(groups)} results",
+                         ', '.join(map(repr, names)))
     return names
 
 
@@ -116,8 +116,8 @@ def add_images(command: argparse.ArgumentParser) -> None:
 def check_images(args: argparse.Namespace) -> None:
     """Refuse names of images where there are none."""
     if args.images is None and (args.query_names or args.gallery_names):
-        raise InputError("--query-names, --gallery-names: expected --images ROOT, the folder that "
-                         "they are below")
+        raise InputError("--query-names, --gallery-names", "--images ROOT, the folder that they "
+                         "are below")
 
 
 def image_names(args: argparse.Namespace, files: Sequence[str],

@@ -94,7 +94,7 @@ def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
     """Refuse the options of `options` that are given: their value is not None, False or empty."""
     given = [name for name, value in options.items() if value not in (None, False, [], ())]
     if given:
-        raise InputError(f"{', '.join(given)}: expected {expected}, got {got}")
+        raise InputError(', '.join(given), expected, got)
 
 
 def of_features(args: argparse.Namespace) -> dict[str, Any]:
@@ -146,8 +146,8 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
     if "all" not in requested:
         return requested
     if len(requested) > 1:
-        raise InputError(f"--convention: expected all, or names, got {', '.join(requested)}; all "
-                         "has every convention that applies")
+        raise InputError("--convention", "all, or names", ', '.join(requested), "all has every "
+                         "convention that applies")
     return None
 
 
@@ -155,8 +155,7 @@ def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
     """Return the only convention that is requested; `purpose` says why there is only one."""
     names = convention_names(args)
     if names is None or len(names) > 1:
-        raise InputError(f"--convention: expected one{purpose}, got "
-                         f"{', '.join(names or ['all'])}; name one")
+        raise InputError("--convention", f"one{purpose}", ', '.join(names or ['all']), "name one")
     return with_choices(args, [CONVENTIONS[names[0]]])[0]
 
 
@@ -165,7 +164,7 @@ def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
     """Return the conventions with the choices after --set, and with `choices`."""
     for key, value in choices_of_text(args.choices, "--set").items():
         if key in choices:
-            raise InputError(f"--{key}, --set {key}: expected one of them, got both")
+            raise InputError(f"--{key}, --set {key}", "one of them", "both")
         choices[key] = value
     return [changed(convention, choices, "--set") for convention in conventions]
 
@@ -178,8 +177,8 @@ def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[i
     given = [int(word) for word in words
              if word.isascii() and word.isdecimal() and len(word) < 19]
     if len(given) < len(words) or min(given) < 1 or len(set(given)) < len(given):
-        raise InputError("--ranks: expected different whole numbers from 1, e.g. 1,5,10, got "
-                         f"{args.ranks!r}")
+        raise InputError("--ranks", "different whole numbers from 1, e.g. 1,5,10",
+                         repr(args.ranks))
     return tuple(given)
 
 
@@ -188,8 +187,8 @@ def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> I
     if not args.index_lists:
         return None
     if not any(convention.needs_lists for convention in conventions):
-        raise InputError("--index-lists: expected a convention that takes lists, veri or oxford; "
-                         "leave it out, or name one of them")
+        raise InputError("--index-lists", "a convention that takes lists, veri or oxford",
+                         remedy="leave it out, or name one of them")
     return read_index_lists(*args.index_lists)
 
 
@@ -198,11 +197,12 @@ def cmc_length(args: argparse.Namespace) -> int | None:
     if args.cmc is None:
         return 50
     if args.format != "json":
-        raise InputError("--cmc: only JSON has the curve; add --json, or leave --cmc out")
+        raise InputError("--cmc", got="only JSON has the curve", remedy="add --json, or leave "
+                         "--cmc out")
     if args.cmc == "all":
         return None
     if not args.cmc.isdecimal() or int(args.cmc) < 1:
-        raise InputError(f"--cmc: expected all or a whole number from 1, got {args.cmc!r}")
+        raise InputError("--cmc", "all or a whole number from 1", repr(args.cmc))
     return int(args.cmc)
 
 

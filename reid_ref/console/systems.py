@@ -37,7 +37,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """Return the metrics and the options of intervals; refuse what does not go together."""
     if len(args.files) < 2:
-        raise InputError(f"FILE: expected at least 2 files, got {len(args.files)}")
+        raise InputError("FILE", "at least 2 files", len(args.files))
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
         kind_of_metric(name)

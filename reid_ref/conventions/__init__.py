@@ -2,9 +2,8 @@
 
 Numbers can be compared only under one convention. A record holds every choice that could change
 a number, its source, and its differences from `matlab` with their direction. A toolbox's name
-stands for its loader and its evaluator; `NAME-function` is the evaluator alone.
-`choices` has what a choice means and does, `records` one entry a toolbox, and `differences` what
-follows from the two.
+means its loader and its evaluator; `NAME-function` is the evaluator alone.
+`choices` has what a choice means and does, and `records` one entry per toolbox.
 """
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, OWN_CAMERA, RECALL, TIES,

@@ -2,9 +2,6 @@
 
 `differs` is the difference from `matlab`, empty for the values that matlab has. It ends in a
 direction: the number is higher, lower, the same, differs in its last bits, or either way.
-
-Contents: `LOADS`, `IGNORED`, `AP`, `RECALL`, `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`,
-`CMC_LENGTH`, `ARITHMETIC`; `as_text`.
 """
 from __future__ import annotations
 
@@ -17,25 +14,24 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK
-from reid_ref.metrics import identities
+from reid_ref.metrics.identities import (
+    Rows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_ties
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 
-class Loads(NamedTuple):
-    """`keeps`: identities to those of the images that are passed on."""
-
-    words: str
-    keeps: Callable[[Integers], Mask]
+def _same(value: Any, *_: Any) -> Any:
+    return value
 
 
-class Ignored(NamedTuple):
-    """What is ignored; `ranking.roles` finds these images."""
+class ChoiceValue(NamedTuple):
+    """A value in words, and what it does, where that is not done elsewhere (`ranking.roles`)."""
 
     words: str
     differs: str = ""
+    apply: Callable[..., Any] = _same
 
 
 class Rule(NamedTuple):
@@ -44,14 +40,6 @@ class Rule(NamedTuple):
     exact: Callable[[GoodRanks], Doubles]
     grouped: Callable[[GoodRanks], Doubles] | None = None
     float32: Callable[[GoodRanks], Doubles] | None = None
-    differs: str = ""
-
-
-class Recall(NamedTuple):
-    """`n_good`: good images found and existing, and `top_k`, to those that recall divides by."""
-
-    words: str
-    n_good: Callable[[Integers, Integers, int | None], Integers]
     differs: str = ""
 
 
@@ -77,14 +65,6 @@ class Ties(NamedTuple):
     differs: str = ""
 
 
-class JunkMatch(NamedTuple):
-    """`matches`: ranks to ranks with the first matches that count."""
-
-    words: str
-    matches: Callable[[GoodRanks], GoodRanks]
-    differs: str = ""
-
-
 class Curve(NamedTuple):
     """A CMC curve.
 
@@ -95,8 +75,7 @@ class Curve(NamedTuple):
     curve : callable
         (ranks, or what `of_rows` gave of all queries; length; n_query) to the curve.
     of_rows : callable, optional
-        (distances, query, gallery, ignored, length, ties, lists, random) to values a query;
-        where ranks are not enough.
+        (`Rows`, length, random numbers) to values per query, where ranks are not enough.
     counts : bool
         Whether it counts queries, one each.
     draws : bool
@@ -104,26 +83,18 @@ class Curve(NamedTuple):
     also_ignored : tuple of str
         Keys of `IGNORED`.
     of_query : callable, optional
-        (ranks, k) to the values whose mean is Rank-k, where ranks tell them.
+        (ranks, k) to the values whose mean is Rank-k, where they follow from ranks.
     """
 
     words: str
     short: str
     curve: Callable[[Any, int, int], Doubles]
-    of_rows: Callable[..., Array] | None = None
+    of_rows: Callable[[Rows, int, np.random.RandomState], Array] | None = None
     counts: bool = False
     draws: bool = False
     also_ignored: tuple[str, ...] = ()
     differs: str = ""
     of_query: Callable[[GoodRanks, int], Doubles] | None = None
-
-
-class Length(NamedTuple):
-    """`ranks`: gallery identities, and the images that each query keeps, to the curve's end."""
-
-    words: str
-    ranks: Callable[[Integers, Integers | None], int]
-    differs: str = ""
 
 
 class Arithmetic(NamedTuple):
@@ -140,46 +111,22 @@ class Arithmetic(NamedTuple):
     differs: str = ""
 
 
-def _same(value: Any, *_: Any) -> Any:
-    return value
-
-
 def _matched(values: Doubles, n_good: Integers) -> Doubles:
     matched: Doubles = values[n_good > 0]
     return matched
 
 
-def _existing(found: Integers, n_good: Integers, top_k: int | None) -> Integers:
-    return n_good
+def _in_list(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
+    # A query whose good images are all after the cut has AP 0, not none.
+    return np.where(in_list > 0, in_list, n_good)
 
 
-def _found(found: Integers, n_good: Integers, top_k: int | None) -> Integers:
-    # A query whose good images are all behind the cut has AP 0, not none.
-    return np.where(found > 0, found, n_good)
-
-
-def _at_most_top_k(found: Integers, n_good: Integers, top_k: int | None) -> Integers:
+def _at_most_top_k(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
     return n_good if top_k is None else np.minimum(n_good, top_k)
 
 
 def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
     return metrics.cumulative_matching(ranks.first_match, length, n_query)
-
-
-def _identity_ranks(*arguments: Any) -> Array:
-    distances, query, gallery, ignored, _, ties, lists, _ = arguments
-    return identities.identity_ranks(distances, query, gallery, ignored, ties, lists)
-
-
-def _single_shot(*arguments: Any) -> Array:
-    *most, _ = arguments
-    return identities.single_gallery_shot(*most)
-
-
-def _single_shot_draws(*arguments: Any) -> Array:
-    distances, query, gallery, ignored, length, ties, lists, random = arguments
-    return identities.single_gallery_shot_draws(
-        distances, query, gallery, ignored, length, random, ties, lists)
 
 
 def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
@@ -210,26 +157,29 @@ def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
     return metrics.per_query_share(counts, n_query).astype(np.float64)
 
 
-#: Which images a toolbox's loader passes on to its evaluator.
+#: Which images a toolbox's loader passes on to its evaluator: identities to a mask.
 LOADS = {
-    "all images": Loads("all images", lambda identity: np.ones(len(identity), dtype=np.bool_)),
-    "without label -1": Loads(
+    "all images": ChoiceValue(
+        "all images", apply=lambda identity: np.ones(len(identity), dtype=np.bool_)),
+    "without label -1": ChoiceValue(
         "all images but those labelled -1, which are neither query nor gallery",
+        "Images labelled -1 are not loaded, where matlab ignores them: the same, but a query "
+        "labelled -1 is left out",
         lambda identity: np.asarray(identity != JUNK)),
 }
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
 IGNORED = {
-    "label -1": Ignored("images labelled -1"),
-    "same identity, same camera": Ignored("the query's identity on the query's camera"),
-    "same camera": Ignored(
+    "label -1": ChoiceValue("images labelled -1"),
+    "same identity, same camera": ChoiceValue("the query's identity on the query's camera"),
+    "same camera": ChoiceValue(
         "every image of the query's camera",
         "Every image of the query's camera is ignored, not only those of its identity: higher"),
-    "same location": Ignored(
+    "same location": ChoiceValue(
         "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
         "Every image of the query's location is ignored, not only those of its identity and "
         "camera: either way"),
-    "listed as junk": Ignored(
+    "listed as junk": ChoiceValue(
         "the query's junk list; good are those of its good list",
         "Good and junk images come from lists, and label -1 matters only if listed: the same "
         "where the lists follow matlab's rule"),
@@ -266,17 +216,18 @@ AP = {
                 "without ties"),
 }
 
-#: What recall, and so AP, divides by.
+#: What recall, and so AP, divides by: good images that exist and in the list, and `top_k`, to it.
 RECALL = {
-    "existing": Recall("the good images that exist", _existing),
-    "found": Recall(
-        "the good images found in the list, or in its first K", _found,
-        "Recall is over the good images found in the list: higher where the list is cut"),
-    "min(top_k, existing)": Recall(
+    "existing": ChoiceValue("the good images that exist"),
+    "found": ChoiceValue(
+        "the good images found in the list, or in its first K",
+        "Recall is over the good images found in the list: higher where the list is cut",
+        _in_list),
+    "min(top_k, existing)": ChoiceValue(
         "the good images that exist, or K where more exist than the first K can hold",
-        _at_most_top_k,
         "Recall is over at most as many good images as the first K can hold: higher where more "
-        "exist, the same where the list is not cut"),
+        "exist, the same where the list is not cut",
+        _at_most_top_k),
 }
 
 #: What a query without a good image counts as in the means.
@@ -316,14 +267,15 @@ TIES = {
 }
 
 #: What a good image that is ignored as well does: the images of a query labelled -1, where
-#: that label is ignored.
+#: that label is ignored. Ranks to ranks with the first matches that count.
 JUNK_MATCH = {
-    "raises-cmc": JunkMatch(
-        "a good image that is ignored raises the query's CMC curve, as in compute_AP.m", _same),
-    "never": JunkMatch(
-        "a good image that is ignored is no match", forget_junk_matches,
+    "raises-cmc": ChoiceValue(
+        "a good image that is ignored raises the query's CMC curve, as in compute_AP.m"),
+    "never": ChoiceValue(
+        "a good image that is ignored is no match",
         "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
-        "once, raise its CMC curve: CMC lower"),
+        "once, raise its CMC curve: CMC lower",
+        forget_junk_matches),
 }
 
 #: What the CMC curve counts.
@@ -338,35 +290,37 @@ CMC = {
         of_query=metrics.all_shots_at),
     "identities": Curve(
         "queries whose identity is among the k nearest identities", "ids",
-        _of_identity_ranks, _identity_ranks,
+        _of_identity_ranks, identity_ranks,
         differs="CMC counts identities, not images: higher"),
     "single-gallery-shot": Curve(
         "expectation over galleries of one image drawn from each identity", "drawn",
-        _of_chances, _single_shot,
+        _of_chances, single_gallery_shot,
         differs="CMC of one gallery image drawn from each identity, as an expectation, which no "
                 "seed moves: higher"),
     "single-gallery-shot-other-cameras": Curve(
         "the same, without any image of the query's camera", "drawn",
-        _of_chances, _single_shot, also_ignored=("same camera",),
+        _of_chances, single_gallery_shot, also_ignored=("same camera",),
         differs="CMC of one image drawn from each identity of the other cameras, as an "
                 "expectation, which no seed moves: higher"),
     "single-gallery-shot-draws": Curve(
         "mean of 10 such draws, by numpy.random.RandomState(0)", "drawn",
-        _of_chances, _single_shot_draws, draws=True,
+        _of_chances, single_gallery_shot_draws, draws=True,
         differs="CMC of one gallery image drawn from each identity, 10 draws by seed 0: higher, "
                 "and off the expectation by up to some points"),
 }
 
-#: Where a CMC curve ends, if not at a number of ranks.
+#: Where a CMC curve ends, if not at a number of ranks: gallery identities, and the images that
+#: each query keeps, to its length.
 CMC_LENGTH = {
-    "gallery": Length("at the number of gallery images", lambda identity, n_kept: len(identity)),
-    "identities": Length(
+    "gallery": ChoiceValue(
+        "at the number of gallery images", apply=lambda identity, n_kept: len(identity)),
+    "identities": ChoiceValue(
         "at the number of gallery identities",
-        lambda identity, n_kept: len(np.unique(identity)),
-        "CMC has as many ranks as the gallery has identities: the same numbers, cut off"),
-    "shortest": Length(
-        "at the fewest images that any query keeps", _fewest_kept,
-        "CMC is cut to the fewest images that any query keeps: the same numbers"),
+        "CMC has as many ranks as the gallery has identities: the same numbers, cut off",
+        lambda identity, n_kept: len(np.unique(identity))),
+    "shortest": ChoiceValue(
+        "at the fewest images that any query keeps",
+        "CMC is cut to the fewest images that any query keeps: the same numbers", _fewest_kept),
 }
 
 #: In which precision sums run.

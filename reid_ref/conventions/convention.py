@@ -1,6 +1,6 @@
-"""`Convention`: how one toolbox turns distances and labels into numbers, as a frozen record.
+"""`Convention`: how a toolbox turns distances and labels into numbers, as a frozen record.
 
-Its fields are names of choices; what a choice does is asked here, never by its name elsewhere.
+Its fields are names of choices; only its methods look up what a choice does.
 """
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from reid_ref.conventions.choices import (
     Curve, Mask, as_text)
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
-_NOT_LOADED = "Images labelled -1 are not loaded, where matlab ignores them: the same, but a " \
-    "query labelled -1 is left out"
 _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
     "has none"
-_OWN_CAMERA_GOOD = "Images of the query's identity on its own camera are good: either way, " \
+_SAME_CAMERA_GOOD = "Images of the query's identity on its own camera are good: either way, " \
     "mostly higher"
 #: Rules that ignore images of the query's own camera.
 _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
@@ -42,52 +40,37 @@ def numbered(fields: Mapping[str, Any], oddities: Iterable[str] = ()) -> tuple[s
     >>> numbered({**vars(CONVENTIONS["matlab"]), "ap": "step"})
     ('1. AP by the step rule: higher, never lower.',)
     """
-    texts = [*_of_ap(fields), *_of_roles(fields), *_of_lists(fields), *oddities]
+    texts = [*filter(None, _differences(fields)), *oddities]
     return tuple(f"{k}. {text}." for k, text in enumerate(texts, 1))
 
 
-def _of_ap(fields: Mapping[str, Any]) -> Iterator[str]:
-    yield from _told(fields, "ap", "recall")
+def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what each choice changes, empty where that is nothing."""
+    def of(*choices: str) -> Iterator[str]:
+        return (CHOICES[choice][fields[choice]].differs for choice in choices)
+
+    ignored, length = fields["ignored"], fields["cmc_length"]
+    yield from of("ap", "recall")
     if fields["top_k"] is not None:
-        fewer = fields["recall"] != "existing"
-        yield (f"Only the first {fields['top_k']} kept images are looked at: "
-               + ("either way" if fewer else "lower"))
-
-
-def _of_roles(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Loaded and ignored images, and queries without a good image."""
-    ignored = fields["ignored"]
-    if fields["loads"] != "all images":
-        yield _NOT_LOADED
-    elif "label -1" not in ignored and "listed as junk" not in ignored:
+        direction = "lower" if fields["recall"] == "existing" else "either way"
+        yield f"Only the first {fields['top_k']} kept images are looked at: {direction}"
+    yield from of("loads")
+    if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
         yield _JUNK_WRONG
-    yield from (IGNORED[rule].differs for rule in ignored if IGNORED[rule].differs)
-    if not any(rule in ignored for rule in (*_OF_CAMERA, "listed as junk")):
-        yield _OWN_CAMERA_GOOD
-    yield from _told(fields, "unmatched")
-
-
-def _of_lists(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Ties, matches and curves; the length of a curve over identities is their number."""
-    yield from _told(fields, "ties", "junk_match", "cmc")
-    length = fields["cmc_length"]
+    yield from (IGNORED[rule].differs for rule in ignored)
+    if not {*_OF_CAMERA, "listed as junk"} & set(ignored):
+        yield _SAME_CAMERA_GOOD
+    yield from of("unmatched", "ties", "junk_match", "cmc")
     if not isinstance(length, str):
         yield f"CMC over the first {length} ranks: the same numbers, cut off"
-    elif fields["cmc"] != "identities":
-        yield from _told(fields, "cmc_length")
-    yield from _told(fields, "arithmetic")
-
-
-def _told(fields: Mapping[str, Any], *choices: str) -> Iterator[str]:
-    for choice in choices:
-        text = CHOICES[choice][fields[choice]].differs
-        if text:
-            yield text
+    elif fields["cmc"] != "identities":  # the length of a curve over identities is their number
+        yield from of("cmc_length")
+    yield from of("arithmetic")
 
 
 @dataclass(frozen=True)
 class Convention:
-    """How one toolbox turns distances and labels into numbers: its loader and its evaluator.
+    """How a toolbox turns distances and labels into numbers: its loader and its evaluator.
 
     Parameters
     ----------
@@ -153,7 +136,8 @@ class Convention:
     base: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignored", tuple(self.ignored))
+        for name in ("also", "oddities", "ignored"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)
         for choice, known in CHOICES.items():
             if choice not in ("ignored", "cmc_length"):
@@ -179,7 +163,7 @@ class Convention:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether whole rows of distances are needed, beside the ranks of good images."""
+        """Whether whole rows of distances are needed, not only the ranks of good images."""
         return self.curve.of_rows is not None or TIES[self.ties].sorts
 
     @property
@@ -198,9 +182,9 @@ class Convention:
     def average_precision(self) -> Callable[[GoodRanks], Doubles]:
         """AP of each query, in this arithmetic and with these ties."""
         rule = AP[self.ap]
-        other = (rule.float32 if self.arithmetic == "float32" else
-                 rule.grouped if TIES[self.ties].grouped else None)
-        return other or rule.exact
+        special = (rule.float32 if self.arithmetic == "float32" else
+                   rule.grouped if TIES[self.ties].grouped else None)
+        return special or rule.exact
 
     def loaded(self, identity: Integers) -> Mask:
         """Return which images the loader passes on: bool, shape of `identity`."""
@@ -208,12 +192,13 @@ class Convention:
 
     def in_order(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks in this order of ties, with these matches of junk images."""
-        return JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))
+        matches: GoodRanks = JUNK_MATCH[self.junk_match].apply(TIES[self.ties].order(ranks))
+        return matches
 
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks up to `top_k`, with the good images that recall divides by."""
         cut = ranks if self.top_k is None else truncate(ranks, self.top_k)
-        n_good = RECALL[self.recall].n_good(cut.found, ranks.n_good, self.top_k)
+        n_good = RECALL[self.recall].apply(ranks.n_good, cut.found, self.top_k)
         return cut if n_good is ranks.n_good else replace(cut, n_good=n_good)
 
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
@@ -240,13 +225,10 @@ class Convention:
         if not isinstance(self.cmc_length, str):
             return min(int(self.cmc_length), len(identity))
         length = "identities" if self.cmc == "identities" else self.cmc_length
-        return CMC_LENGTH[length].ranks(identity, n_kept)
+        return int(CMC_LENGTH[length].apply(identity, n_kept))
 
     def replace(self, **changes: Any) -> Convention:
-        """Return a convention of your own: this one with some choices changed.
-
-        Without a `name` of its own it is named after this one and the changes.
-        """
+        """Return this convention with other choices; its name, if not given, lists them."""
         unknown = [key for key in changes if key not in self.__dataclass_fields__]
         if unknown:
             check_choice(unknown[0], "replace", self.__dataclass_fields__)
@@ -262,7 +244,8 @@ NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base")
 
 def loaded_images(identity: Integers, loads: str) -> Mask:
     """Return which images a loader of that kind passes on: bool, shape of `identity`."""
-    return LOADS[loads].keeps(identity)
+    mask: Mask = LOADS[loads].apply(identity)
+    return mask
 
 
 def _check_lists(convention: Convention) -> None:

@@ -12,7 +12,7 @@ from reid_ref.conventions.records import LEFT_OUT, TOOLBOX_RECORDS, conventions_
 
 
 class _Conventions(dict[str, Convention]):
-    """The records by name; a record that is asked for by a further name gets that name."""
+    """The records by name; under a further name a record has that name."""
 
     def __missing__(self, name: str) -> Convention:
         return self[NAMES[name]].replace(name=name)
@@ -34,11 +34,11 @@ NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
     for name, function in FUNCTIONS.items()}}
 
-#: Further names, and the record that each stands for.
+#: Further names, and the record that each means.
 ALIASES = {alias: evaluator.name for toolbox in TOOLBOX_RECORDS
            for evaluator in toolbox.evaluators for also in evaluator.also for alias in also.names}
 
-#: Every name, those of bare functions too, and the record that it stands for.
+#: Every name, those of bare functions too, and the record that it means.
 NAMES = {
     **{f"{alias}-function": FUNCTIONS[name] for alias, name in ALIASES.items()
        if name in FUNCTIONS},
@@ -68,7 +68,7 @@ def known_as(name: str) -> str:
 def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:
     """Return the record of that name, or the record itself.
 
-    The record has the name that was asked for, also where this is a further name of it.
+    The record has the name that was given, also where this is a further name of it.
     `argument` names the argument in messages.
 
     Raises
@@ -104,15 +104,15 @@ def find_conventions(conventions: str | Convention | Iterable[str | Convention],
     """
     if isinstance(conventions, (str, Convention)) or not isinstance(conventions, Iterable):
         conventions = [conventions]
-    found = [find_convention(convention) for convention in conventions]
-    names = [convention.name for convention in found]
+    records = [find_convention(convention) for convention in conventions]
+    names = [convention.name for convention in records]
     if not names:
         raise InputError("convention", "at least one", "none")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise InputError("convention", "different names", f"{twice[0]!r} twice",
                          "replace(name=...) gives one of them another")
-    return found
+    return records
 
 
 def choices_of_text(texts: Iterable[str], name: str) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 A new toolbox is one entry of `TOOLBOX_RECORDS`: names, bare functions and differences are derived.
 A toolbox with the code of another is an `Also` of that one.
-
-Contents: `Also`, `Evaluator`, `Toolbox`; `TOOLBOX_RECORDS`, `LEFT_OUT`; `conventions_of`,
-`functions_of`.
 """
 from __future__ import annotations
 
@@ -37,8 +34,8 @@ class Also:
 
 
 @dataclass(frozen=True)
-class Evaluator:
-    """One evaluator, or one setting of it.
+class Procedure:
+    """An evaluator, or a setting of it.
 
     Parameters
     ----------
@@ -67,7 +64,7 @@ class Toolbox:
     ----------
     repository : str
         Owner, name and commit.
-    evaluators : tuple of Evaluator
+    evaluators : tuple of Procedure
     loader : str
         File and line that leave out images labelled -1, which its evaluators alone would rank as
         wrong answers. Empty: every image is loaded.
@@ -76,7 +73,7 @@ class Toolbox:
     """
 
     repository: str
-    evaluators: tuple[Evaluator, ...]
+    evaluators: tuple[Procedure, ...]
     loader: str = ""
     loader_oddities: tuple[str, ...] = ()
 
@@ -107,11 +104,11 @@ def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
 
 def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
                      also: tuple[Also, ...] = (),
-                     also_018: tuple[Also, ...] = ()) -> tuple[Evaluator, Evaluator]:
+                     also_018: tuple[Also, ...] = ()) -> tuple[Procedure, Procedure]:
     """Return an evaluator with the AP of scikit-learn since 0.19, and with that of 0.18."""
-    return (Evaluator(name, f"{file}; scikit-learn >= 0.19", {**choices, "ap": "sklearn-0.19"},
+    return (Procedure(name, f"{file}; scikit-learn >= 0.19", {**choices, "ap": "sklearn-0.19"},
                       oddities, also),
-            Evaluator(f"{name}-sklearn-0.18", f"{file}; scikit-learn 0.18",
+            Procedure(f"{name}-sklearn-0.18", f"{file}; scikit-learn 0.18",
                       {**choices, "ap": "sklearn-0.18"}, oddities, also_018))
 
 
@@ -137,24 +134,24 @@ _LIKE_TORCHREID = (
 
 TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
-        Evaluator("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
+        Procedure("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
                             "al., ICCV 2015)"),)),
     Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
-        Evaluator("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),)),
+        Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),)),
     Toolbox("JDAI-CV/VeRidataset 09ccfce", (
-        Evaluator("veri", "compute_AP.m with gt_index and jk_index",
+        Procedure("veri", "compute_AP.m with gt_index and jk_index",
                   {"ignored": ("listed as junk",), "unmatched": "nan"}),)),
     Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
-        Evaluator("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
+        Procedure("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
             "(ties='numpy-reversed' gives that order): either way",
             "CMC is stored in float32, seven digits: last bits")),)),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
-            Evaluator(
+            Procedure(
                 "torchreid", "torchreid/metrics/rank.py, eval_market1501",
                 _EVAL_MARKET1501, (_ARGSORT,), _LIKE_TORCHREID),
-            Evaluator(
+            Procedure(
                 "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx",
                 {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
                     _ARGSORT,
@@ -196,39 +193,39 @@ TOOLBOX_RECORDS = (
             "the file's own queries and gallery are ranked: either way",)),
     Toolbox("VisualComputingInstitute/triplet-reid a538696", (
         *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
-        Evaluator("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
+        Procedure("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
                   (_INVERSE,)))),
     Toolbox("wangguanan/light-reid 97c6b2d", (
-        Evaluator("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
+        Procedure("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
                   {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),)),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
-            Evaluator(
+            Procedure(
                 "cuhk03-single-shot", "torchreid/metrics/rank.py, eval_cuhk03; the CUHK03 "
                 "protocol (Li et al., CVPR 2014)",
                 {**_EVAL_MARKET1501, "cmc": "single-gallery-shot"}, (_DRAWS, _ARGSORT)),
-            Evaluator(
+            Procedure(
                 "cuhk03-single-shot-draws", "torchreid/metrics/rank.py, eval_cuhk03 after "
                 "numpy.random.seed(0)",
                 {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,))),
         loader="torchreid/data/datasets/image/market1501.py:71,79"),
     Toolbox("wuancong/SYSU-MM01 0499112", (
-        Evaluator("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
+        Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
                    "cmc": "identities", "cmc_length": "identities"}),)),
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
-        Evaluator("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
+        Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
                   ("Its good and its ok list are good together: the same where one list holds "
                    "both",)),)),
     Toolbox("usnistgov/trec_eval f425365", (
-        Evaluator("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
+        Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
                   "--to trec`", {"ap": "step", "junk_match": "never"}),)),
     Toolbox("zjykzj/SimpleIR 9bc420d", (
-        Evaluator("simpleir", "simpleir/metric/impl; the rule it documents",
+        Procedure("simpleir", "simpleir/metric/impl; the rule it documents",
                   {"ignored": (), "ap": "step", "recall": "found"}),)),
     Toolbox("Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b", (
-        Evaluator(
+        Procedure(
             "cityflow", "Evaluation_CityFlow.py:32-69, for the lists of 100 images that the AI "
             "City Challenge takes",
             {"ignored": (), "ap": "step", "top_k": 100, "cmc_length": 100},
@@ -256,25 +253,25 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
 
     Examples
     --------
-    >>> mine = Toolbox("me/toolbox 1234567", (Evaluator("mine", "rank.py", {"ap": "step"}),),
+    >>> mine = Toolbox("me/toolbox 1234567", (Procedure("mine", "rank.py", {"ap": "step"}),),
     ...                loader="data.py:7")
     >>> [(record.name, record.loads) for record in conventions_of(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
-    found = []
+    conventions = []
     for evaluator in toolbox.evaluators:
         fields: dict[str, Any] = dict(
             evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
             also=tuple(map(str, evaluator.also)))
         if toolbox.loader:
-            found.append(Convention(
+            conventions.append(Convention(
                 evaluator.name, **fields, loads="without label -1",
                 loader=f"{toolbox.repository}, {toolbox.loader}",
                 oddities=(*evaluator.oddities, *toolbox.loader_oddities)))
             del fields["also"]
         name = f"{evaluator.name}-function" if toolbox.loader else evaluator.name
-        found.append(Convention(name, **fields, oddities=evaluator.oddities))
-    return found
+        conventions.append(Convention(name, **fields, oddities=evaluator.oddities))
+    return conventions
 
 
 def functions_of(toolbox: Toolbox) -> dict[str, str]:

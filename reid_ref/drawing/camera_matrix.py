@@ -83,7 +83,7 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
 def _values(pairs: CameraPairs, metric: str) -> tuple[Doubles, Integers, float]:
     """Return the matrix of a metric, its numbers of queries, and its mean."""
     if metric == "mAP":
-        return pairs.ap_matrix, pairs.ap_count, pairs.mean_ap
+        return pairs.ap_matrix, pairs.ap_count, pairs.mAP
     return pairs.rank1_matrix, pairs.rank1_count, pairs.mean_rank1
 
 

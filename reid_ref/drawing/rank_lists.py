@@ -167,8 +167,8 @@ def read_image(path: str) -> Any:
                 return image.convert("RGB")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError,
             Image.DecompressionBombWarning) as error:
-        raise InputError(f"{path}: expected an image, got a file that cannot be decoded "
-                         f"({type(error).__name__}); replace it, or leave images out") from None
+        raise InputError(path, "an image", "a file that cannot be decoded "
+                         f"({type(error).__name__})", "replace it, or leave images out") from None
 
 
 def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: int = 128,
@@ -219,10 +219,10 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     """
     check_matplotlib()
     if data_type not in ("image", "video"):
-        raise InputError(f"data_type: expected 'image' or 'video', got {data_type!r}")
+        raise InputError("data_type", "'image' or 'video'", repr(data_type))
     for name, value in (("width", width), ("height", height), ("topk", topk)):
         if not isinstance(value, int) or value < 1:
-            raise InputError(f"{name}: expected a whole number from 1, got {value!r}")
+            raise InputError(name, "a whole number from 1", repr(value))
     (queries, query), (images, gallery) = (
         _paths_and_labels(rows, name) for name, rows in zip(("query", "gallery"), dataset))
     distances = check_distances(distmat, query, gallery)
@@ -242,7 +242,7 @@ def _paths_and_labels(rows: Any, side: str) -> tuple[list[str], Labels]:
     paths = []
     for k, row in enumerate(rows):
         if not isinstance(row, (tuple, list)) or len(row) < 3:
-            raise InputError(f"dataset: {side}: row {k}: expected (path, pid, camid), got "
+            raise InputError("dataset", got=f"{side}: row {k}: expected (path, pid, camid), got "
                              f"{str(row)[:60]}")
         paths.append(os.fspath(row[0][0] if isinstance(row[0], (tuple, list)) else row[0]))
     return paths, Labels(*([int(row[column]) for row in rows] for column in (1, 2)))

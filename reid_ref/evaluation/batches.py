@@ -2,8 +2,6 @@
 
 Features are kept, and joined once, so the result is that of `evaluate` on the whole arrays, bit
 for bit, whatever the batches.
-
-Contents: `Evaluator`.
 """
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.how import Progress
+from reid_ref.evaluation.how import Progress, documented
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
 
@@ -28,6 +26,7 @@ from reid_ref.labels import IndexLists, Labels
 State = dict[str, npt.NDArray[Any]]
 
 SIDES = ("query", "gallery")
+SETTINGS = ("metric", "normalize", "convention")
 
 
 @dataclass(frozen=True)
@@ -47,15 +46,15 @@ class _Batch:
                       None if self.index is None else self.index[chosen])
 
 
+@documented
 class Evaluator:
     """Collect batches of features and labels; evaluate them at the end.
 
     Parameters
     ----------
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
-    convention : str or Convention, or several of them
-        All three as in `evaluate`.
+    %(metric)s
+    %(normalize)s
+    %(convention)s
 
     Raises
     ------
@@ -100,9 +99,9 @@ class Evaluator:
         check_choice(metric, "metric", METRICS)
         self.metric = metric
         self.normalize = bool(normalize)
-        found = tuple(find_conventions(convention))
+        conventions = tuple(find_conventions(convention))
         self.convention: Convention | tuple[Convention, ...] = (
-            found[0] if isinstance(convention, (str, Convention)) else found)
+            conventions[0] if isinstance(convention, (str, Convention)) else conventions)
         self._batches: dict[str, list[_Batch]] = {side: [] for side in SIDES}
 
     def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
@@ -112,7 +111,7 @@ class Evaluator:
         Parameters
         ----------
         features : array_like, shape (n, d)
-            One row an image: an array, a tensor, a nested list. Kept in its dtype, and a tensor
+            One row per image: an array, a tensor, a nested list. Kept in its dtype, and a tensor
             on its accelerator; `compute` joins the batches of a side as ``numpy.concatenate``
             does, in main memory if they are on different devices.
         identity, camera : array_like, shape (n,)
@@ -138,22 +137,22 @@ class Evaluator:
         chosen = np.full(len(batch), mask)
         self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
+    @documented
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
                 progress: Progress | None = None) -> Any:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
         ----------
-        lists : IndexLists, optional
-            As in `evaluate`, for the order of images that the notes of the class describe.
-        max_memory : int or str, optional
-        progress : callable, optional
-            Both as in `evaluate`.
+        %(lists)s
+            They follow the order of images that the notes of the class describe.
+        %(max_memory)s
+        %(progress)s
 
         Returns
         -------
         Result, or dict of str to Result
-            As `evaluate` on the joined batches: a dict if the evaluator has several conventions.
+            The same as those of `evaluate` on the joined batches.
 
         Raises
         ------
@@ -196,9 +195,8 @@ class Evaluator:
             ``settings`` (JSON), and for the queries ``query_features``, ``query_identity``,
             ``query_camera`` and, where it was passed, ``query_index``; the same for the gallery.
         """
-        state: State = {"settings": np.array(json.dumps({
-            "metric": self.metric, "normalize": self.normalize,
-            "convention": _records(self.convention)}, default=int))}
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        state: State = {"settings": np.array(json.dumps(settings, default=_as_json))}
         for side, batches in self._batches.items():
             whole = _joined(batches)
             state[f"{side}_features"] = in_main_memory(whole.features)
@@ -253,8 +251,11 @@ class Evaluator:
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:
         try:
             settings = json.loads(str(state["settings"]))
+            records = settings["convention"]
+            convention = (tuple(Convention(**record) for record in records)
+                          if isinstance(records, list) else Convention(**records))
             evaluator = cls(metric=settings["metric"], normalize=settings["normalize"],
-                            convention=_conventions(settings["convention"]))
+                            convention=convention)
             evaluator._add({side: [_checked_batch(
                 state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
                 state[f"{side}_index"] if f"{side}_index" in state else None)]
@@ -267,7 +268,7 @@ class Evaluator:
         return evaluator
 
     def _merge(self, other: Evaluator, where: str) -> None:
-        for name in ("metric", "normalize", "convention"):
+        for name in SETTINGS:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 if name == "convention" and _names(mine) != _names(theirs):
@@ -309,32 +310,20 @@ class Evaluator:
         return whole.features, whole.labels
 
 
-def _records(convention: Convention | tuple[Convention, ...]) -> Any:
-    """Return one convention as a dict, several as a list of dicts, for JSON."""
-    return list(map(asdict, convention)) if isinstance(convention, tuple) else asdict(convention)
-
-
-def _conventions(records: Any) -> Convention | tuple[Convention, ...]:
-    """Undo `_records`."""
-    if isinstance(records, list):
-        return tuple(Convention(**_tuples(record)) for record in records)
-    return Convention(**_tuples(records))
-
-
-def _tuples(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value
-            for key, value in record.items()}
+def _as_json(value: Any) -> Any:
+    """Return a convention as a dict, and a number of numpy as that of Python."""
+    return asdict(value) if isinstance(value, Convention) else int(value)
 
 
 def _names(convention: Convention | tuple[Convention, ...]) -> str:
-    several = convention if isinstance(convention, tuple) else (convention,)
-    return ", ".join(record.name for record in several)
+    return ", ".join(record.name for record in find_conventions(convention))
 
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
     """Return the batch, checked; its features may share memory with the argument."""
-    found, = where_they_are(features)
-    array = found if isinstance(found, DeviceArray) else as_array(found, "features")
+    array, = where_they_are(features)
+    if not isinstance(array, DeviceArray):
+        array = as_array(array, "features")
     identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
     check_same_length(len(identity), len(camera), n_images=array.shape[:1])
     labels = Labels(identity, camera)
@@ -357,26 +346,22 @@ def _joined(batches: list[_Batch]) -> _Batch:
         none = np.zeros(0, np.int64)
         return _Batch(np.zeros((0, 0)), Labels(none, none), None)
     index = [batch.index for batch in batches if batch.index is not None]
+    features = where_they_are(*(batch.features for batch in batches))
+    on_device = isinstance(features[0], DeviceArray)  # all of them are, or none
     return _Batch(
-        _joined_features([batch.features for batch in batches]),
+        joined(features) if on_device else np.concatenate(features),
         Labels(np.concatenate([batch.labels.identity for batch in batches]),
                np.concatenate([batch.labels.camera for batch in batches])),
         np.concatenate(index) if index else None)
 
 
-def _joined_features(features: list[Any]) -> npt.NDArray[Any] | DeviceArray:
-    """Join features on their accelerator if all are on one, else in main memory."""
-    found = where_they_are(*features)
-    return joined(found) if isinstance(found[0], DeviceArray) else np.concatenate(found)
-
-
 def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:
     """Return the position of the first image of each index, in the order of index."""
     _, first, number = np.unique(index, return_index=True, return_inverse=True)
-    identity, camera, other = labels.identity, labels.camera, first[number]
-    differ = np.flatnonzero((identity != identity[other]) | (camera != camera[other]))
+    identity, camera, same = labels.identity, labels.camera, first[number]
+    differ = np.flatnonzero((identity != identity[same]) | (camera != camera[same]))
     if differ.size:
-        k, j = differ[0], other[differ[0]]
+        k, j = differ[0], same[differ[0]]
         raise InputError(
             "index", got=f"two {side} images share index {index[k]} but not their labels: "
             f"identity {identity[j]} on camera {camera[j]}, and identity {identity[k]} on camera "

@@ -23,34 +23,26 @@ script
        the query's camera has no image of the identity, Rank-1 is 0 and counts: either way.
     4. One pair without a score, also on the diagonal, makes the mean over pairs NaN.
 
-Contents: `camera_pairs`, `camera_pairs_blocks`, `camera_pairs_features`; their result
-`CameraPairs`.
-
 Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the means). `plain` is
 the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
 neither toolbox considers, has no good image here.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from reid_ref import metrics
-from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, check_real_distances, read_only, warn)
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.evaluation.engine import Ranked
-from reid_ref.evaluation.how import How, Progress
-from reid_ref.evaluation.ranked import Distances, Features
-from reid_ref.labels import Labels, check_distances, check_labels, options_by_name
-from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.ranking.rank import good_ranks
-from reid_ref.signature import signature
+from reid_ref.evaluation.how import How, Progress, options_by_name
+from reid_ref.evaluation.ranked import Distances, Features, Ranked
+from reid_ref.labels import Labels, check_labels
+from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.signature import Signature, signature
 
 #: The rules, each with its description.
 RULES = {
@@ -79,10 +71,10 @@ class CameraPairs(Value):
         Means over queries, NaN of none.
     ap_count, rank1_count : int64, shape (n, n)
         Queries in each mean.
-    mean_ap, mean_rank1 : float
+    mAP, mean_rank1 : float
         Mean over the pairs of different cameras: with "plain" over those that have a score; with
         "script" (sum - trace) / 30, NaN if one of the 36 pairs has none.
-    signature : str
+    signature : Signature
         All that could change the numbers; the version last.
     """
 
@@ -94,14 +86,14 @@ class CameraPairs(Value):
     rank1_matrix: Doubles
     ap_count: Integers
     rank1_count: Integers
-    mean_ap: float
+    mAP: float
     mean_rank1: float
-    signature: str
+    signature: Signature
 
     def __post_init__(self) -> None:
-        for name in ("cameras", "ap", "rank1", "ap_matrix", "rank1_matrix", "ap_count",
-                     "rank1_count"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, read_only(value))
 
     def without_score(self) -> dict[str, int]:
         """Return the number of pairs of different cameras without mAP, and without Rank-1."""
@@ -126,9 +118,8 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     rule : {"plain", "script"}
         "plain": label -1 is ignored, any cameras, every score counts. "script": bit-identical to
         the MATLAB multi-camera scripts, for cameras 1 to 6.
-    max_memory : int or str, optional
-    progress : callable, optional
-        Both as in `reid_ref.evaluate_distances`.
+    %(max_memory)s
+    %(progress)s
 
     Returns
     -------
@@ -152,7 +143,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     >>> pairs = camera_pairs([[.1, .2, .3]], query, gallery)
     >>> pairs.cameras, pairs.ap, pairs.rank1
     (array([1, 2, 3]), array([[ nan, 1.  , 0.25]]), array([[nan,  1.,  0.]]))
-    >>> pairs.mean_ap, pairs.mean_rank1
+    >>> pairs.mAP, pairs.mean_rank1
     (0.625, 0.5)
     """
     how = How(max_memory=max_memory, progress=progress)
@@ -168,39 +159,15 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
     convention = CONVENTIONS["matlab"].replace(ignored=IGNORED[rule])
     cameras = _cameras(query, gallery, rule)
     ranks = ranked.ranks(query, gallery, replace(how, conventions=(convention,)))
-    return _pairs(ranks.of(convention), query, gallery, cameras, rule, ranks.provenance)
-
-
-def camera_pairs_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, *,
-                        rule: str = "plain", progress: Progress | None = None) -> CameraPairs:
-    """As `camera_pairs`, with distances in blocks of queries, in order.
-
-    Examples
-    --------
-    >>> query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
-    >>> camera_pairs_blocks([[[.1, .2, .3]], [[.1, .2, .3]]], query, gallery).rank1
-    array([[nan,  1.,  0.],
-           [nan,  0., nan]])
-    """
-    check_labels(query, gallery)
-    check_choice(rule, "rule", RULES)
-    cameras = _cameras(query, gallery, rule)
-    ranks = []
-    dtypes: set[np.dtype[Any]] = set()
-    done = 0
-    for block in blocks:
-        rows = slice(done, done + len(block))
-        block = check_distances(block, query[rows], gallery)
-        check_real_distances(block)
-        ranks.append(good_ranks(read_rows(block), query[rows], gallery, IGNORED[rule]))
-        dtypes.add(block.dtype)
-        done += len(block)
-        if progress:
-            progress(len(block))
-    if done != len(query):
-        raise InputError("blocks", f"{len(query)} rows in all, one for each query", done)
-    provenance = {"distances": "+".join(sorted(map(str, dtypes)))}
-    return _pairs(concatenate(ranks), query, gallery, cameras, rule, provenance)
+    ap, rank1 = _scores(ranks.of(convention), query, gallery, cameras, rule)
+    ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
+                               (~np.isnan(ap), ~np.isnan(rank1)))
+    row = np.searchsorted(cameras, query.camera)
+    ap_matrix, ap_count = _means(ap, ap_counts, row)
+    rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
+    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
+                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
+                       signature({"rule": rule, **ranks.provenance}, query, gallery))
 
 
 @options_by_name
@@ -213,14 +180,13 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     Parameters
     ----------
     query_features, gallery_features : array_like, shape (n_query, d) and (n_gallery, d)
-        One row an image; finite real numbers of any dtype.
+        One row per image; finite real numbers of any dtype.
     query, gallery : Labels
         With "script", cameras 1 to 6.
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
-    max_memory : int or str, optional
-    progress : callable, optional
-        All four as in `reid_ref.evaluate`.
+    %(metric)s
+    %(normalize)s
+    %(max_memory)s
+    %(progress)s
     rule : {"plain", "script"}
         As in `camera_pairs`.
 
@@ -239,24 +205,11 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     >>> pairs = camera_pairs_features([[1., 0.]], [[1., 0.], [3., 1.], [1., 1.]], query, gallery)
     >>> pairs.rank1
     array([[nan,  1.,  0.]])
-    >>> pairs.signature.split("|")[:4]
-    ['rule:plain', 'metric:euclidean', 'normalize:yes', 'features:float64']
+    >>> list(pairs.signature.items())[:3]
+    [('rule', 'plain'), ('metric', 'euclidean'), ('normalize', 'yes')]
     """
     how = How(metric=metric, normalize=normalize, max_memory=max_memory, progress=progress)
     return camera_pairs_of(Features(query_features, gallery_features), query, gallery, rule, how)
-
-
-def _pairs(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
-           rule: str, provenance: dict[str, str]) -> CameraPairs:
-    ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
-    ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
-                               (~np.isnan(ap), ~np.isnan(rank1)))
-    row = np.searchsorted(cameras, query.camera)
-    ap_matrix, ap_count = _means(ap, ap_counts, row)
-    rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
-    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
-                       _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
-                       str(signature({"rule": rule, **provenance}, query, gallery)))
 
 
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
@@ -295,18 +248,19 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
         return ap.reshape(shape), rank1.reshape(shape)
 
     # compute_AP_multiCam.m:22-26: on the query's own camera, the nearest image is ignored.
-    own = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
-    is_own = cell == own[ranks.query]
+    diagonal = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
+    on_diagonal = cell == diagonal[ranks.query]
     is_nearest = ranks.rank == 1
     nearest_is_wrong = 1 - np.bincount(ranks.query[is_nearest], minlength=shape[0])
-    wrong = wrong - is_own * nearest_is_wrong[ranks.query]
-    there = ~(is_own & is_nearest)
-    n_good[own] -= 1
-    pairs = _ranks_in_cells(cell[there], wrong[there], n_good)
+    wrong = wrong - on_diagonal * nearest_is_wrong[ranks.query]
+    kept = ~(on_diagonal & is_nearest)
+    n_good[diagonal] -= 1
+    pairs = _ranks_in_cells(cell[kept], wrong[kept], n_good)
     ap = np.nan_to_num(metrics.average_precision_trapezoid(pairs), nan=0.0)
     rank1 = np.where(n_good > 0, metrics.accuracy_at(pairs, 1), -2)
-    rank1[own[n_good[own] == 0]] = -1
-    rank1[own[(n_good[own] < 0) & (ranks.found + nearest_is_wrong < len(gallery))]] = 0
+    rank1[diagonal[n_good[diagonal] == 0]] = -1
+    with_wrong = ranks.found + nearest_is_wrong < len(gallery)
+    rank1[diagonal[(n_good[diagonal] < 0) & with_wrong]] = 0
     return ap.reshape(shape), rank1.reshape(shape)
 
 
@@ -318,17 +272,16 @@ def _ranks_in_cells(cell: Integers, wrong: Integers, n_good: Integers) -> GoodRa
     """
     order = np.argsort(cell, kind="stable")
     cell, wrong = cell[order], wrong[order]
-    held = np.bincount(cell, minlength=len(n_good))
-    nth = np.arange(1, len(cell) + 1) - np.repeat(np.cumsum(held) - held, held)
+    count = np.bincount(cell, minlength=len(n_good))
+    nth = np.arange(1, len(cell) + 1) - np.repeat(np.cumsum(count) - count, count)
     inside = nth <= n_good[cell]
     cell, rank = cell[inside], (wrong + nth)[inside]
-    found = np.bincount(cell, minlength=len(n_good))
     first_match = np.zeros_like(n_good)
     first_match[cell[::-1]] = rank[::-1]
     return GoodRanks(
         rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=np.full_like(rank, -1),
-        found=found, n_good=n_good, n_junk=np.zeros_like(n_good), n_kept=np.ones_like(n_good),
-        first_match=first_match)
+        found=np.bincount(cell, minlength=len(n_good)), n_good=n_good,
+        n_junk=np.zeros_like(n_good), n_kept=np.ones_like(n_good), first_match=first_match)
 
 
 def _means(scores: Doubles, counts: Any, row: Integers) -> tuple[Doubles, Integers]:

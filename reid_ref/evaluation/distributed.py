@@ -5,7 +5,7 @@ pair, and a rank is a count, so the result does not depend on the shards: first 
 good pairs computes their distances; then each counts its images before every good pair, and the
 counts are added. Shards stay on their workers; only labels and numbers of good pairs are sent.
 
-Needs ``pip install "reid-ref[distributed]"``. Contents: `evaluate`.
+Needs ``pip install "reid-ref[distributed]"``.
 """
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import os
 import socket
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +30,12 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import check_needed_lists, one_or_all, summaries
-from reid_ref.evaluation.how import How, Progress, in_queries
-from reid_ref.evaluation.ranks import Ranks, features_provenance
+from reid_ref.evaluation.engine import as_requested, summaries
+from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
+from reid_ref.evaluation.ranks import Ranking, features_provenance
 from reid_ref.evaluation.summary import Curves
-from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, options_by_name
-from reid_ref.ranking.counting import (
-    Counting, Goods, TooFarOff, count_before, wrong_products)
+from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
+from reid_ref.ranking.counting import Counting, Goods, TooFarOff, count_before, wrong_products
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Before, Source, rank
@@ -51,53 +50,43 @@ SHARD_BYTES = 64 * 2**20
 _AT_ONCE = 32
 
 
-@overload
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = ..., normalize: bool = ..., convention: str | Convention = ...,
-             lists: IndexLists | None = ..., max_memory: int | str | None = ...,
-             progress: Progress | None = ..., client: Any = ...) -> Result: ...
-
-
-@overload
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = ..., normalize: bool = ...,
-             convention: Iterable[str | Convention], lists: IndexLists | None = ...,
-             max_memory: int | str | None = ..., progress: Progress | None = ...,
-             client: Any = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
+@by_convention
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str = "euclidean", normalize: bool = True,
-             convention: str | Convention | Iterable[str | Convention] = "matlab",
+             convention: str | Convention = "matlab",
              lists: IndexLists | None = None, max_memory: int | str | None = None,
-             progress: Progress | None = None, client: Any = None) -> Result | dict[str, Result]:
+             progress: Progress | None = None, client: Any = None) -> Result:
     """Evaluate features in shards, on a cluster or on the threads of this machine.
 
     Parameters
     ----------
     query_features : dask array or array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype. Gathered once, then sent to the
+        One row per image; finite real numbers of any dtype. Gathered once, then sent to the
         workers.
     gallery_features : dask array or array_like, shape (n_gallery, d)
         The row chunks of a dask array are the shards. Workers read the rows of a memory map, or of
         a dataset of HDF5 or zarr, themselves: all must have access to its file. An array in
         memory is sent to them.
     query, gallery : Labels
-    metric, normalize, convention, lists
-        As for `reid_ref.evaluate`. Conventions that need whole rows of distances are refused.
+        Identity and camera of each image.
+    %(metric)s
+    %(normalize)s
+    %(convention)s
+        Conventions that need whole rows of distances are refused.
+    %(lists)s
     max_memory : int or str, optional
         Working memory of each thread of a worker, in bytes, besides its shard and the query
         features; by default as for `reid_ref.evaluate`, on the worker.
-    progress : callable, optional
-        As for `reid_ref.evaluate`: called after each shard, with its share of the queries.
+    %(progress)s
+        Each shard counts as its share of the queries.
     client : distributed.Client, optional
         By default the current one; if there is none, the threads of this machine.
 
     Returns
     -------
     Result, or dict of str to Result
-        As `reid_ref.evaluate`, whatever the chunks and the workers.
+        For a list or a tuple of conventions a dict by their names, in the given order.
+        The same as those of `reid_ref.evaluate`, whatever the chunks and the workers.
 
     Raises
     ------
@@ -130,18 +119,19 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     check_labels(query, gallery)
     check_choice(metric, "metric", METRICS)
     conventions = find_conventions(convention)
-    for unsuited in (one for one in conventions if one.needs_rows):
-        raise InputError(
-            "convention", got=f"{unsuited.name!r} needs whole rows of distances (ties "
-            f"{unsuited.ties!r}, CMC {unsuited.cmc!r}), which no shard has", remedy="use "
-            "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 block by block")
+    for record in conventions:
+        if record.needs_rows:
+            raise InputError(
+                "convention", got=f"{record.name!r} needs whole rows of distances (ties "
+                f"{record.ties!r}, CMC {record.cmc!r}), which no shard has", remedy="use "
+                "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 block by block")
     bytes_of(max_memory)
     client = _client(client)
     of_query, of_gallery = check_feature_shapes(
         _zeros_of_shape(query_features, "query_features"),
         _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
-    check_needed_lists(query, gallery, how)
+    how.check_lists(query, gallery)
     normalized = normalize or metric == "cosine"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
@@ -149,10 +139,10 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     queries = _Queries(rows, square, metric, normalize, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
-    found = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
-    ranks = Ranks(lambda one: found[one.not_ranked], Curves((), query, gallery),
-                  features_provenance(of_query, of_gallery, how))
-    return one_or_all(summaries(ranks, query, gallery, how), convention)
+    by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
+    ranks = Ranking(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
+                    features_provenance(of_query, of_gallery, how))
+    return as_requested(summaries(ranks, query, gallery, how), convention)
 
 
 @dataclass(frozen=True)
@@ -180,6 +170,7 @@ class _Shard:
 
     Parameters
     ----------
+    number : int
     images : slice
     rows : array, shape (images, d), callable that returns it, or list of the blocks of a dask \
 array that hold it, each a Delayed
@@ -187,13 +178,14 @@ array that hold it, each a Delayed
         Columns of each block.
     """
 
+    number: int
     images: slice
     rows: Any
     widths: tuple[int, ...] = ()
 
 
 def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client: Any,
-               tell: Callable[[float], object] | None) -> Source:
+               report: Callable[[float], object] | None) -> Source:
     """Return the distances of the shards as a source for `rank`; see `ranking.rank.in_parts`."""
     shared = _on_workers(queries, client)
     edges = np.array([shard.images.start for shard in shards] + [shards[-1].images.stop])
@@ -203,17 +195,28 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         ends = np.searchsorted(image[by_image], edges)
         pairs = [by_image[first:last] for first, last in pairwise(ends)]
         values = np.empty(len(query))
+
+        def fill_in(chosen: list[_Shard]) -> dict[int, InputError]:
+            tasks = [_task(_measure, shard, shared, query[pairs[shard.number]],
+                           image[pairs[shard.number]]) for shard in chosen]
+            errors = {}
+            for number, result in _results(tasks, shards, client):
+                if isinstance(result, InputError):
+                    errors[number] = result
+                else:
+                    values[pairs[number]] = result
+            return errors
+
         # Shards without a pair are not read for their distances; `count` checks their features.
-        with_pairs = [k for k in range(len(shards)) if len(pairs[k])]
-        errors = _fill_in(values, query, image, pairs, with_pairs, shards, shared, client)
-        if errors:  # of all shards, the first is told
-            before = [k for k in range(min(errors)) if not len(pairs[k])]
-            errors.update(_fill_in(values, query, image, pairs, before, shards, shared, client))
+        errors = fill_in([shard for shard in shards if len(pairs[shard.number])])
+        if errors:  # the error of the first of all shards is raised
+            errors |= fill_in([shard for shard in shards[:min(errors)]
+                               if not len(pairs[shard.number])])
             raise errors[min(errors)]
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
-        before, zeros = _added_up(goods, groups, shards, shared, client, tell)
+        before, zeros = _added_up(goods, groups, shards, shared, client, report)
         if normalized:
             warn_of_zeros("gallery_features", zeros, edges[-1])
         return before
@@ -221,47 +224,26 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
     return Source(measure, count)
 
 
-def _fill_in(values: Doubles, query: Integers, image: Integers, pairs: list[Integers],
-             numbers: Iterable[int], shards: list[_Shard], shared: Any,
-             client: Any) -> dict[int, InputError]:
-    """Fill in the distances of the pairs of some shards; return the errors of wrong input."""
-    from dask import delayed
-
-    tasks = [delayed(_measure, pure=False)(
-        k, shards[k].images, shards[k].rows, shards[k].widths, shared, query[pairs[k]],
-        image[pairs[k]]) for k in numbers]
-    errors = {}
-    for k, found in _results(tasks, shards, client):
-        if isinstance(found, InputError):
-            errors[k] = found
-        else:
-            values[pairs[k]] = found
-    return errors
-
-
 def _added_up(goods: Goods, groups: dict[str, Counting], shards: list[_Shard], shared: Any,
-              client: Any, tell: Callable[[float], object] | None,
+              client: Any, report: Callable[[float], object] | None,
               ) -> tuple[dict[str, Before], Integers]:
     """Return the counts of all shards, and the gallery's rows of zeros; refuse wrong input."""
-    from dask import delayed
-
     before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
     wanted = _on_workers(goods, client)
     # Each worker gets the labels of its shard alone.
-    tasks = [delayed(_count, pure=False)(
-        k, shard.images, shard.rows, shard.widths, shared, wanted,
-        {name: _of_shard(counting, shard.images) for name, counting in groups.items()})
-        for k, shard in enumerate(shards)]
+    tasks = [_task(_count, shard, shared, wanted, {
+        name: _of_shard(counting, shard.images) for name, counting in groups.items()})
+        for shard in shards]
     zeros, errors = np.zeros(0, dtype=np.int64), {}
-    for k, counts, zero in _results(tasks, shards, client):
+    for number, counts, zero in _results(tasks, shards, client):
         if isinstance(counts, InputError):
-            errors[k] = counts
+            errors[number] = counts
             continue
         zeros = np.append(zeros, zero)
         for name in groups:
             before[name] += counts[name]
-        if tell:
-            tell(1 / len(shards))
+        if report:
+            report(1 / len(shards))
     if errors:
         raise errors[min(errors)]
     return before, zeros
@@ -270,21 +252,20 @@ def _added_up(goods: Goods, groups: dict[str, Counting], shards: list[_Shard], s
 # Functions that run on a worker.
 
 
-def _measure(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
-             query: Integers, image: Integers) -> tuple[int, Doubles | InputError]:
+def _measure(shard: _Shard, queries: _Queries, query: Integers,
+             image: Integers) -> tuple[int, Doubles | InputError]:
     """Return the shard's number, and the distances of its pairs.
 
     Wrong input is returned, not raised, since the worker would log an exception as its failure.
     """
     try:
-        part, _ = _open(images, rows, widths, queries, np.float32)
+        part, _ = _open(shard, queries, np.float32)
     except InputError as error:
-        return number, error
-    return number, part.exact(query, image - images.start)
+        return shard.number, error
+    return shard.number, part.exact(query, image - shard.images.start)
 
 
-def _count(number: int, images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
-           goods: Goods, groups: dict[str, Counting],
+def _count(shard: _Shard, queries: _Queries, goods: Goods, groups: dict[str, Counting],
            ) -> tuple[int, dict[str, Before] | InputError, Integers]:
     """Return the shard's number, its counts before each good image, and its rows of zeros.
 
@@ -292,40 +273,40 @@ def _count(number: int, images: slice, rows: Any, widths: tuple[int, ...], queri
     """
     for precision in (np.float32, np.float64):
         try:
-            part, square = _open(images, rows, widths, queries, precision)
+            part, square = _open(shard, queries, precision)
             before = {name: count_before(part, goods, len(queries.features), counting)
                       for name, counting in groups.items()}
-            return number, before, images.start + np.flatnonzero(square == 0)
+            return shard.number, before, shard.images.start + np.flatnonzero(square == 0)
         except TooFarOff:  # repeat in double precision
             continue
         except InputError as error:
-            return number, error, goods.image[:0]
-    return number, wrong_products(), goods.image[:0]
+            return shard.number, error, goods.image[:0]
+    return shard.number, wrong_products(), goods.image[:0]
 
 
 def _of_shard(counting: Counting, images: slice) -> Counting:
     """Return what is counted in a shard: the pairs and the labels of its own images."""
-    here = (counting.left_out >= images.start) & (counting.left_out < images.stop)
+    pairs = (counting.left_out >= images.start) & (counting.left_out < images.stop)
     return replace(
-        counting, left_out_query=counting.left_out_query[here], left_out=counting.left_out[here],
+        counting, left_out_query=counting.left_out_query[pairs], left_out=counting.left_out[pairs],
         columns=None if counting.columns is None else counting.columns[images],
         place=None if counting.place is None else counting.place[images])
 
 
-def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,
-          precision: Any) -> tuple[Part, Doubles]:
+def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubles]:
     """Return the part of the gallery, and the squared norms of its rows."""
     try:
-        if widths:
-            gallery = joined_blocks(rows, images, widths, "gallery_features")
+        if shard.widths:
+            gallery = joined_blocks(shard.rows, shard.images, shard.widths, "gallery_features")
         else:
-            gallery = as_array(rows() if callable(rows) else rows, "gallery_features")
+            rows = shard.rows() if callable(shard.rows) else shard.rows
+            gallery = as_array(rows, "gallery_features")
     except OSError as error:
         raise InputError("gallery_features", "a file that every worker can read",
                          f"{error} on {socket.gethostname()}", "put it on storage that all "
                          "workers share, under one path") from None
-    square = checked_squares(gallery, "gallery_features", images.start)
-    return feature_part(queries.features, gallery, queries.square, square, images,
+    square = checked_squares(gallery, "gallery_features", shard.images.start)
+    return feature_part(queries.features, gallery, queries.square, square, shard.images,
                         queries.metric, queries.normalize, bytes_of(queries.max_memory),
                         precision), square
 
@@ -338,15 +319,17 @@ def _shards(gallery: Any, client: Any) -> list[_Shard]:
         gallery = as_array(gallery, "gallery_features")
     if is_dask(gallery):
         edges = np.cumsum([0, *gallery.chunks[0]]).tolist()
-        return [_Shard(slice(first, last), list(blocks), gallery.chunks[1])
-                for (first, last), blocks in zip(pairwise(edges), gallery.to_delayed())
-                if first < last]
+        chunks = [(slice(first, last), list(blocks))
+                  for (first, last), blocks in zip(pairwise(edges), gallery.to_delayed())
+                  if first < last]
+        return [_Shard(k, images, blocks, gallery.chunks[1])
+                for k, (images, blocks) in enumerate(chunks)]
     step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
     read = _reader(gallery, client)
     n_gallery = gallery.shape[0]  # zarr arrays have no len()
     blocks = [slice(start, min(start + step, n_gallery)) for start in range(0, n_gallery, step)]
-    return [_Shard(block, partial(read, block.start, block.stop) if read else gallery[block])
-            for block in blocks]
+    return [_Shard(k, block, partial(read, block.start, block.stop) if read else gallery[block])
+            for k, block in enumerate(blocks)]
 
 
 def _reader(array: Any, client: Any) -> Callable[[int, int], Array] | None:
@@ -401,6 +384,12 @@ def _client(client: Any) -> Any:
         raise InputError("client", "a distributed.Client that is not asynchronous", repr(client),
                          "pass distributed.Client(address)")
     return client
+
+
+def _task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return a call that a worker makes."""
+    from dask import delayed
+    return delayed(function, pure=False)(*arguments)
 
 
 def _on_workers(value: Any, client: Any) -> Any:

@@ -1,25 +1,18 @@
 """What is ranked to results: rank once for all conventions, then summarise each."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import warn
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
-from reid_ref.evaluation.ranks import Ranks, rank_blocks
+from reid_ref.evaluation.ranked import Ranked
+from reid_ref.evaluation.ranks import Ranking
 from reid_ref.evaluation.summary import Shared, summarize
-from reid_ref.labels import Labels, check_labels, check_lists
+from reid_ref.labels import Labels, check_labels
 from reid_ref.result import Result
-
-
-class Ranked(Protocol):
-    """What is ranked, as far as results need it: see `reid_ref.evaluation.ranked`."""
-
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks: ...
 
 
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
@@ -28,24 +21,10 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
     return summaries(ranked.ranks(query, gallery, how), query, gallery, how)
 
 
-def results_of_blocks(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
-                      how: How, provenance: dict[str, str]) -> list[Result]:
-    """Evaluate blocks of distances, queries in order; `provenance` is for the signature."""
-    check_needed_lists(query, gallery, how)
-    return summaries(rank_blocks(blocks, query, gallery, how, provenance), query, gallery, how)
-
-
-def check_needed_lists(query: Labels, gallery: Labels, how: How) -> None:
-    """Check the index lists where a convention needs them."""
-    check_lists(how.lists, [convention.name for convention in how.conventions
-                            if convention.needs_lists], query, gallery)
-
-
-def one_or_all(results: list[Result], convention: Any) -> Result | dict[str, Result]:
-    """Return one result if `convention` is a single one, else a dict by name."""
-    if isinstance(convention, (str, Convention)):
-        return results[0]
-    return by_name(results)
+def as_requested(results: list[Result], convention: Any) -> Result:
+    """Return the result of a single `convention`; of several a dict, as `Evaluates` says."""
+    every: Any = by_name(results)
+    return results[0] if isinstance(convention, (str, Convention)) else every
 
 
 def by_name(results: list[Result]) -> dict[str, Result]:
@@ -53,7 +32,7 @@ def by_name(results: list[Result]) -> dict[str, Result]:
     return {result.convention.name: result for result in results}
 
 
-def summaries(ranks: Ranks, query: Labels, gallery: Labels, how: How) -> list[Result]:
+def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Return the result of each convention; warn of queries without a match."""
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
     shared = Shared(query, gallery)
@@ -66,22 +45,21 @@ def summaries(ranks: Ranks, query: Labels, gallery: Labels, how: How) -> list[Re
 
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
-    """Warn of queries without a match: their number, the reasons, the first ones, the way out."""
+    """Warn of queries without a match: their number, the reasons, the first ones, the remedy."""
     unmatched = np.flatnonzero(~np.isin(result.per_query.status, ("ok", "not loaded")))
     if not unmatched.size:
         return
     if (result.counts.status.get("only same camera")
             and len(np.union1d(query.camera, gallery.camera)) == 1):
-        way_out = ("all images are on one camera, and images of the query's own camera are "
-                   "ignored: give each camera its own number")
+        remedy = ("all images are on one camera, and images of the query's own camera are "
+                  "ignored: give each camera its own number")
     else:
-        way_out = "check that identities and cameras are numbered alike on both sides"
+        remedy = "check that identities and cameras are numbered alike on both sides"
     first = ", ".join(str(k) for k in unmatched[:5])
     statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
                          if count and name not in ("ok", "not loaded"))
     n_loaded = len(query) - result.counts.status["not loaded"]
     counts_as = ("count as NaN" if np.isnan(result.mAP) else
                  "count as AP 0" if result.counted == n_loaded else "are left out")
-    warn(
-        f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: {first}): "
-        f"they {counts_as}; {way_out}")
+    warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
+         f"{first}): they {counts_as}; {remedy}")

@@ -9,8 +9,9 @@ from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.conventions import AP
 from reid_ref.evaluation.groups import by_group
 from reid_ref.labels import Labels
+from reid_ref.metrics.average_precision import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import Result, intervals_of, sums_of_units
+from reid_ref.result import Result, in_mean, intervals_of, sums_of_units
 
 #: Recall in percent at which mean precision is computed.
 LEVELS = 101
@@ -52,21 +53,19 @@ def precision_recall(result: Result) -> PrecisionRecall:
     >>> import reid_ref
     >>> result = reid_ref.evaluate_distances(
     ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
-    >>> found = precision_recall(result)
-    >>> found.step[[0, 50, 51, 100]].round(2), found.trapezoid[[0, 25, 50, 100]].round(2)
+    >>> curve = precision_recall(result)
+    >>> curve.step[[0, 50, 51, 100]].round(2), curve.trapezoid[[0, 25, 50, 100]].round(2)
     (array([0.5 , 0.5 , 0.67, 0.67]), array([0.  , 0.25, 0.5 , 0.67]))
     """
-    there = result.per_query.status != "not loaded"
-    loaded = of_queries(result.ranks, there)
+    loaded = of_queries(result.ranks, result.per_query.status != "not loaded")
     ranks = result.convention.cut_off(loaded)
 
     def mean(values: Doubles) -> float:
         return result.convention.mean(result.convention.counted(values, loaded.n_good))
 
-    pairs = [_at_level(ranks, level) for level in range(LEVELS)]
-    step, trapezoid = (np.array([mean(values) for values in one]) for one in zip(*pairs))
+    precisions = np.array([list(map(mean, _at_level(ranks, level))) for level in range(LEVELS)])
     return PrecisionRecall(
-        np.arange(LEVELS) / (LEVELS - 1), step, trapezoid,
+        np.arange(LEVELS) / (LEVELS - 1), *precisions.T,
         *(mean(AP[rule].exact(ranks)) for rule in ("step", "trapezoid")))
 
 
@@ -76,14 +75,13 @@ def _at_level(ranks: GoodRanks, level: int) -> tuple[Doubles, Doubles]:
     nth = np.maximum(-(-scaled // last), 1)  # the good image at which this recall is reached
     step = np.where((ranks.n_good > 0) | (ranks.n_kept == 0), 0.0, np.nan)
     trapezoid = step.copy()
-    there = nth <= ranks.found
+    in_list = nth <= ranks.found
     start = np.cumsum(ranks.found) - ranks.found
-    nth, rank = nth[there], ranks.rank[(start + nth - 1)[there]]
-    before = np.ones(len(rank))
-    np.divide(nth - 1, rank - 1, out=before, where=rank > 1)
-    step[there] = nth / rank
-    part = (scaled[there] - last * (nth - 1)) / last
-    trapezoid[there] = before + (nth / rank - before) * part
+    nth, rank = nth[in_list], ranks.rank[(start + nth - 1)[in_list]]
+    before = precision_before(nth, rank)
+    step[in_list] = nth / rank
+    part = (scaled[in_list] - last * (nth - 1)) / last
+    trapezoid[in_list] = before + (nth / rank - before) * part
     return step, trapezoid
 
 
@@ -126,11 +124,12 @@ def rank_band(result: Result, last: int) -> RankBand | None:
     ranks = 1 + np.searchsorted(result.cmc[:last], means)
     try:
         with each_warning_once():
-            found = intervals_of(sums_of_units(result, f"Rank-{k}") for k in ranks.tolist())
+            intervals = intervals_of(sums_of_units(result, f"Rank-{k}") for k in ranks.tolist())
     except InputError:
         return None
-    low, high = np.array([(one.low, one.high) for one in found])[place].T
-    return RankBand(np.arange(1, len(place) + 1), low, high, found[0].level, found[0].unit)
+    low, high = np.array([(interval.low, interval.high) for interval in intervals])[place].T
+    first = intervals[0]
+    return RankBand(np.arange(1, len(place) + 1), low, high, first.level, first.unit)
 
 
 def counted_ap(result: Result) -> tuple[Doubles, Integers]:
@@ -144,11 +143,9 @@ def counted_ap(result: Result) -> tuple[Doubles, Integers]:
     >>> counted_ap(result)
     (array([1.  , 0.25]), array([1, 1]))
     """
-    there = result.per_query.status != "not loaded"
-    n_good = result.per_query.n_good[there]
-    ap, good = (result.convention.counted(values, n_good) for values in (
-        result.per_query.ap[there], n_good.astype(np.float64)))
-    return ap, good.astype(np.int64)
+    counted = in_mean(result)
+    n_good = result.per_query.n_good[counted]
+    return result.convention.counted(result.per_query.ap[counted], n_good), n_good
 
 
 def identity_ap(result: Result) -> Doubles:

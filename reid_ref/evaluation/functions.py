@@ -1,8 +1,8 @@
 """The public functions: evaluate features, distances or one ranked list."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,62 +10,38 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
-from reid_ref.evaluation.engine import one_or_all, results_of
-from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.engine import as_requested, results_of
+from reid_ref.evaluation.how import How, Progress, by_convention
 from reid_ref.evaluation.ranked import Distances, Features
-from reid_ref.labels import IndexLists, Labels, options_by_name
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
 
 
-@overload
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = ..., normalize: bool = ..., convention: str | Convention = ...,
-             lists: IndexLists | None = ..., max_memory: int | str | None = ...,
-             progress: Progress | None = ...) -> Result: ...
-
-
-@overload
-def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = ..., normalize: bool = ...,
-             convention: Iterable[str | Convention], lists: IndexLists | None = ...,
-             max_memory: int | str | None = ...,
-             progress: Progress | None = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
+@by_convention
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str = "euclidean", normalize: bool = True,
-             convention: str | Convention | Iterable[str | Convention] = "matlab",
+             convention: str | Convention = "matlab",
              lists: IndexLists | None = None, max_memory: int | str | None = None,
-             progress: Progress | None = None) -> Result | dict[str, Result]:
+             progress: Progress | None = None) -> Result:
     """Evaluate features: Rank-k, mAP, mINP.
 
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype. An array, a memory map, a dataset of
+        One row per image; finite real numbers of any dtype. An array, a memory map, a dataset of
         an open HDF5 file (read in blocks), a tensor. Tensors of both sides on one accelerator are
         evaluated there (docs/accelerators.md); if one side is elsewhere, or the convention needs
         whole rows of distances, in main memory. The result is the same.
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
-        Identity and camera of each row.
-    metric : {"euclidean", "cosine", "dot"}
-        Distance between features. On normalised features all three give the same ranking.
-    normalize : bool
-        Divide each feature by its 2-norm first, as the Market-1501 drivers do.
-    convention : str or Convention, or several of them
-        A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
-        the ranks and take little longer than one.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
-    max_memory : int or str, optional
-        Working memory in bytes, besides the features and the result: a number, or text such as
-        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
-        not depend on it. The memory of an accelerator is not meant.
-    progress : callable, optional
-        Called with the number of queries done since the last call.
+        Identity and camera of each image.
+    %(metric)s
+    %(normalize)s
+    %(convention)s
+    %(lists)s
+    %(max_memory)s
+    %(progress)s
 
     Returns
     -------
@@ -100,28 +76,14 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     """
     how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
     results = results_of(Features(query_features, gallery_features), query, gallery, how)
-    return one_or_all(results, convention)
+    return as_requested(results, convention)
 
 
-@overload
+@by_convention
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
-                       convention: str | Convention = ..., lists: IndexLists | None = ...,
-                       max_memory: int | str | None = ...,
-                       progress: Progress | None = ...) -> Result: ...
-
-
-@overload
-def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
-                       convention: Iterable[str | Convention], lists: IndexLists | None = ...,
-                       max_memory: int | str | None = ...,
-                       progress: Progress | None = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
-def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
-                       convention: str | Convention | Iterable[str | Convention] = "matlab",
+                       convention: str | Convention = "matlab",
                        lists: IndexLists | None = None, max_memory: int | str | None = None,
-                       progress: Progress | None = None) -> Result | dict[str, Result]:
+                       progress: Progress | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
     Under "matlab", Rank-k and mAP are bit-identical to those of the MATLAB scripts in Octave, for
@@ -134,19 +96,16 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
         file, a tensor (evaluated on its accelerator, as by `evaluate`); any real dtype. MATLAB's
         matrix is gallery x query: pass it transposed.
     query, gallery : Labels
-    convention : str or Convention, or several of them
-        As in `evaluate`.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
-    max_memory : int or str, optional
-        Bytes of rows read at a time; as in `evaluate`.
-    progress : callable, optional
-        Called with the number of queries done since the last call.
+        Identity and camera of each image.
+    %(convention)s
+    %(lists)s
+    %(max_memory)s
+    %(progress)s
 
     Returns
     -------
     Result, or dict of str to Result
-        As `evaluate`.
+        For a list or a tuple of conventions a dict by their names, in the given order.
 
     Raises
     ------
@@ -172,7 +131,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     """
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory,
               progress=progress)
-    return one_or_all(results_of(Distances(distances), query, gallery, how), convention)
+    return as_requested(results_of(Distances(distances), query, gallery, how), convention)
 
 
 def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),

@@ -82,9 +82,9 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
         raise InputError("query", f"the labels of the {n} queries evaluated", len(query))
     value, group = np.unique(getattr(query, by), return_inverse=True)
     group = group.reshape(-1)
-    there = result.per_query.status != "not loaded"
-    order = np.flatnonzero(there)[np.argsort(group[there], kind="stable")]
-    edges = np.cumsum([0, *np.bincount(group[there], minlength=len(value))])
+    loaded = result.per_query.status != "not loaded"
+    order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]
+    edges = np.cumsum([0, *np.bincount(group[loaded], minlength=len(value))])
     convention, per_query = result.convention, result.per_query
     counted, means = [], []
     for start, stop in pairwise(edges):
@@ -93,11 +93,10 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
                    for values in (per_query.ap, per_query.inp))
         counted.append(len(ap))
         means.append((convention.mean(ap), convention.mean(inp)))
-    mean_ap, mean_inp = np.array(means).T
-    ranks = convention.cut_off(of_queries(result.ranks, there))
-    rank1 = [_rank1(part, result) for part in split_queries(ranks, group[there], len(value))]
-    return Groups(value, np.bincount(group), np.array(counted), mean_ap, np.array(rank1),
-                  mean_inp)
+    mAP, mINP = np.array(means).T
+    ranks = convention.cut_off(of_queries(result.ranks, loaded))
+    rank1 = [_rank1(part, result) for part in split_queries(ranks, group[loaded], len(value))]
+    return Groups(value, np.bincount(group), np.array(counted), mAP, np.array(rank1), mINP)
 
 
 def _rank1(ranks: GoodRanks, result: Result) -> float:

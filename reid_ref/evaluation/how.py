@@ -1,32 +1,101 @@
-"""How something is ranked and evaluated: one record that a caller makes once and hands on."""
+"""How something is ranked and evaluated: the record of it, and the options of public functions."""
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
+from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.labels import IndexLists
+from reid_ref.labels import IndexLists, Labels, check_labels, check_lists
+from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
+Accepts = ParamSpec("Accepts")
+Documented = TypeVar("Documented")
+
+
+class Evaluates(Protocol[Accepts]):
+    """A function that returns one result, or for several conventions a dict of results.
+
+    Parameters
+    ----------
+    convention : str or Convention, or several of them
+        A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
+        the ranks and take little longer than one.
+    """
+
+    @overload
+    def __call__(self, *arguments: Accepts.args, **options: Accepts.kwargs) -> Result: ...
+
+    @overload
+    def __call__(self, *arguments: Any, convention: Iterable[str | Convention],
+                 **options: Any) -> dict[str, Result]: ...
+
+
+def documented(item: Documented) -> Documented:
+    """Put what `Evaluates` and `How` say of an option in the place of ``%(metric)s``."""
+    def text(match: re.Match[str]) -> str:
+        return textwrap.indent(options[match[2]], match[1])
+
+    if item.__doc__ is not None:  # as with python -OO
+        paragraphs = f"{inspect.getdoc(Evaluates)}\n{inspect.getdoc(How)}"
+        options = {paragraph[1]: paragraph[0] for paragraph in re.finditer(
+            r"^(\w+) : .*(?:\n .*)*", paragraphs, flags=re.MULTILINE)}
+        item.__doc__ = re.sub(r"^( *)%\((\w+)\)s$", text, item.__doc__, flags=re.MULTILINE)
+    return item
+
+
+def options_by_name(function: Callable[Accepts, Documented]) -> Callable[Accepts, Documented]:
+    """Refuse positional arguments after query and gallery, and complete the docstring.
+
+    Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
+    to wrap them.
+    """
+    kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
+    allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    @functools.wraps(documented(function))
+    def call(*arguments: Accepts.args, **options: Accepts.kwargs) -> Documented:
+        surplus = arguments[allowed:]
+        if surplus:
+            query, gallery = cast(list[Labels], arguments[allowed - 2:allowed])
+            check_labels(query, gallery)
+            raise InputError("", "the options after query and gallery by name",
+                             f"{len(surplus)} more argument(s) by position, the first of type "
+                             f"{type(surplus[0]).__name__}", "write convention=..., lists=...")
+        return function(*arguments, **options)
+    return call
+
+
+def by_convention(function: Callable[Accepts, Any]) -> Evaluates[Accepts]:
+    """Do what `options_by_name` does for a function that takes one or several conventions."""
+    return cast(Evaluates[Accepts], options_by_name(function))
 
 
 @dataclass(frozen=True)
 class How:
-    """How something is ranked and evaluated.
+    """How something is ranked and evaluated; public functions show the text of these options.
 
     Parameters
     ----------
     conventions : tuple of Convention
         Results are in their order.
     metric : {"euclidean", "cosine", "dot"}
-        Distance between features.
+        Distance between features. On normalised features all three give the same ranking.
     normalize : bool
-        Whether features are divided by their 2-norm first.
+        Divide each feature by its 2-norm first, as the Market-1501 drivers do.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
-        Working memory, as `reid_ref.evaluate` takes it.
+        Working memory in bytes, besides the input and the result: a number, or text such as
+        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
+        not depend on it. The memory of an accelerator is not meant.
     progress : callable, optional
         Called with the number of queries done since the last call.
     """
@@ -43,18 +112,32 @@ class How:
         """What the conventions leave out of the ranking: each rule once."""
         return {convention.not_ranked for convention in self.conventions}
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether a convention needs whole rows of distances."""
+        return any(convention.needs_rows for convention in self.conventions)
+
+    def check_lists(self, query: Labels, gallery: Labels) -> None:
+        """Check the index lists where a convention needs them."""
+        needed = [record.name for record in self.conventions if record.needs_lists]
+        check_lists(self.lists, needed, query, gallery)
+
+    def lists_of(self, queries: Any) -> IndexLists | None:
+        """Return the index lists of some queries: a slice or an array of indices."""
+        return self.lists and self.lists.of_queries(queries)
+
 
 def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
     """Return a function that reports shares of the work as whole queries, `n_query` in all."""
     if progress is None:
         return None
-    share, told = 0.0, 0
+    share, reported = 0.0, 0
 
-    def tell(more: float) -> None:
-        nonlocal share, told
+    def report(more: float) -> None:
+        nonlocal share, reported
         share += more
         queries = min(int(share * n_query + 1e-6), n_query)  # work may be begun anew
-        if queries > told:
-            progress(queries - told)
-            told = queries
-    return tell
+        if queries > reported:
+            progress(queries - reported)
+            reported = queries
+    return report

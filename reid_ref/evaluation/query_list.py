@@ -16,12 +16,6 @@ from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels
 from reid_ref.ranking.roles import query_roles
 
 
-def lists_of(queries: Integers, how: How) -> IndexLists | None:
-    """Return the index lists of these queries."""
-    lists = how.lists
-    return lists and IndexLists([lists.good[k] for k in queries], [lists.junk[k] for k in queries])
-
-
 def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | None]:
     """Return each query's nearest image among the kept ones that are not good; None without one.
 
@@ -32,7 +26,7 @@ def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | N
     """
     convention, = how.conventions
     roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
-                        lists_of(queries, how))
+                        how.lists_of(queries))
     nearest: list[int | None] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
@@ -87,7 +81,7 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     conventions : list of Convention
         Whose ranks are wanted; the first one's roles are shown.
     around : int
-        Images shown before and behind each good one; the nearest are always shown.
+        Images shown before and after each good image; the nearest are always shown.
     lists : IndexLists, optional
         Of this one query.
     distractors : bool

@@ -13,16 +13,15 @@ from reid_ref import metrics
 from reid_ref.arrays import Integers
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
-from reid_ref.evaluation.query_list import lists_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, count_distractors
 from reid_ref.ranking.good_ranks import in_order
 from reid_ref.ranking.roles import Mask, query_roles
-from reid_ref.result import Result
+from reid_ref.result import Result, in_mean
 
 
 def worst_queries(result: Result, n: int) -> Integers:
-    """Return the n queries of lowest AP, the lowest first; equal ones by their number.
+    """Return the n queries of lowest AP, the lowest first; equal AP in order of their number.
 
     Only queries in the mean of mAP, with the AP that they have there: a query without a good
     image comes first where it counts as AP 0, and last where its AP is NaN.
@@ -35,11 +34,9 @@ def worst_queries(result: Result, n: int) -> Integers:
     >>> worst_queries(result, 1)
     array([1])
     """
-    there = np.flatnonzero(result.per_query.status != "not loaded")
-    n_good = result.per_query.n_good[there]
-    queries, ap = (result.convention.counted(values, n_good) for values in (
-        there.astype(np.float64), result.per_query.ap[there]))
-    return queries[np.argsort(ap, kind="stable")[:n]].astype(np.int64)
+    queries = np.flatnonzero(in_mean(result))
+    ap = result.convention.counted(result.per_query.ap[queries], result.per_query.n_good[queries])
+    return queries[np.argsort(ap, kind="stable")[:n]]
 
 
 #: Why a query is shown, with its meaning.
@@ -93,7 +90,7 @@ class RankList:
     more_ignored : int
         Ignored images among them that are left out, since there are many.
     next_good : Entry or None
-        The first good image behind the entries.
+        The first good image after the entries.
     good : tuple of Entry
         The first good images by rank, at most as many as are shown.
     """
@@ -126,19 +123,19 @@ def choose(result: Result, n: int, seed: int = 12345,
     >>> import reid_ref
     >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2])
     >>> result = reid_ref.evaluate_distances([[.1, .2], [.1, .2]], query, gallery)
-    >>> {reason: found for reason, found in choose(result, 1).items() if found}
+    >>> {reason: queries for reason, queries in choose(result, 1).items() if queries}
     {'worst': [1], 'median': [1], 'rank-1 wrong': [1]}
     """
-    ordered = {reason: found.tolist() for reason, found in _candidates(result, seed).items()}
+    ordered = {reason: queries.tolist() for reason, queries in _candidates(result, seed).items()}
     taken = dict.fromkeys(list(first)[:n])
     by_reason: dict[str, list[int]] = {reason: [] for reason in ordered}
     for place in range(max(map(len, ordered.values()))):
         if len(taken) >= n:
             break
-        for reason, found in ordered.items():
-            if place < len(found) and (len(taken) < n or found[place] in taken):
-                taken[found[place]] = None
-                by_reason[reason].append(found[place])
+        for reason, queries in ordered.items():
+            if place < len(queries) and (len(taken) < n or queries[place] in taken):
+                taken[queries[place]] = None
+                by_reason[reason].append(queries[place])
     for reason in ("rank-1 wrong", "no match", "tied"):
         by_reason[reason] = [query for query in ordered[reason] if query in taken]
     return by_reason
@@ -187,29 +184,29 @@ def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
     >>> data = reid_ref.ResultFile(
     ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([7, -1, 8, 7], [1, 2, 2, 3]),
     ...     distances=np.array([[.1, .2, .3, .4]]))
-    >>> found, = rank_lists(data, [0], How(), top=2)
-    >>> [(entry.rank, entry.role, entry.reason) for entry in found.entries][:3]
+    >>> first, = rank_lists(data, [0], How(), top=2)
+    >>> [(entry.rank, entry.role, entry.reason) for entry in first.entries][:3]
     [(None, 'ignored', 'same camera'), (None, 'ignored', 'label -1'), (1, 'wrong', '')]
     """
     chosen = np.asarray(queries, dtype=np.int64)
     convention, = how.conventions
     roles = query_roles(data.query[chosen], data.gallery, convention.not_ranked,
-                        lists_of(chosen, how))
+                        how.lists_of(chosen))
     loaded = convention.loaded(data.gallery.identity)
     distractors = count_distractors(data.query, data.gallery) > 0
-    found = []
+    lists = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
         for k, row in enumerate(data.input.exact_rows(chosen, how)):
             good, kept = roles(k)
-            one = _List(int(chosen[k]), data, convention, kept & loaded, good, distractors)
-            found.append(one.first(row, loaded, top))
-    return found
+            query = _Query(int(chosen[k]), data, convention, kept & loaded, good, distractors)
+            lists.append(query.ranked(row, loaded, top))
+    return lists
 
 
 @dataclass(frozen=True)
-class _List:
-    """What is known of one query before its distances are ordered."""
+class _Query:
+    """What is known of a query before its distances are ordered."""
 
     query: int
     data: ResultFile
@@ -218,9 +215,9 @@ class _List:
     good: Integers
     distractors: bool
 
-    def first(self, row: npt.NDArray[Any], loaded: Mask, top: int) -> RankList:
-        there = np.flatnonzero(loaded)
-        order = there[in_order(row[there], self.convention.ties)]
+    def ranked(self, row: npt.NDArray[Any], loaded: Mask, top: int) -> RankList:
+        images = np.flatnonzero(loaded)
+        order = images[in_order(row[images], self.convention.ties)]
         kept = self.kept[order]
         rank = np.cumsum(kept)
         end = int(np.searchsorted(rank, top, side="left")) + 1
@@ -235,29 +232,27 @@ class _List:
         entries = [self._entry(int(order[place]), int(rank[place]) if kept[place] else None,
                                bool(is_good[place]), value)
                    for place, value in zip(every.tolist(), values.tolist())]
-        n, n_good = len(shown), len(good[:top])
-        query = self.data.query
-        return RankList(self.query, int(query.identity[self.query]),
-                        int(query.camera[self.query]), tuple(entries[:n]),
-                        len(ignored[top:]), entries[n + n_good] if len(later) else None,
-                        tuple(entries[n:n + n_good]))
+        n, end_of_good = len(shown), len(shown) + len(good[:top])
+        labels = self.data.query
+        return RankList(self.query, int(labels.identity[self.query]),
+                        int(labels.camera[self.query]), tuple(entries[:n]), len(ignored[top:]),
+                        entries[end_of_good] if len(later) else None,
+                        tuple(entries[n:end_of_good]))
 
     def _entry(self, image: int, rank: int | None, is_good: bool, distance: float) -> Entry:
         identity = int(self.data.gallery.identity[image])
         camera = int(self.data.gallery.camera[image])
         if rank is None:
-            role, reason = IGNORED, self._reason(identity, camera)
-        elif is_good:
-            role, reason = GOOD, ""
-        else:
-            distracts = self.distractors and identity == DISTRACTOR
-            role, reason = DISTRACTING if distracts else WRONG, ""
-        return Entry(image, identity, camera, rank, distance, role, reason)
+            return Entry(image, identity, camera, rank, distance, IGNORED,
+                         self._reason(identity, camera))
+        distracts = self.distractors and identity == DISTRACTOR
+        role = GOOD if is_good else DISTRACTING if distracts else WRONG
+        return Entry(image, identity, camera, rank, distance, role)
 
     def _reason(self, identity: int, camera: int) -> str:
         if self.convention.needs_lists:
             return "listed as junk"
         if identity == JUNK and "label -1" in self.convention.not_ranked:
             return "label -1"
-        own = camera == int(self.data.query.camera[self.query])
-        return "same camera" if own else "same location"
+        is_same = camera == int(self.data.query.camera[self.query])
+        return "same camera" if is_same else "same location"

@@ -1,4 +1,4 @@
-"""What is ranked: features or distances, with one interface (ranked lists have it, too).
+"""What is ranked: features, distances or blocks of distances (`Lists` are in `ranked_lists`).
 
 Distances that rank (`rows`, `blocks`) have the order within each query. From features they hold
 what ranks the images of a query (`reid_ref.ranking.exact_rows`), which its own norm does not
@@ -7,7 +7,7 @@ between queries; of two images whose distances round to one double, the farther 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,21 +22,21 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import check_needed_lists
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
-    Ranks, features_provenance, rank_blocks, rank_features, row_blocks)
+    Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.pair_sums import squares
 
-Rows = Iterator[npt.NDArray[Any]]
+Array = npt.NDArray[Any]
+Arrays = Iterator[Array]
 #: Bytes of a stored array that are read at a time, to take some of its rows.
 _BLOCK = 2**26
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleValues:
     """Values of some queries and some gallery images, for checks of the input.
 
     Parameters
@@ -49,13 +49,44 @@ class Sample:
         The rows of both sides, where there are features.
     """
 
-    distances: npt.NDArray[Any]
-    given: list[npt.NDArray[Any]] = field(default_factory=list)
-    features: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = field(default_factory=list)
+    distances: Array
+    given: list[Array] = field(default_factory=list)
+    features: list[tuple[Array, Array]] = field(default_factory=list)
+
+
+class Ranked(Value):
+    """What is ranked, as far as results need it; subclasses have what else commands need.
+
+    `noun` is what it is called, `if_reversed` what to check where far images come first, and
+    `remark` what crosschecks add.
+    """
+
+    noun = if_reversed = remark = ""
+
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
+        """Rank the gallery for every query."""
+        raise NotImplementedError
+
+    def features(self, refusal: InputError) -> tuple[Any, Any]:
+        """Return the features of both sides; without features, raise `refusal`."""
+        raise refusal
 
 
 @dataclass(frozen=True, eq=False)
-class Features(Value):
+class Blocks(Ranked):
+    """Blocks of distances, queries in order; `provenance` is for the signature."""
+
+    blocks: Iterable[Array]
+    provenance: dict[str, str]
+
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
+        """Rank them, block by block."""
+        how.check_lists(query, gallery)
+        return rank_blocks(self.blocks, query, gallery, how, self.provenance)
+
+
+@dataclass(frozen=True, eq=False)
+class Features(Ranked):
     """Features of both sides, one row per image."""
 
     query: Any
@@ -91,28 +122,28 @@ class Features(Value):
         """Refuse features that do not fit the labels."""
         check_feature_shapes(self.query, self.gallery, query, gallery)
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, on their accelerator if both sides are on one."""
         check_choice(how.metric, "metric", METRICS)
         memory = bytes_of(how.max_memory)
         of_query, of_gallery = where_they_are(self.query, self.gallery)
         features = check_feature_shapes(of_query, of_gallery, query, gallery)
-        check_needed_lists(query, gallery, how)
-        if not any(convention.needs_rows for convention in how.conventions):
+        how.check_lists(query, gallery)
+        if not how.needs_rows:
             return rank_features(*features, query, gallery, how)
         rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]), how.metric,
                             how.normalize, memory)
         return rank_blocks(rows, query, gallery, how, features_provenance(*features, how),
                            of_features=True)
 
-    def blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+    def blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries that rank; one is in memory."""
         check_choice(how.metric, "metric", METRICS)
         memory = bytes_of(how.max_memory)
         features = check_feature_shapes(self.query, self.gallery, query, gallery)
         return feature_rows(*features, how.metric, how.normalize, memory)
 
-    def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+    def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return `blocks` of exact distances."""
         done = 0
         for block in self.blocks(query, gallery, how):
@@ -121,14 +152,14 @@ class Features(Value):
             done = end
             yield block
 
-    def rows(self, queries: Integers, how: How) -> Rows:
+    def rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query, with values that rank."""
         if len(queries):
             for block in feature_rows(self._of(queries), self.gallery, how.metric, how.normalize,
                                       bytes_of(how.max_memory)):
                 yield from block
 
-    def exact_rows(self, queries: Integers, how: How) -> Rows:
+    def exact_rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of exact distances of each query."""
         for query, row in zip(queries.tolist(), self.rows(queries, how)):
             block = row[np.newaxis]
@@ -140,7 +171,7 @@ class Features(Value):
         return blas.distance_matrix(read_rows(self.query), read_rows(self.gallery), how.metric,
                                     how.normalize)
 
-    def whole(self, query: Labels, gallery: Labels, how: How) -> npt.NDArray[Any]:
+    def whole(self, query: Labels, gallery: Labels, how: How) -> Array:
         """Return all exact distances; one matrix and one block are in memory."""
         matrix, done = np.empty((len(query), len(gallery))), 0
         for block in self.exact_blocks(query, gallery, how):
@@ -148,29 +179,28 @@ class Features(Value):
             done += len(block)
         return matrix
 
-    def sample(self, queries: Integers, images: Integers) -> Sample:
+    def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         query, gallery = _take(self.query, queries), _take(self.gallery, images)
-        return Sample(-_unit(query) @ _unit(gallery).T, features=[(query, gallery)])
+        return SampleValues(-_unit(query) @ _unit(gallery).T, features=[(query, gallery)])
 
     def sample_bytes(self, n_query: int, n_image: int) -> int:
         """Return about how much memory checks of a sample take: copies, and doubles."""
         return _sample_bytes(self.gallery, n_query + n_image)
 
-    def _of(self, queries: Integers) -> npt.NDArray[Any]:
+    def _of(self, queries: Integers) -> Array:
         return np.concatenate([read_rows(self.query, k, k + 1, "query_features")
                                for k in queries.tolist()])
 
 
 @dataclass(frozen=True, eq=False)
-class Distances(Value):
+class Distances(Ranked):
     """A distance matrix, queries in rows; smaller is nearer."""
 
     matrix: Any
     noun = "distances"
     if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
                    "them.")
-    remark = ""
 
     def words(self, n_gallery: int) -> str:
         """The dtype."""
@@ -181,10 +211,6 @@ class Distances(Value):
         """Whether reading a part reads from a file, or computes."""
         return is_stored(self.matrix)
 
-    def features(self, refusal: InputError) -> tuple[Any, Any]:
-        """There are none."""
-        raise refusal
-
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""
         return {"distances": {}}
@@ -193,25 +219,24 @@ class Distances(Value):
         """Refuse a matrix that does not fit the labels."""
         check_distances(self.matrix, query, gallery)
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, on their accelerator if no convention needs whole rows."""
         memory = bytes_of(how.max_memory)
         distances = check_distances(where_they_are(self.matrix)[0], query, gallery)
         check_real_distances(distances)
-        if any(convention.needs_rows for convention in how.conventions):
+        if how.needs_rows:
             distances = in_main_memory(distances)
-        check_needed_lists(query, gallery, how)
-        return rank_blocks(row_blocks(distances, memory), query, gallery, how,
-                           {"distances": str(distances.dtype)})
+        blocks = Blocks(row_blocks(distances, memory), {"distances": str(distances.dtype)})
+        return blocks.ranks(query, gallery, how)
 
-    def blocks(self, query: Labels, gallery: Labels, how: How) -> Rows:
+    def blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
         check_choice(how.metric, "metric", METRICS)
         return row_blocks(check_distances(self.matrix, query, gallery), bytes_of(how.max_memory))
 
     exact_blocks = blocks
 
-    def rows(self, queries: Integers, how: How) -> Rows:
+    def rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query."""
         for k in queries.tolist():
             yield read_rows(self.matrix, k, k + 1, "distances")[0]
@@ -222,22 +247,22 @@ class Distances(Value):
         """Return the matrix."""
         return read_rows(self.matrix)
 
-    def whole(self, query: Labels, gallery: Labels, how: How) -> npt.NDArray[Any]:
+    def whole(self, query: Labels, gallery: Labels, how: How) -> Array:
         """Return the matrix, checked."""
-        matrix: npt.NDArray[Any] = read_rows(check_distances(self.matrix, query, gallery))
+        matrix: Array = read_rows(check_distances(self.matrix, query, gallery))
         return matrix
 
-    def sample(self, queries: Integers, images: Integers) -> Sample:
+    def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         distances = _take(self.matrix, queries)[:, images]
-        return Sample(distances, given=[distances])
+        return SampleValues(distances, given=[distances])
 
     def sample_bytes(self, n_query: int, n_image: int) -> int:
         """Return about how much memory checks of a sample take: copies, and doubles."""
         return _sample_bytes(self.matrix, n_query)
 
 
-def _make_distances(block: Doubles, features: npt.NDArray[Any], metric: str,
+def _make_distances(block: Doubles, features: Array, metric: str,
                     normalize: bool) -> None:
     """Put distances in the place of what ranks, in the same order and with the same ties."""
     normalized = normalize or metric == "cosine"
@@ -265,18 +290,18 @@ def _rising(values: Doubles) -> Doubles:
     return risen
 
 
-def _take(array: Any, rows: Integers) -> npt.NDArray[Any]:
+def _take(array: Any, rows: Integers) -> Array:
     """Return rows of an array; of one that is read on demand, block by block."""
     if not is_stored(array):
         return np.asarray(array)[rows]
     step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
-    found = [read_rows(array, start, start + step)[
-        rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
-        for start in range(0, array.shape[0], step)]
-    return np.concatenate(found)
+    return np.concatenate([
+        read_rows(array, start, start + step)[
+            rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
+        for start in range(0, array.shape[0], step)])
 
 
-def _unit(features: npt.NDArray[Any]) -> Doubles:
+def _unit(features: Array) -> Doubles:
     features = features.astype(np.float64)
     norm = np.sqrt((features * features).sum(axis=1, keepdims=True))
     return features / np.where(norm == 0, 1, norm)

@@ -2,21 +2,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import check_needed_lists, one_or_all, results_of
-from reid_ref.evaluation.how import How
-from reid_ref.evaluation.ranks import Ranks
+from reid_ref.evaluation.engine import as_requested, results_of
+from reid_ref.evaluation.how import How, by_convention
+from reid_ref.evaluation.ranked import Ranked
+from reid_ref.evaluation.ranks import Ranking
 from reid_ref.evaluation.summary import Curves
-from reid_ref.labels import IndexLists, Labels, check_labels, options_by_name
+from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.ranking.rank import Ignored
@@ -26,30 +26,13 @@ from reid_ref.ranking.roles import find_all_roles
 from reid_ref.result import Result
 
 
-@overload
+@by_convention
 def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
-                          convention: str | Convention = ..., lists: IndexLists | None = ...,
-                          n_good: Any = ..., query_names: Sequence[str] | None = ...,
-                          gallery_names: Sequence[str] | None = ...,
-                          max_memory: int | str | None = ...) -> Result: ...
-
-
-@overload
-def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
-                          convention: Iterable[str | Convention],
-                          lists: IndexLists | None = ..., n_good: Any = ...,
-                          query_names: Sequence[str] | None = ...,
-                          gallery_names: Sequence[str] | None = ...,
-                          max_memory: int | str | None = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
-def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
-                          convention: str | Convention | Iterable[str | Convention] = "matlab",
+                          convention: str | Convention = "matlab",
                           lists: IndexLists | None = None, n_good: Any = None,
                           query_names: Sequence[str] | None = None,
                           gallery_names: Sequence[str] | None = None,
-                          max_memory: int | str | None = None) -> Result | dict[str, Result]:
+                          max_memory: int | str | None = None) -> Result:
     """Evaluate the ranked lists of all queries, complete or cut: Rank-k, mAP, mINP.
 
     Complete lists give the numbers of `evaluate_distances` on distances that rank the same way,
@@ -65,30 +48,28 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
         what `reid_ref.files.read_ranked_lists` reads of a file.
     query, gallery : Labels
         The gallery's labels are those of all its images, in the order that the indices count.
-    convention : str or Convention, or several of them
-        As in `evaluate`. Lists have no equal distances: an order of ties changes nothing.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
+    %(convention)s
+        Lists have no equal distances: an order of ties changes nothing.
+    %(lists)s
     n_good : array_like of int, shape (n_query,), optional
         How many good images exist for each query, where more exist than the gallery holds. They
         count as missed. Default: those of the gallery.
     query_names, gallery_names : sequence of str, optional
         Names of the images, in the order of the labels. Default: those in the labels. Lists may
         spell them with or without folders and suffix (.jpg, .jpeg, .png, .bmp).
-    max_memory : int or str, optional
-        Bytes to work in; as in `evaluate`.
+    %(max_memory)s
 
     Returns
     -------
     Result, or dict of str to Result
-        Of a list or a tuple of conventions, a dict by their names, in the order asked for.
+        For a list or a tuple of conventions a dict by their names, in the given order.
         Where a list lacks a good image, the query's INP is NaN, and so is mINP. The CMC curve
         ends where the longest list does.
 
     Raises
     ------
     InputError
-        Not one list for each query; an image that the gallery does not have, or that stands
+        Not one list for each query; an image that the gallery does not have, or that is
         twice in a list; an unknown name; fewer good images in `n_good` than in the gallery; cut
         lists under a convention whose CMC curve needs every image in its place.
 
@@ -115,16 +96,16 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
     check_labels(query, gallery)
     names = [side.names() if given is None else given
              for side, given in ((query, query_names), (gallery, gallery_names))]
-    found = as_ranked_lists(ranked, *names)
+    ranked_lists = as_ranked_lists(ranked, *names)
     if n_good is not None:
-        found = replace(found, n_good=as_integers(n_good, "n_good"))
+        ranked_lists = replace(ranked_lists, n_good=as_integers(n_good, "n_good"))
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory)
-    return one_or_all(results_of(Lists(found), query, gallery, how), convention)
+    return as_requested(results_of(Lists(ranked_lists), query, gallery, how), convention)
 
 
 @dataclass(frozen=True, eq=False)
-class Lists(Value):
-    """Ranked lists of gallery images, with the interface of `reid_ref.evaluation.ranked`."""
+class Lists(Ranked):
+    """Ranked lists of gallery images."""
 
     lists: RankedLists
     noun = "ranked lists"
@@ -138,10 +119,6 @@ class Lists(Value):
         return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
                 "as missed, and leaves mINP unknown")
 
-    def features(self, refusal: InputError) -> tuple[Any, Any]:
-        """There are none."""
-        raise refusal
-
     def check(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
@@ -153,35 +130,33 @@ class Lists(Value):
 
     exact_rows = blocks = exact_blocks = by_product = whole = rows
     rankings = sample = sample_bytes = rows
-    if_reversed = remark = ""
 
-    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranks:
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""
         ranked, conventions = self.lists, how.conventions
         _check(ranked, query, gallery)
-        check_needed_lists(query, gallery, how)
-        need_all = [one for one in conventions if one.curve.of_rows]
+        how.check_lists(query, gallery)
+        need_all = [record for record in conventions if record.curve.of_rows]
         curves = Curves(need_all, query, gallery)
         parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
             rule: [] for rule in how.not_ranked}
         lengths = []
         for block in list_blocks(ranked, len(gallery), bytes_of(how.max_memory)):
-            own, own_lists = query[block.queries], how.lists and how.lists.of_queries(
-                block.queries)
-            for rule, roles in find_all_roles(own, gallery, parts, own_lists).items():
+            block_query, block_lists = query[block.queries], how.lists_of(block.queries)
+            for rule, roles in find_all_roles(block_query, gallery, parts, block_lists).items():
                 parts[rule].append(ranks_of_block(block, roles))
             if need_all:
                 _check_complete(block, need_all[0], ranked)
-                curves.add(places_in_block(block), own, own_lists)
+                curves.add(places_in_block(block), block_query, block_lists)
             lengths.append(block.length)
             if how.progress is not None:
-                how.progress(len(own))
+                how.progress(len(block_query))
         length = np.concatenate(lengths)
-        joined = {rule: _joined(found, ranked) for rule, found in parts.items()}
-        return Ranks(lambda convention: joined[convention.not_ranked][0], curves,
-                     _provenance(length, len(gallery), ranked.n_good),
-                     lambda result: _cut(result, joined[result.convention.not_ranked][1],
-                                         int(length.max())))
+        joined = {rule: _joined(blocks, ranked) for rule, blocks in parts.items()}
+        return Ranking(lambda convention: joined[convention.not_ranked][0], curves,
+                       _provenance(length, len(gallery), ranked.n_good),
+                       lambda result: _cut(result, joined[result.convention.not_ranked][1],
+                                           int(length.max())))
 
 
 def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
@@ -208,8 +183,8 @@ def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -
 def _joined(parts: list[tuple[GoodRanks, Integers]],
             ranked: RankedLists) -> tuple[GoodRanks, Integers]:
     """Join blocks; good images from outside the gallery are put in here."""
-    ranks = concatenate([one for one, _ in parts])
-    ranked_good = np.concatenate([one for _, one in parts])
+    ranks = concatenate([ranks for ranks, _ in parts])
+    ranked_good = np.concatenate([n_good for _, n_good in parts])
     if ranked.n_good is None:
         return ranks, ranked_good
     few = np.flatnonzero(ranked.n_good < ranks.n_good)
@@ -232,14 +207,15 @@ def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> di
 
 
 def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
-    """Say what cut lists leave open: a query whose good images are all behind the cut has them,
-    the last of them may stand anywhere, and no curve goes on behind the longest list.
+    """Adjust a result for truncated lists.
+
+    INP of a query with missing good images is NaN, and CMC ends at the longest list.
     """
     per_query, counts = result.per_query, result.counts
     status = per_query.status.copy()
     status[(status == "only junk") & (ranked_good > 0)] = "ok"
-    there = status != "not loaded"
-    is_open = (result.ranks.found < ranked_good) & there & (per_query.n_good > 0)
+    is_open = ((result.ranks.found < ranked_good) & (status != "not loaded")
+               & (per_query.n_good > 0))
     return replace(
         result, cmc=result.cmc[:max(longest, 1)],
         mINP=float("nan") if is_open.any() else result.mINP,

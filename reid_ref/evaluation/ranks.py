@@ -48,7 +48,7 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Ranks:
+class Ranking:
     """The ranks of good images that conventions need, and what else makes results of them.
 
     Parameters
@@ -70,7 +70,7 @@ class Ranks:
 
 
 def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
-                provenance: dict[str, str], *, of_features: bool = False) -> Ranks:
+                provenance: dict[str, str], *, of_features: bool = False) -> Ranking:
     """Rank blocks of distances, queries in order; conventions share ranks by `rank_key`.
 
     `of_features`: the distances are exact ones of features. They are not rounded to float32, and
@@ -83,12 +83,12 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     for block in blocks:
         check_real_distances(block)
         rows = slice(done, done + len(block))
-        block_query, block_lists = query[rows], how.lists and how.lists.of_queries(rows)
+        block_query, block_lists = query[rows], how.lists_of(rows)
         with ThreadPoolExecutor(1) as pool:
-            nan_here = pool.submit(_count_nan, block)
+            counting = pool.submit(_count_nan, block)
             ranks = _rank_block(block, block_query, gallery, keys, block_lists,
                                 in_queries(how.progress, len(block)))
-            n_nan += nan_here.result()
+            n_nan += counting.result()
         for key in keys:
             parts[key].append(ranks[key])
         curves.add(block, block_query, block_lists)
@@ -99,7 +99,8 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
              "MATLAB")
     join = functools.cache(concatenate)  # keys that share ranks share them joined
     joined = {key: join(tuple(ranks)) for key, ranks in parts.items()}
-    return Ranks(lambda convention: joined[rank_key(convention, of_features)], curves, provenance)
+    return Ranking(lambda convention: joined[rank_key(convention, of_features)], curves,
+                   provenance)
 
 
 #: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,
@@ -121,15 +122,15 @@ def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
 
 
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                  how: How) -> Ranks:
+                  how: How) -> Ranking:
     """Rank checked features by exact distances, ties in gallery order."""
     roles = find_all_roles(query, gallery, how.not_ranked, how.lists)
-    tell, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
+    report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
 
     def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
         sources = _sources_of_features(of_query, of_gallery, how.metric, how.normalize, memory)
         try:
-            return rank(sources(np.float32, tell), query, gallery, roles)
+            return rank(sources(np.float32, report), query, gallery, roles)
         except TooFarOff:  # repeat in double precision
             try:
                 return rank(sources(np.float64, None), query, gallery, roles)
@@ -137,8 +138,8 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                 raise wrong_products() from None
 
     ranks = or_in_main_memory(ranked, query_features, gallery_features)
-    return Ranks(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),
-                 features_provenance(query_features, gallery_features, how))
+    return Ranking(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),
+                   features_provenance(query_features, gallery_features, how))
 
 
 def features_provenance(query_features: Any, gallery_features: Any, how: How) -> dict[str, str]:
@@ -154,13 +155,13 @@ def _sources_of_features(query_features: Any, gallery_features: Any, metric: str
     if isinstance(query_features, DeviceArray):
         return feature_sources(query_features, gallery_features, metric, normalize)
     parts = feature_parts(query_features, gallery_features, metric, normalize, max_memory)
-    return lambda precision, tell: in_parts([partial(part, precision) for part in parts],
-                                            query_features.shape[0], tell)
+    return lambda precision, report: in_parts([partial(part, precision) for part in parts],
+                                              query_features.shape[0], report)
 
 
 def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
                 lists: IndexLists | None,
-                tell: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
+                report: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
     """Rank one block of a matrix; keys of one precision share their counts."""
     ranks: dict[RankKey, GoodRanks] = {}
     roles = find_all_roles(query, gallery, {key[0] for key in keys}, lists)
@@ -169,23 +170,24 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
         if not subset:
             continue
         distances = block.astype(np.float32) if subset is in_float32 else block
-        own = {key[0]: roles[key[0]] for key in subset}
+        of_subset = {key[0]: roles[key[0]] for key in subset}
         shared = or_in_main_memory(
-            lambda matrix: rank(_source_of_matrix(matrix, tell), query, gallery, own), distances)
-        tell = None
+            lambda matrix: rank(_source_of_matrix(matrix, report), query, gallery, of_subset),
+            distances)
+        report = None
         for key in subset:
             ranks[key] = shared[key[0]]
             if key[1] != "gallery-order":
-                there = loaded_images(gallery.identity, key[3])
-                ranks[key] = argsort_ranks(ranks[key], distances, roles[key[0]], key[1], there)
+                loaded = loaded_images(gallery.identity, key[3])
+                ranks[key] = argsort_ranks(ranks[key], distances, roles[key[0]], key[1], loaded)
     return ranks
 
 
-def _source_of_matrix(distances: Any, tell: Callable[[float], object] | None) -> Source:
+def _source_of_matrix(distances: Any, report: Callable[[float], object] | None) -> Source:
     if isinstance(distances, DeviceArray):
-        return matrix_source(distances, tell)
+        return matrix_source(distances, report)
     part = matrix_part(distances)
-    return in_parts([lambda: part], len(distances), tell)
+    return in_parts([lambda: part], len(distances), report)
 
 
 def _count_nan(block: Any) -> int:

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import ARITHMETIC, CMC, Convention, loaded_images
+from reid_ref.conventions.choices import Mask
 from reid_ref.labels import JUNK, IndexLists, Labels, count_distractors
+from reid_ref.metrics.identities import Rows
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
 from reid_ref.signature import fields_of, signature
@@ -39,22 +41,21 @@ class Curves:
         """Add the next block: distances of shape (n_block, n_gallery), its labels and lists."""
         for key, parts in self._parts.items():
             cmc, ignored, length, ties, arithmetic, _ = key
-            there = self._loaded[key]
-            values = distances if there.all() else distances[:, there]
+            loaded = self._loaded[key]
+            values = distances if loaded.all() else distances[:, loaded]
             values = ARITHMETIC[arithmetic].distances(values)
             if of_rows := CMC[cmc].of_rows:
-                parts.append(of_rows(values, query, self._gallery[there], ignored, length, ties,
-                                     lists, self._random[key]))
+                rows = Rows(values, query, self._gallery[loaded], ignored, ties, lists)
+                parts.append(of_rows(rows, length, self._random[key]))
 
-    def curve(self, ranks: GoodRanks, convention: Convention,
-              there: npt.NDArray[np.bool_]) -> Doubles:
+    def curve(self, ranks: GoodRanks, convention: Convention, loaded: Mask) -> Doubles:
         """Return the CMC curve: shape (length,), Rank-k is entry k - 1.
 
-        `ranks` are those of the queries that are loaded, which `there` marks among all.
+        `ranks` are those of the queries that are `loaded`.
         """
         kind = convention.curve
         if kind.of_rows:
-            values = np.concatenate(self._parts[self._key(convention)])[there]
+            values = np.concatenate(self._parts[self._key(convention)])[loaded]
             return kind.curve(values, self._length(convention), convention.n_in_cmc(ranks.n_good))
         return convention.curve_of_ranks(ranks, self._length(convention, ranks.n_kept))
 
@@ -76,15 +77,15 @@ class Loaded:
     """
 
     def __init__(self, ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> None:
-        self.there, in_gallery = (loaded_images(labels.identity, loads)
-                                  for labels in (query, gallery))
-        self.query = query if self.there.all() else query[self.there]
+        self.mask, in_gallery = (loaded_images(labels.identity, loads)
+                                 for labels in (query, gallery))
+        self.query = query if self.mask.all() else query[self.mask]
         self.gallery = gallery if in_gallery.all() else gallery[in_gallery]
-        self.ranks = of_queries(ranks, self.there)
+        self.ranks = of_queries(ranks, self.mask)
         self._kept: dict[Any, Any] = {}
 
     def once(self, function: Callable[..., Any], ranks: GoodRanks, *arguments: Any) -> Any:
-        """Return what the function returns for these ranks; equal ranks are asked for once."""
+        """Return what the function returns for these ranks; it is called once for them."""
         key = function, ranks, arguments
         if key not in self._kept:
             self._kept[key] = function(ranks, *arguments)
@@ -112,7 +113,7 @@ def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
     """Return the `Result` of the ranks of all queries."""
     query, gallery = shared.query, shared.gallery
     loaded = shared.loaded(ranks, convention.loads)
-    there, n_absent = loaded.there, len(gallery) - len(loaded.gallery)
+    mask, n_absent = loaded.mask, len(gallery) - len(loaded.gallery)
     in_order = convention.in_order(loaded.ranks)
     cut = convention.cut_off(in_order)
     ap = loaded.once(convention.average_precision, cut)
@@ -120,19 +121,20 @@ def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
     n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
     status, n_status = loaded.once(_statuses, in_order, loaded, gallery, convention.ignored)
     per_query = PerQuery(
-        ap=spread(ap, there, np.nan), inp=spread(inp, there, np.nan),
-        first_match=spread(cut.first_match, there, 0), n_good=spread(n_good, there, 0),
-        n_junk=spread(n_junk, there, 0), status=status, identity=query.identity,
+        ap=spread(ap, mask, np.nan), inp=spread(inp, mask, np.nan),
+        first_match=spread(cut.first_match, mask, 0), n_good=spread(n_good, mask, 0),
+        n_junk=spread(n_junk, mask, 0), status=status, identity=query.identity,
         camera=query.camera)
     ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
     return Result(
-        mAP=convention.mean(ap), cmc=curves.curve(cut, convention, there),
+        mAP=convention.mean(ap), cmc=curves.curve(cut, convention, mask),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, loaded.once(metrics.tied_queries, in_order), dict(n_status),
-                       query, gallery, n_absent, convention),
+        counts=_counts(per_query, loaded.once(metrics.count_tied_queries, in_order),
+                       dict(n_status), query, gallery, n_absent, convention),
         counted=len(ap),
-        signature=_signature(convention, provenance, loaded.query, loaded.gallery),
-        ranks=spread_queries(replace(in_order, n_junk=n_junk), there), convention=convention,
+        signature=signature({**fields_of(convention), **provenance}, loaded.query,
+                            loaded.gallery),
+        ranks=spread_queries(replace(in_order, n_junk=n_junk), mask), convention=convention,
         fingerprints=shared.fingerprints)
 
 
@@ -148,7 +150,7 @@ def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
         status[absent] = "none listed"
     status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
     status[ranks.n_kept == 0] = "nothing kept"
-    every = spread(status, loaded.there, "not loaded")
+    every = spread(status, loaded.mask, "not loaded")
     return every, {name: int(np.count_nonzero(every == name)) for name in STATUSES}
 
 
@@ -165,8 +167,3 @@ def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Label
         good=int(per_query.n_good.sum()),
         junk_same_camera=int(other_junk[per_query.status != "not loaded"].sum()), tied=tied,
         status=status)
-
-
-def _signature(convention: Convention, provenance: dict[str, str], query: Labels,
-               gallery: Labels) -> str:
-    return str(signature({**fields_of(convention), **provenance}, query, gallery))

@@ -1,8 +1,8 @@
 """What the order of equal distances can do to the numbers: best, worst and expected.
 
 Exact and without sampling: images at one distance form a group, a good image of a group can
-stand anywhere in it, and groups do not touch each other. The expectation is over all orders
-of each group, every one equally likely.
+have any place in it, and groups do not overlap. The expectation is over all orders of each group,
+all of them equally likely.
 
 A query labelled -1, whose good images are junk as well, keeps its gallery-order place.
 
@@ -18,8 +18,9 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
-from reid_ref.evaluation.engine import Ranked, summaries
+from reid_ref.evaluation.engine import summaries
 from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 from reid_ref.signature import Signature
@@ -38,7 +39,7 @@ class TieBounds:
         mAP and the CMC curve with the good images first in their groups, last, and on average.
     tied : int
         Queries with a good and a wrong image at equal distance.
-    signature : str
+    signature : Signature
         Everything that could change the numbers, the version last; empty for bare ranks.
     """
 
@@ -46,19 +47,19 @@ class TieBounds:
     worst: tuple[float, Doubles]
     expected: tuple[float, Doubles]
     tied: int
-    signature: str = ""
+    signature: Signature = Signature({})
 
 
 def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> TieBounds:
-    """Return the bounds of what is ranked, under the one convention of `how`.
+    """Return the bounds of what is ranked, under the single convention of `how`.
 
     Examples
     --------
     >>> from reid_ref.evaluation.ranked import Distances
     >>> bounds = tie_bounds_of(Distances(np.zeros((1, 2))), Labels([7], [1]),
     ...                        Labels([7, 8], [2, 2]), How())
-    >>> bounds.worst[0], bounds.best[0], "|ties:bounds|" in bounds.signature
-    (0.25, 1.0, True)
+    >>> bounds.worst[0], bounds.best[0], bounds.signature["ties"]
+    (0.25, 1.0, 'bounds')
     """
     convention, = how.conventions
     check_rule(convention)
@@ -68,8 +69,7 @@ def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> T
     result, = summaries(replace(ranks, of=lambda _: ranks.of(plain)), query, gallery, how)
     bounds = tie_bounds(of_queries(ranks.of(plain), convention.loaded(query.identity)), convention,
                         len(gallery))
-    signature = Signature.of(result.signature).changed({"ties": "bounds"})
-    return replace(bounds, signature=str(signature))
+    return replace(bounds, signature=result.signature.changed({"ties": "bounds"}))
 
 
 def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBounds:
@@ -103,10 +103,10 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     check_rule(convention)
     ranks = convention.cut_off(convention.in_order(ranks))
     groups, before, hits = metrics.tie_groups(ranks)
-    place = ranks.nth - np.repeat(before, hits)  # among the good ones of its group
-    best = _summary(_reordered(ranks, ranks.nearer + place), convention, length)
-    worst = _summary(_reordered(ranks, ranks.nearer + ranks.tied - np.repeat(hits, hits) + place),
-                     convention, length)
+    place = ranks.nth - np.repeat(before, hits)  # among the good images of its group
+    best = _summary(ranks, ranks.nearer + place, convention, length)
+    worst = _summary(ranks, ranks.nearer + ranks.tied - np.repeat(hits, hits) + place, convention,
+                     length)
     # How many good images come before a group is known: only places within groups are random.
     nearer, tied = groups.nearer, groups.tied
     total = np.bincount(groups.query, weights=[
@@ -137,17 +137,15 @@ def check_rule(convention: Convention) -> None:
             remedy="use matlab or torchreid")
 
 
-def _reordered(ranks: GoodRanks, rank: Integers) -> GoodRanks:
+def _summary(ranks: GoodRanks, rank: Integers, convention: Convention,
+             length: int) -> tuple[float, Doubles]:
+    """Return mAP and the CMC curve with these ranks of the good images."""
     start = np.cumsum(ranks.found) - ranks.found
-    has = ranks.found > 0
+    matched = ranks.found > 0
     first = ranks.first_match.copy()
-    first[has] = rank[start[has]]
-    return replace(ranks, rank=rank, first_match=first)
-
-
-def _summary(ranks: GoodRanks, convention: Convention, length: int) -> tuple[float, Doubles]:
-    curve = metrics.cumulative_matching(
-        ranks.first_match, length, convention.n_in_cmc(ranks.n_good))
+    first[matched] = rank[start[matched]]
+    ranks = replace(ranks, rank=rank, first_match=first)
+    curve = metrics.cumulative_matching(first, length, convention.n_in_cmc(ranks.n_good))
     return _mean(convention.average_precision(ranks), ranks, convention), curve
 
 
@@ -156,7 +154,7 @@ def _mean(ap: Doubles, ranks: GoodRanks, convention: Convention) -> float:
 
 
 def _expected_sum(nearer: int, tied: int, before: int, hits: int, rule: str) -> float:
-    """Expected n times AP that a group adds: `hits` good among `tied` images behind `nearer`.
+    """Expected n times AP that a group adds: `hits` good among `tied` images after `nearer`.
 
     At each place of the group the image is good with chance hits/tied; given that, each place
     before it in the group is good with chance (hits-1)/(tied-1).
@@ -173,7 +171,7 @@ def _expected_sum(nearer: int, tied: int, before: int, hits: int, rule: str) -> 
 
 
 def _expected_match(nearer: int, tied: int, hits: int, length: int) -> Doubles:
-    """Chance that the first good image stands at rank k or before, for k = 1 .. length."""
+    """Chance that the first good image has rank k or less, for k = 1 .. length."""
     wrong = tied - hits
     step = np.arange(wrong + 1)
     # All of the first `step` places of the group are wrong.

@@ -1,4 +1,4 @@
-"""`GoodRanks` to one number a query: a function for each metric and each AP rule.
+"""`GoodRanks` to one number per query: a function for each metric and each AP rule.
 
 Sums add one term after another, in order of rank, as Octave does.
 """
@@ -6,8 +6,8 @@ from reid_ref.arrays import Doubles
 from reid_ref.metrics.average_precision import (
     average_precision_grouped_step, average_precision_grouped_trapezoid, average_precision_layumi,
     average_precision_mistaken_trapezoid, average_precision_step, average_precision_step_float32,
-    average_precision_trapezoid, average_precision_trapezoid_float32, mean_in_float32,
-    mean_in_order, per_query_share, tie_groups, tied_queries)
+    average_precision_trapezoid, average_precision_trapezoid_float32, count_tied_queries,
+    mean_in_float32, mean_in_order, per_query_share, tie_groups)
 from reid_ref.metrics.matching import (
     accuracy_at, all_shots_at, cumulative_matching, cumulative_matching_all_shots,
     inverse_negative_penalty, precision_at, precision_recall_curve, recall_at)
@@ -17,8 +17,8 @@ __all__ = [
     "average_precision_grouped_trapezoid",
     "average_precision_layumi", "average_precision_mistaken_trapezoid",
     "average_precision_step", "average_precision_step_float32", "average_precision_trapezoid",
-    "average_precision_trapezoid_float32", "cumulative_matching",
+    "average_precision_trapezoid_float32", "count_tied_queries", "cumulative_matching",
     "cumulative_matching_all_shots", "inverse_negative_penalty", "mean_in_float32",
     "mean_in_order", "per_query_share", "precision_at",
-    "precision_recall_curve", "recall_at", "tie_groups", "tied_queries",
+    "precision_recall_curve", "recall_at", "tie_groups",
 ]

@@ -1,4 +1,4 @@
-"""Average precision (AP): one function a rule.
+"""Average precision (AP): one function per rule.
 
 All return shape (n_query,), in [0, 1]: NaN where no good image exists (0/0 in the scripts), but 0
 where no image is kept, because then the scripts' loop adds no term.
@@ -75,7 +75,7 @@ def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
     return groups, nth[index] - 1, hits
 
 
-def tied_queries(ranks: GoodRanks) -> int:
+def count_tied_queries(ranks: GoodRanks) -> int:
     """Count the queries with a good and a wrong image at one distance."""
     groups, _, hits = tie_groups(ranks)
     return len(np.unique(groups.query[groups.tied > hits]))

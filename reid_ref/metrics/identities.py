@@ -8,8 +8,8 @@ An identity is a label; -1 and 0, where they are kept, are one identity each. `t
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,32 @@ Array = npt.NDArray[Any]
 DRAWS = 10
 
 
-def identity_ranks(distances: Array, query: Labels, gallery: Labels,
-                   ignored: Iterable[str], ties: str = "gallery-order",
-                   lists: IndexLists | None = None) -> Integers:
+class Rows(NamedTuple):
+    """Distances of some queries to the whole gallery, and what is ignored; `lists` are theirs."""
+
+    distances: Array
+    query: Labels
+    gallery: Labels
+    ignored: Iterable[str]
+    ties: str = "gallery-order"
+    lists: IndexLists | None = None
+
+    def matched(self) -> Iterator[tuple[int, Integers, Integers]]:
+        """Yield each query with a good image: its number, its kept images by distance, and the
+        positions of the good ones among them."""
+        roles_of = query_roles(self.query, self.gallery, self.ignored, self.lists)
+        for k, row in enumerate(self.distances):
+            good, kept = roles_of(k)
+            order = in_order(row, self.ties)
+            order = order[kept[order]]
+            is_good = np.zeros(len(row), dtype=bool)
+            is_good[good] = True
+            good_places = np.flatnonzero(is_good[order])
+            if len(good_places):
+                yield k, order, good_places
+
+
+def identity_ranks(rows: Rows, *_: Any) -> Integers:
     """Rank of each query's identity among the identities, by their nearest kept image.
 
     Returns
@@ -42,22 +65,17 @@ def identity_ranks(distances: Array, query: Labels, gallery: Labels,
     --------
     Two images of identity 8 are nearer, so one identity comes before 7.
 
-    >>> identity_ranks(np.array([[.1, .2, .3]]), Labels([7], [1]),
-    ...                Labels([8, 8, 7], [2, 2, 2]), ignored=())
+    >>> identity_ranks(Rows(np.array([[.1, .2, .3]]), Labels([7], [1]),
+    ...                     Labels([8, 8, 7], [2, 2, 2]), ignored=()))
     array([2])
     """
-    roles_of = query_roles(query, gallery, ignored, lists)
-    rank = np.zeros(len(query), dtype=np.int64)
-    for k in range(len(query)):
-        kept, good_places = _walk(distances[k], *roles_of(k), ties)
-        if len(good_places):
-            rank[k] = 1 + len(np.unique(gallery.identity[kept[:good_places[0]]]))
+    rank = np.zeros(len(rows.query), dtype=np.int64)
+    for k, kept, good_places in rows.matched():
+        rank[k] = 1 + len(np.unique(rows.gallery.identity[kept[:good_places[0]]]))
     return rank
 
 
-def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
-                        ignored: Iterable[str], length: int, ties: str = "gallery-order",
-                        lists: IndexLists | None = None) -> Doubles:
+def single_gallery_shot(rows: Rows, length: int, *_: Any) -> Doubles:
     """Expected CMC of each query if one kept image is drawn from each identity.
 
     Given the drawn good image, the drawn image of every other identity is nearer with a known
@@ -77,21 +95,17 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
     --------
     One of the two images of identity 8 is before the good image: probability 1/2.
 
-    >>> single_gallery_shot(np.array([[.1, .2, .3]]), Labels([7], [1]),
-    ...                     Labels([8, 7, 8], [2, 2, 2]), (), length=3)
+    >>> single_gallery_shot(Rows(np.array([[.1, .2, .3]]), Labels([7], [1]),
+    ...                          Labels([8, 7, 8], [2, 2, 2]), ()), length=3)
     array([[0.5, 1. , 1. ]])
     """
-    roles_of = query_roles(query, gallery, ignored, lists)
-    identities, code = np.unique(gallery.identity, return_inverse=True)
-    curves = np.full((len(query), length), np.nan)
-    for k in range(len(query)):
-        kept, good_places = _walk(distances[k], *roles_of(k), ties)
-        if not len(good_places):
-            continue
+    identities, code = np.unique(rows.gallery.identity, return_inverse=True)
+    curves = np.full((len(rows.query), length), np.nan)
+    for k, kept, good_places in rows.matched():
         n_good = len(good_places)
-        others = np.setdiff1d(np.arange(len(kept)), good_places, assume_unique=True)
-        good_before = np.searchsorted(good_places, others)
-        cell = code[kept[others]] * (n_good + 1) + good_before
+        wrong = np.setdiff1d(np.arange(len(kept)), good_places, assume_unique=True)
+        good_before = np.searchsorted(good_places, wrong)
+        cell = code[kept[wrong]] * (n_good + 1) + good_before
         counts = np.bincount(cell, minlength=len(identities) * (n_good + 1))
         before = np.cumsum(counts.reshape(len(identities), n_good + 1), axis=1)
         ahead = before[(before[:, -1] > 0) & (before[:, -2] > 0)]
@@ -106,10 +120,7 @@ def single_gallery_shot(distances: Array, query: Labels, gallery: Labels,
     return curves
 
 
-def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
-                              ignored: Iterable[str], length: int,
-                              random: np.random.RandomState, ties: str = "gallery-order",
-                              lists: IndexLists | None = None) -> Doubles:
+def single_gallery_shot_draws(rows: Rows, length: int, random: np.random.RandomState) -> Doubles:
     """CMC of each query as torchreid's eval_cuhk03 computes it, from 10 random draws.
 
     Images are drawn identity by identity, in order of the identity's nearest kept image. The
@@ -122,35 +133,23 @@ def single_gallery_shot_draws(distances: Array, query: Labels, gallery: Labels,
 
     Examples
     --------
-    >>> single_gallery_shot_draws(np.array([[.1, .2, .3]]), Labels([7], [1]),
-    ...     Labels([8, 7, 8], [2, 2, 2]), (), length=2, random=np.random.RandomState(0))
+    >>> single_gallery_shot_draws(
+    ...     Rows(np.array([[.1, .2, .3]]), Labels([7], [1]), Labels([8, 7, 8], [2, 2, 2]), ()),
+    ...     length=2, random=np.random.RandomState(0))
     array([[0.8, 1. ]])
     """
-    roles_of = query_roles(query, gallery, ignored, lists)
-    curves = np.full((len(query), length), np.nan)
-    for k in range(len(query)):
-        kept, good_places = _walk(distances[k], *roles_of(k), ties)
-        if not len(good_places):
-            continue
+    curves = np.full((len(rows.query), length), np.nan)
+    for k, kept, _ in rows.matched():
         # The places of each identity, in order of its first one.
         names, first, code, n_images = np.unique(
-            gallery.identity[kept], return_index=True, return_inverse=True, return_counts=True)
+            rows.gallery.identity[kept], return_index=True, return_inverse=True,
+            return_counts=True)
         places = np.argsort(code.reshape(-1), kind="stable")
         start, order = np.cumsum(n_images) - n_images, np.argsort(first)
-        own = int(np.flatnonzero(names[order] == query.identity[k])[0])
+        good = int(np.flatnonzero(names[order] == rows.query.identity[k])[0])
         ranks = np.zeros(DRAWS, dtype=np.int64)
         for draw in range(DRAWS):
             drawn = places[start[order] + random.randint(0, n_images[order])]
-            ranks[draw] = np.count_nonzero(drawn <= drawn[own])
+            ranks[draw] = np.count_nonzero(drawn <= drawn[good])
         curves[k] = (ranks[:, np.newaxis] <= np.arange(1, length + 1)).sum(axis=0) / DRAWS
     return curves
-
-
-def _walk(row: Array, good: Integers, kept: npt.NDArray[np.bool_],
-          ties: str) -> tuple[Integers, Integers]:
-    """Return the kept images in order of distance, and the positions of the good ones in it."""
-    order = in_order(row, ties)
-    order = order[kept[order]]
-    is_good = np.zeros(len(row), dtype=bool)
-    is_good[good] = True
-    return order, np.flatnonzero(is_good[order])

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numbers
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,12 @@ from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import row_norms, working_precision
-from reid_ref.evaluation.engine import one_or_all, results_of_blocks
-from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.engine import as_requested, results_of
+from reid_ref.evaluation.how import How, Progress, by_convention
+from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
-    JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
+    JUNK, Labels, check_feature_shapes, check_features, check_labels)
 from reid_ref.ranking.device_parts import is_out_of_memory
 from reid_ref.ranking.device_sources import or_in_main_memory
 from reid_ref.reranking.encoding import encode, invert, jaccard
@@ -56,7 +57,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row an image; finite real numbers of any dtype. If both sides are tensors on one
+        One row per image; finite real numbers of any dtype. If both sides are tensors on one
         accelerator, distances and neighbours are computed there (docs/accelerators.md).
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
@@ -113,28 +114,12 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     return distances
 
 
-@overload
-def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      *, k1: int = ..., k2: int = ..., lambda_: float = ..., variant: str = ...,
-                      normalize: bool = ..., mahalanobis: Any = ...,
-                      convention: str | Convention = ...,
-                      progress: Progress | None = ...) -> Result: ...
-
-
-@overload
-def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      *, k1: int = ..., k2: int = ..., lambda_: float = ..., variant: str = ...,
-                      normalize: bool = ..., mahalanobis: Any = ...,
-                      convention: Iterable[str | Convention],
-                      progress: Progress | None = ...) -> dict[str, Result]: ...
-
-
-@options_by_name
+@by_convention
 def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
                       *, k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab",
                       normalize: bool = True, mahalanobis: Any = None,
-                      convention: str | Convention | Iterable[str | Convention] = "matlab",
-                      progress: Progress | None = None) -> Result | dict[str, Result]:
+                      convention: str | Convention = "matlab",
+                      progress: Progress | None = None) -> Result:
     """Re-rank and evaluate: Rank-k, mAP, mINP.
 
     For a variant whose published code re-ranks a gallery without label -1 (`Variant.junk` is
@@ -167,8 +152,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     >>> features = np.array([[0., 1], [0, 2], [0, 3], [9, 1], [9, 2], [9, 4]])
     >>> result = evaluate_reranked(features[:1], features[1:], Labels([7], [1]),
     ...                            Labels([7, 8, 8, 7, 8], [2] * 5), k1=2, k2=1)
-    >>> round(result.mAP, 4), result.signature.split("|")[4:9]
-    (0.7083, ['rerank:matlab', 'k1:2', 'k2:1', 'lambda:0.3', 'normalize:yes'])
+    >>> round(result.mAP, 4), result.signature["rerank"], result.signature["k1"]
+    (0.7083, 'matlab', '2')
     """
     check_labels(query, gallery)
     check_choice(variant, "variant", VARIANTS)
@@ -193,7 +178,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     how = How(tuple(conventions), normalize=normalize, progress=progress)
     measured = features_provenance(query_features, gallery_features, how)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
-    return one_or_all(results_of_blocks(blocks, query, gallery, how, provenance), convention)
+    return as_requested(results_of(Blocks(blocks, provenance), query, gallery, how), convention)
 
 
 def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,

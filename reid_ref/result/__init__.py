@@ -18,6 +18,7 @@ from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
+from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED
 from reid_ref.text.plain import Share, plain
@@ -48,7 +49,7 @@ def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class PerQuery(Value):
-    """What each of n queries got; every array has shape (n,), and cannot be written to.
+    """The numbers of each of n queries; every array has shape (n,), and cannot be written to.
 
     Parameters
     ----------
@@ -197,14 +198,14 @@ class Fingerprints(NamedTuple):
     gallery: str = ""
 
 
-def spread(values: npt.NDArray[Any], there: npt.NDArray[np.bool_],
+def spread(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
            absent: Any) -> npt.NDArray[Any]:
-    """Return one value a query, where `values` are of the loaded ones."""
-    if there.all():
+    """Return one value per query, given those of the loaded queries."""
+    if loaded.all():
         return values
     dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
-    every = np.full(len(there), absent, dtype=dtype or values.dtype)
-    every[there] = values
+    every = np.full(len(loaded), absent, dtype=dtype or values.dtype)
+    every[loaded] = values
     return every
 
 
@@ -236,21 +237,22 @@ class Result(Value):
     Parameters
     ----------
     mAP : float
-        Mean average precision, in [0, 1]; `mean_ap` is another name for it.
+        Mean average precision, in [0, 1].
     cmc : float64, shape (n_gallery,)
         Rank-k is ``cmc[k - 1]``, in [0, 1].
     mINP : float
-        Mean inverse negative penalty, in [0, 1]; `mean_inp` is another name for it. A query
+        Mean inverse negative penalty, in [0, 1]. A query
         without a good image counts as it does in mAP.
     per_query : PerQuery
     counts : Counts
     counted : int
         Queries in the mean of mAP: all, or those with a good image where the convention drops
         the others.
-    signature : str
-        Everything that could change the numbers, the version last.
+    signature : Signature
+        Everything that could change the numbers, the version last: a mapping whose `str()` is
+        its text.
     ranks : GoodRanks
-        Where each query's good images stand among the images that it keeps, to the end of the
+        The ranks of each query's good images among the images that it keeps, to the end of the
         list and in the convention's order of equal distances: ``ranks.rank`` holds the ranks,
         query after query, ``ranks.found`` how many of them each query has.
     convention : Convention
@@ -269,8 +271,8 @@ class Result(Value):
     (array([2, 3]), array([0, 2]))
     >>> round(result.mAP, 4), result.rank(1), round(result.mINP, 4)
     (0.4167, 0.0, 0.6667)
-    >>> result.signature.split("|")[0]
-    'convention:matlab'
+    >>> result.signature["convention"], result.signature["reid-ref"] == reid_ref.__version__
+    ('matlab', True)
     >>> print(result)  # doctest: +ELLIPSIS
     percent:   Rank-1 0.00
                mAP 41.67, mINP 66.67
@@ -284,7 +286,7 @@ class Result(Value):
     per_query: PerQuery
     counts: Counts
     counted: int
-    signature: str
+    signature: Signature
     ranks: GoodRanks = field(repr=False)
     convention: Convention = field(repr=False)
     fingerprints: Fingerprints = field(default=Fingerprints(), repr=False)
@@ -292,16 +294,6 @@ class Result(Value):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
         object.__setattr__(self, "ranks", locked(self.ranks))
-
-    @property
-    def mean_ap(self) -> float:
-        """Another name for `mAP`."""
-        return self.mAP
-
-    @property
-    def mean_inp(self) -> float:
-        """Another name for `mINP`."""
-        return self.mINP
 
     def __str__(self) -> str:
         """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
@@ -311,7 +303,7 @@ class Result(Value):
             for values in (named_ranks(self.cmc), means))
         rows = [("percent:", first), ("", second),
                 ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
-                ("signature:", words.spaced(self.signature))]
+                ("signature:", words.spaced(str(self.signature)))]
         return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
 
     def _repr_html_(self) -> str:
@@ -320,7 +312,8 @@ class Result(Value):
         return as_html(Table(
             ["", *found, "queries"],
             [["percent", *map(words.percent, found.values()),
-              f"{self.counted:,} of {self.counts.query:,}"]], [words.spaced(self.signature)]))
+              f"{self.counted:,} of {self.counts.query:,}"]],
+            [words.spaced(str(self.signature))]))
 
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
@@ -338,7 +331,7 @@ class Result(Value):
         >>> result.rank(1), result.rank(2)
         (0.0, 1.0)
         """
-        k = check_count(k, "k", most=len(self.cmc), what="the length of this CMC curve")
+        k = check_count(k, "k", 1, len(self.cmc), ", the length of this CMC curve")
         return float(self.cmc[k - 1])
 
     def at(self, k: int) -> AtK:
@@ -347,7 +340,7 @@ class Result(Value):
         A convention that looks at fewer than k images (its `top_k`) ends the list there.
 
         accuracy at k
-            1 where a match stands at rank k or before, else 0. Its mean is Rank-k where the CMC
+            1 where a match has rank k or less, else 0. Its mean is Rank-k where the CMC
             curve is that of the first match, over the same queries. (success_k in trec_eval)
         precision at k
             Good images among the first k, over k, also where fewer than k are kept. (P_k)
@@ -395,20 +388,20 @@ class Result(Value):
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
         k = check_count(k, "k")
-        there = self.per_query.status != "not loaded"
-        ranks = of_queries(self.ranks, there)
+        loaded = self.per_query.status != "not loaded"
+        ranks = of_queries(self.ranks, loaded)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
         within = replace(cut, tied=np.minimum(cut.tied, k - cut.nearer))
-        found = {
+        by_name = {
             "accuracy": metrics.accuracy_at(cut, k),
             "precision": metrics.precision_at(cut, k),
             "recall": metrics.recall_at(cut, k),
             "ap": self.convention.average_precision(self.convention.cut_off(within))}
-        accuracy, precision, recall, mean_ap = (
+        accuracy, precision, recall, mAP = (
             self.convention.mean(self.convention.counted(values, ranks.n_good))
-            for values in found.values())
-        return AtK(k, accuracy, precision, recall, mean_ap, per_query={
-            name: read_only(spread(values, there, np.nan)) for name, values in found.items()})
+            for values in by_name.values())
+        return AtK(k, accuracy, precision, recall, mAP, per_query={
+            name: read_only(spread(values, loaded, np.nan)) for name, values in by_name.items()})
 
     def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
         """Return the precision-recall curve of one query, over the images that it keeps.
@@ -462,7 +455,7 @@ class Result(Value):
         level : float
             In percent, from 50 to below 100.
         unit : str or array_like, shape (n_query,)
-            "identity", "query" (as if queries were independent), or one group a query: a number
+            "identity", "query" (as if queries were independent), or one group per query: a number
             or a text, for tracklets or videos.
         method : str
             "bootstrap-t", or "analytic": without random numbers.
@@ -489,10 +482,10 @@ class Result(Value):
         >>> distances = 1 - np.eye(30)
         >>> distances[:10, 20] = -1
         >>> result = reid_ref.evaluate_distances(distances, *labels)
-        >>> found = result.interval("Rank-1")
-        >>> found.value == result.rank(1), found.units, round(found.se, 4)
+        >>> interval = result.interval("Rank-1")
+        >>> interval.value == result.rank(1), interval.units, round(interval.se, 4)
         (True, 30, 0.0875)
-        >>> round(found.low, 3), round(found.high, 3)
+        >>> round(interval.low, 3), round(interval.high, 3)
         (0.456, 0.824)
         """
         return intervals_of([sums_of_units(self, metric, unit)], level=level, method=method,
@@ -561,7 +554,7 @@ class Result(Value):
             file.write(f"{{\n{text}\n}}\n")
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row a query, in the order of the queries.
+        """Return a pandas DataFrame with one row per query, in the order of the queries.
 
         Returns
         -------
@@ -594,7 +587,7 @@ class Result(Value):
 
 
 def _saved(result: Result) -> dict[str, Any]:
-    """Return what a file has: `to_dict`, then all that it was made of, a list a column."""
+    """Return what a file has: `to_dict`, then all that it was made of, a list per column."""
     queries = {name: getattr(result.per_query, name)
                for name in ("identity", "camera", "status", "n_good", "n_junk")}
     queries["counted"] = in_mean(result)
@@ -631,7 +624,7 @@ class QueryValues(NamedTuple):
     mean : float
         The number, as the convention's own arithmetic has it.
     values : float64, shape (n,)
-        One a query; 0 where it does not count.
+        One per query; 0 where it does not count.
     counted : bool, shape (n,)
         Which queries are in the mean, by the convention's rule for this metric.
     """
@@ -658,41 +651,41 @@ def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOf
                        statistics.unit_sums(values, np.arange(len(values)), counted))
 
 
-def intervals_of(several: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
+def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
     """Return the intervals of several numbers, for which random numbers are drawn once.
 
     `options` are those of `Result.interval`, but for the unit.
     """
-    several = list(several)
-    found = statistics.intervals_of([(one.by_unit, one.by_query) for one in several], **options)
-    return [replace(interval, value=one.mean, unit=one.unit)
-            for one, interval in zip(several, found)]
+    sums = list(numbers)
+    intervals = statistics.intervals_of([(each.by_unit, each.by_query) for each in sums],
+                                        **options)
+    return [replace(interval, value=each.mean, unit=each.unit)
+            for each, interval in zip(sums, intervals)]
 
 
 def kind_of_metric(metric: str) -> tuple[str, int]:
-    """Return mAP, mINP, Rank-, P@ or R@, and k; 1 where there is none."""
-    found = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
-    if found is None:
+    """Split the name of a metric into its kind (mAP, mINP, Rank-, P@, R@) and k, 1 without one."""
+    match = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
+    if match is None:
         raise InputError("metric", "mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
                          "such as 'Rank-1'", repr(metric))
-    return found[1] or found[2], int(found[3] or 1)
+    return match[1] or match[2], int(match[3] or 1)
 
 
 def query_values(result: Result, metric: str) -> QueryValues:
-    """Return the values a query whose mean a metric is."""
+    """Return the values per query whose mean a metric is."""
     kind, k = kind_of_metric(metric)
-    there = result.per_query.status != "not loaded"
-    n_good = result.per_query.n_good[there]
-    convention, every = result.convention, np.arange(len(n_good))
+    loaded = result.per_query.status != "not loaded"
+    n_good = result.per_query.n_good[loaded]
+    convention, counted = result.convention, in_mean(result)
     if kind == "Rank-":
-        mean, values = result.rank(k), _values_at_rank(result, k, there)
+        mean, values = result.rank(k), _values_at_rank(result, k, loaded)
         # CMC divides by all, or by those with a good image.
-        kept = every if convention.n_in_cmc(n_good) == len(n_good) else np.flatnonzero(n_good)
-        values = values[kept]
+        in_cmc = (n_good > 0) | (convention.n_in_cmc(n_good) == len(n_good))
+        values, counted = values[in_cmc], spread(in_cmc, loaded, False)
     else:
         mean, values = _values_of_mean(result, kind, k)
-        values = convention.counted(values[there], n_good)
-        kept = convention.counted(every.astype(np.float64), n_good).astype(np.int64)
+        values = convention.counted(values[loaded], n_good)
     if np.isnan(values).any():
         raise InputError("metric", got=f"{metric} is NaN under convention {convention.name!r}, "
                          "for a query without a value counts, so there is no interval",
@@ -702,20 +695,17 @@ def query_values(result: Result, metric: str) -> QueryValues:
         raise InputError(
             "metric", got=f"{metric} is NaN, for some lists end before their last good image, so "
             "there is no interval", remedy="take complete lists, or another metric")
-    counted, spread_values = np.zeros(len(there), bool), np.zeros(len(there))
-    places = np.flatnonzero(there)[kept]
-    counted[places], spread_values[places] = True, values
-    return QueryValues(mean, spread_values, counted)
+    return QueryValues(mean, spread(values, counted, 0.0), counted)
 
 
-def _values_at_rank(result: Result, k: int, there: npt.NDArray[np.bool_]) -> Doubles:
+def _values_at_rank(result: Result, k: int, loaded: npt.NDArray[np.bool_]) -> Doubles:
     of_query = result.convention.curve.of_query
     if of_query is None:
         raise InputError(
             "metric", got=f"Rank-{k} under convention {result.convention.name!r} counts "
-            f"{result.convention.curve.words}, of which the result keeps no values a query",
+            f"{result.convention.curve.words}, of which the result keeps no values per query",
             remedy="take mAP, or a convention whose CMC is that of the first match")
-    return of_query(result.convention.cut_off(of_queries(result.ranks, there)), k)
+    return of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)
 
 
 def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
@@ -730,7 +720,7 @@ def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
 
 
 def unit_of_queries(identity: Integers, unit: Any) -> tuple[str, npt.NDArray[Any]]:
-    """Return the name of a unit, and the unit of each query, given who it shows."""
+    """Return the name of a unit, and the unit of each query, given the identities."""
     if not isinstance(unit, str):
         return "group", np.asarray(unit)
     units = {"identity": identity, "query": np.arange(len(identity))}

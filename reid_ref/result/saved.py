@@ -1,9 +1,9 @@
 """A saved result, read back: each value checked by itself, then against the ranks it is of."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result
 from reid_ref.result.stored import (
     QueryTable, Stored, checks, is_whole, read_object, shown, table_of_rows, value_of)
-from reid_ref.signature import convention_of, fields_of, parse_signature
+from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.
 EXPECTED = "what reid-ref evaluate FILE --save OUT.json or Result.save wrote"
@@ -98,25 +98,28 @@ def read_stored(path: str, *, must_hold: bool = True) -> Stored:
 
 
 def _stored(table: QueryTable) -> Stored:
-    signature: str = table.numbers["signature"]
+    result = table.result
+    if result is not None:
+        return Stored(**vars(table), fields=result.signature, convention=result.convention)
     try:
-        if table.result is None:
-            said = parse_signature(signature)
-            return Stored(**vars(table), fields=said, convention=convention_of(said))
-        convention = table.result.convention
-        # A name of one's own may hold anything.
-        said = parse_signature(signature.replace(f"convention:{convention.name}|",
-                                                 "convention:its own|", 1))
+        fields = parse_signature(table.numbers["signature"])
+        return Stored(**vars(table), fields=fields, convention=convention_of(fields))
     except InputError as error:
-        raise error.at(table.path) from None
-    if said["convention"] == "its own":
-        said["convention"] = convention.name
+        raise InputError(table.path, got=error) from None
+
+
+def _signature(text: str, convention: Convention, path: str) -> Signature:
+    """Return the signature of a saved result, which must be that of its convention."""
+    try:
+        signature = parse_signature(text, convention.name)
+    except InputError as error:
+        raise InputError(path, got=error) from None
     expected = fields_of(convention)
     for key in ("convention", *CHOICES, "top_k"):
-        if said.get(key) != expected.get(key):
-            raise InputError(f"{table.path}: signature", f"{key} {expected.get(key)}, as the "
-                             "convention has", said.get(key))
-    return Stored(**vars(table), fields=said, convention=convention)
+        if signature.get(key) != expected.get(key):
+            raise InputError(path, got=f"signature: expected {key} {expected.get(key)}, as the "
+                             f"convention has, got {signature.get(key)}")
+    return signature
 
 
 def _check_sound(stored: Stored) -> None:
@@ -128,69 +131,120 @@ def _check_sound(stored: Stored) -> None:
                 remedy="see reid-ref verify, or save the result anew")
 
 
-def _is_near(written: Any, found: Any) -> bool:
+def _is_near(written: Any, computed: Any) -> bool:
     try:
-        one, other = (np.array(value, dtype=np.float64) for value in (written, found))
+        first, second = (np.array(value, dtype=np.float64) for value in (written, computed))
     except (TypeError, ValueError):
         return False
-    return one.shape == other.shape and np.allclose(one, other, 0, NEAR, equal_nan=True)
+    return first.shape == second.shape and np.allclose(first, second, 0, NEAR, equal_nan=True)
+
+
+class _Values(NamedTuple):
+    """An object of a saved file, whose values are checked as they are read."""
+
+    values: Any
+    where: str
+
+    def value(self, key: str, fits: Callable[[Any], bool]) -> Any:
+        """Return the value of a key."""
+        return value_of(self.values, key, fits, self.where, EXPECTED)
+
+    def inside(self, key: str) -> _Values:
+        """Return the object that is the value of a key."""
+        self.value(key, lambda value: isinstance(value, dict))
+        return _Values(self.values[key], f"{self.where}: {key}")
+
+    def count(self, key: str) -> int:
+        """Return a whole number from 0."""
+        return int(self.value(key, lambda value: is_whole(value) and value >= 0))
+
+    def list_of(self, key: str, kinds: set[type], n: int | None = None) -> list[Any]:
+        """Return a list of values of these types, `n` of them."""
+        values: list[Any] = self.value(key, lambda value: isinstance(value, list))
+        if n is not None and len(values) != n:
+            raise InputError(self.where, got=f"{key}: expected {n} values, got {len(values)}",
+                             remedy="is the file complete?")
+        if not set(map(type, values)) <= kinds:
+            k = next(k for k, value in enumerate(values) if type(value) not in kinds)
+            words = " or ".join(sorted("null" if kind is type(None) else kind.__name__
+                                       for kind in kinds))
+            raise InputError(self.where, got=f"{key}: expected {words}, got {shown(values[k])} in "
+                             f"entry {k}")
+        return values
+
+    def integers(self, key: str, n: int, least: int = -2**63) -> Integers:
+        """Return whole numbers, none of them below `least`; 0 where a first match is null."""
+        is_match = key == "first_match"
+        values = self.list_of(key, {int, type(None)} if is_match else {int}, n)
+        values = [value or 0 for value in values] if is_match else values
+        lowest, highest = min(values, default=least), max(values, default=least)
+        if lowest < least or highest >= 2**63:
+            raise InputError(self.where, got=f"{key}: expected whole numbers from {least}, below "
+                             f"2**63, got {lowest if lowest < least else highest}")
+        return np.array(values, dtype=np.int64)
+
+    def shares(self, key: str, n: int | None = None) -> Doubles:
+        """Return numbers from 0 to 1; NaN where the file has null."""
+        values = self.list_of(key, {float, int, type(None)}, n)
+        for k, value in enumerate(values):
+            if value is not None and not 0 <= value <= 1 + NEAR:
+                raise InputError(self.where, got=f"{key}: expected numbers from 0 to 1, got "
+                                 f"{shown(value)} in entry {k}")
+        return np.array([np.nan if value is None else value for value in values], np.float64)
+
+    def share(self, key: str) -> float:
+        """Return a number from 0 to 1."""
+        alone = self._replace(values={key: [self.values.get(key, "none")]})
+        return float(alone.shares(key)[0])
 
 
 def _saved(value: dict[str, Any], path: str) -> QueryTable:
     """Return the table and the result of a saved file, each value checked by itself."""
+    file = _Values(value, path)
     for key in ("parts", "trials"):
         if key in value:
-            raise InputError(f"{path}: {key}", "no such key, which is reserved for results of "
-                             "several parts or trials", remedy="take a newer reid-ref")
-    queries, ranks, convention, counts, labels = (
-        value_of(value, key, lambda one: isinstance(one, dict), path, EXPECTED)
-        for key in ("queries", "ranks", "convention", "counts", "labels"))
-    prints = Fingerprints(*(
-        value_of(labels, side, lambda text: isinstance(text, str), f"{path}: labels", EXPECTED)
-        for side in Fingerprints._fields))
-    per_query, all_counts = _per_query(queries, f"{path}: queries"), _counts(counts, path)
-    mean_ap, mean_inp = (_shares({key: [value.get(key, "none")]}, key, path)
-                         for key in ("mAP", "mINP"))
+            raise InputError(path, got=f"{key}: expected no such key, which is reserved for "
+                             "results of several parts or trials", remedy="take a newer reid-ref")
+    queries, ranks, choices, numbers, labels = map(
+        file.inside, ("queries", "ranks", "convention", "counts", "labels"))
+    prints = Fingerprints(*(labels.value(side, lambda text: isinstance(text, str))
+                            for side in Fingerprints._fields))
+    per_query, counts = _per_query(queries), _counts(numbers)
+    convention = _convention(choices)
     result = Result(
-        mAP=float(mean_ap[0]), cmc=_shares(value, "cmc", path), mINP=float(mean_inp[0]),
-        per_query=per_query, counts=all_counts,
-        counted=value_of(value, "counted", _is_count, path, EXPECTED),
-        signature=value["signature"], convention=_convention(convention, f"{path}: convention"),
-        ranks=_ranks(ranks, per_query, all_counts.gallery, f"{path}: ranks"), fingerprints=prints)
-    counted = _list(queries, "counted", {bool}, f"{path}: queries", len(per_query.status))
+        mAP=file.share("mAP"), cmc=file.shares("cmc"), mINP=file.share("mINP"),
+        per_query=per_query, counts=counts, counted=file.count("counted"),
+        signature=_signature(value["signature"], convention, path), convention=convention,
+        ranks=_ranks(ranks, per_query, counts.gallery), fingerprints=prints)
+    counted = queries.list_of("counted", {bool}, len(per_query.status))
     return QueryTable(path, value, per_query, np.array(counted), result)
 
 
-def _per_query(queries: Mapping[str, Any], where: str) -> PerQuery:
-    status = _list(queries, "status", {str}, where)
+def _per_query(queries: _Values) -> PerQuery:
+    status = queries.list_of("status", {str})
     for k, name in enumerate(status):
         if name not in STATUSES:
-            raise InputError(
-                f"{where}: status", f"one of {', '.join(STATUSES)}", f"{shown(name)} in entry {k}")
+            raise InputError(queries.where, got=f"status: expected one of {', '.join(STATUSES)}, "
+                             f"got {shown(name)} in entry {k}")
     n = len(status)
-    first = [0 if rank is None else rank
-             for rank in _list(queries, "first_match", {int, type(None)}, where, n)]
+    whole = {name: queries.integers(name, n, 0) for name in ("first_match", "n_good", "n_junk")}
     return PerQuery(
-        ap=_shares(queries, "ap", where, n), inp=_shares(queries, "inp", where, n),
-        first_match=_integers({"first_match": first}, "first_match", where, n, 0),
-        n_good=_integers(queries, "n_good", where, n, 0),
-        n_junk=_integers(queries, "n_junk", where, n, 0),
+        ap=queries.shares("ap", n), inp=queries.shares("inp", n), **whole,
         status=np.array(status, dtype=f"<U{max(map(len, STATUSES))}"),
-        identity=_integers(queries, "identity", where, n),
-        camera=_integers(queries, "camera", where, n if queries.get("camera") else 0))
+        identity=queries.integers("identity", n),
+        camera=queries.integers("camera", n if queries.values.get("camera") else 0))
 
 
-def _ranks(ranks: Mapping[str, Any], per_query: PerQuery, n_gallery: int,
-           where: str) -> GoodRanks:
-    columns = {name: _integers(ranks, name, where, len(per_query.status), 0)
+def _ranks(ranks: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
+    columns = {name: ranks.integers(name, len(per_query.status), 0)
                for name in ("found", "n_kept", "first_match")}
-    columns |= {name: _integers(ranks, name, where, int(columns["found"].sum()), least)
+    columns |= {name: ranks.integers(name, int(columns["found"].sum()), least)
                 for name, least in (("rank", 1), ("nearer", 0), ("tied", 1), ("image", -1))}
-    found = GoodRanks(n_good=per_query.n_good, n_junk=per_query.n_junk, **columns)
-    for text, bad in _contradictions(found, n_gallery):
+    good_ranks = GoodRanks(n_good=per_query.n_good, n_junk=per_query.n_junk, **columns)
+    for text, bad in _contradictions(good_ranks, n_gallery):
         if bad.any():
-            raise InputError(where, got=f"{text}, which entry {int(np.argmax(bad))} is not")
-    return found
+            raise InputError(ranks.where, got=f"{text}, which entry {int(np.argmax(bad))} is not")
+    return good_ranks
 
 
 def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any]]:
@@ -205,73 +259,32 @@ def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any
     yield "image: expected a number below that of gallery images", ranks.image >= n_gallery
 
 
-def _counts(counts: Mapping[str, Any], path: str) -> Counts:
-    def count(values: Any, key: str, where: str) -> int:
-        return int(value_of(values, key, _is_count, f"{path}: {where}", EXPECTED))
-    found: dict[str, Any] = {one.name: count(counts, one.name, "counts")
-                             for one in fields(Counts) if one.name != "status"}
-    for name, number in found.items():
-        if name.startswith("gallery_") and number > found["gallery"]:
-            raise InputError(
-                f"{path}: counts: {name}", f"at most {found['gallery']}, the gallery", number)
-    return Counts(**found, status={
-        name: count(counts.get("status"), name, "counts: status") for name in STATUSES})
+def _counts(counts: _Values) -> Counts:
+    numbers: dict[str, Any] = {field.name: counts.count(field.name) for field in fields(Counts)
+                               if field.name != "status"}
+    for name, number in numbers.items():
+        if name.startswith("gallery_") and number > numbers["gallery"]:
+            raise InputError(counts.where, got=f"{name}: expected at most {numbers['gallery']}, "
+                             f"the gallery, got {number}")
+    status = _Values(counts.values.get("status"), f"{counts.where}: status")
+    return Counts(**numbers, status={name: status.count(name) for name in STATUSES})
 
 
-#: What may stand for the choices that are no text alone.
+#: What may be the value of the choices that are no text alone.
 _NUMBERS: dict[str, Callable[[Any], bool]] = {
     "top_k": lambda value: value is None or is_whole(value),
     "cmc_length": lambda value: isinstance(value, str) or is_whole(value)}
 
 
-def _convention(values: Mapping[str, Any], where: str) -> Convention:
-    found: dict[str, Any] = {}
-    for one in fields(Convention):
-        if isinstance(one.default, tuple):
-            found[one.name] = tuple(_list(values, one.name, {str}, where))
-            continue
-        fits = _NUMBERS.get(one.name, lambda value: isinstance(value, str))
-        found[one.name] = value_of(values, one.name, fits, where, EXPECTED)
+def _convention(choices: _Values) -> Convention:
+    values: dict[str, Any] = {}
+    for field in fields(Convention):
+        if isinstance(field.default, tuple):
+            values[field.name] = tuple(choices.list_of(field.name, {str}))
+        else:
+            fits = _NUMBERS.get(field.name, lambda value: isinstance(value, str))
+            values[field.name] = choices.value(field.name, fits)
     try:
-        return Convention(**found)
+        return Convention(**values)
     except InputError as error:
-        raise error.at(where) from None
-
-
-def _list(values: Mapping[str, Any], key: str, kinds: set[type], where: str,
-          n: int | None = None) -> list[Any]:
-    """Return a list of values of these types, `n` of them."""
-    found: list[Any] = value_of(values, key, lambda one: isinstance(one, list), where, EXPECTED)
-    if n is not None and len(found) != n:
-        raise InputError(f"{where}: {key}", f"{n} values", len(found), "is the file complete?")
-    if not set(map(type, found)) <= kinds:
-        k = next(k for k, one in enumerate(found) if type(one) not in kinds)
-        words = " or ".join(sorted("null" if kind is type(None) else kind.__name__
-                                   for kind in kinds))
-        raise InputError(f"{where}: {key}", words, f"{shown(found[k])} in entry {k}")
-    return found
-
-
-def _integers(values: Mapping[str, Any], key: str, where: str, n: int,
-              least: int = -2**63) -> Integers:
-    """Return whole numbers, none of them below `least`."""
-    found = _list(values, key, {int}, where, n)
-    lowest, highest = min(found, default=least), max(found, default=least)
-    if lowest < least or highest >= 2**63:
-        raise InputError(f"{where}: {key}", f"whole numbers from {least}, below 2**63",
-                         lowest if lowest < least else highest)
-    return np.array(found, dtype=np.int64)
-
-
-def _shares(values: Mapping[str, Any], key: str, where: str, n: int | None = None) -> Doubles:
-    """Return numbers from 0 to 1; NaN where the file has null."""
-    found = _list(values, key, {float, int, type(None)}, where, n)
-    for k, one in enumerate(found):
-        if one is not None and not 0 <= one <= 1 + NEAR:
-            raise InputError(
-                f"{where}: {key}", "numbers from 0 to 1", f"{shown(one)} in entry {k}")
-    return np.array([np.nan if one is None else one for one in found], dtype=np.float64)
-
-
-def _is_count(value: Any) -> bool:
-    return is_whole(value) and value >= 0
+        raise InputError(choices.where, got=error) from None

@@ -1,8 +1,4 @@
-"""What a file of values a query holds, and whether its summaries follow from them.
-
-Contents: `QueryTable`, `read_object`, `table_of_rows`, `value_of`; `Stored`, a table with its
-convention; `Check`, `checks`, `ranks_written`.
-"""
+"""What a file of values per query holds, and whether its summaries follow from them."""
 from __future__ import annotations
 
 import csv
@@ -23,6 +19,7 @@ from reid_ref.disk import PathLike, read_lines
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import SAVED, STATUSES, Fingerprints, PerQuery, Result
+from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
 SUFFIXES = (".json", ".csv")
@@ -101,7 +98,7 @@ def read_object(path: PathLike, expected: str) -> dict[str, Any]:
 
 
 def value_of(value: Any, key: str, fits: Callable[[Any], bool], where: str, expected: str) -> Any:
-    """Return what stands under a key."""
+    """Return the value of a key."""
     if not isinstance(value, dict) or key not in value or not fits(value[key]):
         got = shown(value[key]) if isinstance(value, dict) and key in value else "none"
         raise InputError(f"{where}: {key}", expected, got)
@@ -132,7 +129,7 @@ def _csv_value(text: str) -> Any:
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether a JSON value is an integer of 64 bits."""
+    """Return whether a JSON value is an integer of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
 
 
@@ -142,7 +139,7 @@ def _is_share(value: Any) -> bool:
         value, bool) and abs(value) < 2**63
 
 
-#: Each key of a query, and what may stand there.
+#: Each key of a query, and what its value may be.
 _COLUMNS: dict[str, Callable[[Any], bool]] = {
     "query": is_whole, "identity": is_whole, "camera": is_whole,
     "status": lambda value: isinstance(value, str) and value in STATUSES,
@@ -163,19 +160,18 @@ class Stored(QueryTable):
 
     Parameters
     ----------
-    fields : dict of str to str
-        Of the signature.
+    fields : Signature
     convention : Convention
         What was evaluated: as the signature says, or as it was saved.
     """
 
-    fields: Mapping[str, str]
+    fields: Signature
     convention: Convention
 
     def in_mean(self, values: Doubles) -> Doubles:
-        """Return the values, one a query, that the convention takes into a mean."""
-        there = self.per_query.status != "not loaded"
-        return self.convention.counted(values[there], self.per_query.n_good[there])
+        """Return the values, one per query, that the convention takes into a mean."""
+        loaded = self.per_query.status != "not loaded"
+        return self.convention.counted(values[loaded], self.per_query.n_good[loaded])
 
 
 @dataclass(frozen=True)
@@ -239,7 +235,7 @@ def _images(stored: Stored) -> Iterator[Check]:
 def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
     per_query = stored.per_query
-    # The last good image of a list that is cut may stand anywhere.
+    # The last good image of a list that is cut may have any rank.
     is_open = "ranked" in stored.fields and bool(
         (np.isnan(per_query.inp) & (per_query.n_good > 0)).any())
     for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
@@ -263,9 +259,9 @@ def _curve(stored: Stored) -> Iterator[Check]:
 
 
 def _first_matches(stored: Stored, length: int) -> Doubles:
-    there = stored.per_query.status != "not loaded"
-    n_query = stored.convention.n_in_cmc(stored.per_query.n_good[there])
-    curve = metrics.cumulative_matching(stored.per_query.first_match[there], length, n_query)
+    loaded = stored.per_query.status != "not loaded"
+    n_query = stored.convention.n_in_cmc(stored.per_query.n_good[loaded])
+    curve = metrics.cumulative_matching(stored.per_query.first_match[loaded], length, n_query)
     return ARITHMETIC[stored.convention.arithmetic].curve(curve, n_query)
 
 
@@ -284,15 +280,15 @@ def _of_gallery(result: Result) -> Iterator[Check]:
 def _of_ranks(result: Result) -> Iterator[Check]:
     """Yield what each query got, and a curve of all good images."""
     convention, per_query = result.convention, result.per_query
-    there = per_query.status != "not loaded"
-    loaded = of_queries(result.ranks, there)
-    ranks = convention.cut_off(loaded)
+    loaded = per_query.status != "not loaded"
+    whole = of_queries(result.ranks, loaded)
+    ranks = convention.cut_off(whole)
     inp = metrics.inverse_negative_penalty(ranks)
-    inp[np.isnan(per_query.inp[there]) & (loaded.found < loaded.n_good)] = np.nan  # a cut list
+    inp[np.isnan(per_query.inp[loaded]) & (whole.found < whole.n_good)] = np.nan  # a cut list
     for name, values in (("ap", convention.average_precision(ranks)), ("inp", inp)):
-        yield Check(name, numbers(getattr(per_query, name)[there]), numbers(values), "ranks")
-    yield Check("counts: tied", result.counts.tied, metrics.tied_queries(loaded), "ranks")
-    yield Check("first_match", per_query.first_match[there].tolist(), ranks.first_match.tolist(),
+        yield Check(name, numbers(getattr(per_query, name)[loaded]), numbers(values), "ranks")
+    yield Check("counts: tied", result.counts.tied, metrics.count_tied_queries(whole), "ranks")
+    yield Check("first_match", per_query.first_match[loaded].tolist(), ranks.first_match.tolist(),
                 "ranks")
     curve = convention.curve
     if curve.of_rows is None and not curve.counts:
@@ -301,7 +297,7 @@ def _of_ranks(result: Result) -> Iterator[Check]:
 
 
 def _of_curve(stored: Stored, result: Result) -> Iterator[Check]:
-    """Yield each Rank-k of a curve that no values a query give."""
+    """Yield each Rank-k of a curve that no values per query give."""
     if not result.convention.curve.counts:
         for name in ranks_written(stored):
             k = int(name.removeprefix("Rank-"))

@@ -16,7 +16,7 @@ from reid_ref.result import Fingerprints, QueryValues, Result, kind_of_metric, q
 from reid_ref.result.stored import QueryTable
 from reid_ref.signature import Signature
 
-#: What is compared where nothing else is asked for.
+#: What is compared by default.
 METRICS = ("mAP", "Rank-1")
 
 
@@ -51,17 +51,12 @@ def checked_metrics(metrics: Sequence[str]) -> list[str]:
 
 def check_same_convention(results: Mapping[str, Result]) -> None:
     """Refuse numbers that are made in different ways."""
-    (first, one), *others = results.items()
-    for name, other in others:
-        if other.convention != one.convention:
-            raise InputError(name, f"the convention of {first}, {one.convention.name!r}",
-                             repr(other.convention.name), "evaluate both under one convention")
+    check_systems_convention({name: system_of_result(each) for name, each in results.items()})
 
 
 def check_same_queries(results: Mapping[str, Result]) -> None:
     """Refuse results of other queries or of another gallery, naming the first difference."""
-    check_same_convention(results)
-    _check_queries({name: system_of_result(one) for name, one in results.items()})
+    check_systems_queries({name: system_of_result(each) for name, each in results.items()})
 
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.
@@ -75,7 +70,7 @@ class System:
 
     Parameters
     ----------
-    signature : str
+    signature : Signature
         Empty where the file has none.
     fingerprints : Fingerprints
         Of query and gallery labels; empty where the file has none.
@@ -85,7 +80,7 @@ class System:
         Metric to `QueryValues`.
     """
 
-    signature: str
+    signature: Signature
     fingerprints: Fingerprints
     identity: Integers
     camera: Integers
@@ -104,12 +99,12 @@ def system_of_table(table: QueryTable, name: str) -> System:
     """Return a system of a stored file; `name`: of the file, for messages."""
     if table.result is not None:
         return system_of_result(table.result)
-    rows, signature = table.per_query, table.numbers.get("signature", "")
+    rows, signature = table.per_query, Signature.of(table.numbers.get("signature", ""))
     if not signature and not np.isin(rows.status, ("ok", "not loaded")).all():
         warn("a .csv file does not name its convention; a query without a match that "
              "counts is taken as 0; --per-query FILE.json says it")
     return System(signature, table.fingerprints, rows.identity, rows.camera, rows.n_good,
-                  lambda metric: _table_values(table, metric, Signature.of(signature), name))
+                  lambda metric: _table_values(table, metric, signature, name))
 
 
 def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
@@ -124,7 +119,7 @@ def _table_values(table: QueryTable, metric: str, said: Mapping[str, str],
         return _rank_values(table, k, said, name)
     values = (rows.ap if metric == "mAP" else rows.inp).copy()
     missing = np.isnan(values) & table.counted
-    # The last good image of a list that is cut may stand anywhere.
+    # The last good image of a list that is cut may have any rank.
     is_open = (metric == "mINP" and ("ranked" in said or not said)
                and bool((missing & (rows.status == "ok")).any()))
     if missing.any() and (is_open or said.get("unmatched", "zero") != "zero"):
@@ -159,50 +154,44 @@ def _values(values: Doubles, counted: npt.NDArray[np.bool_],
 
 def check_systems_convention(systems: Mapping[str, System]) -> None:
     """Refuse numbers that are made in different ways, as far as the files say it."""
-    said = {name: Signature.of(one.signature) for name, one in systems.items() if one.signature}
-    first = next(iter(said), "")
+    signed = {name: system.signature for name, system in systems.items() if system.signature}
+    first = next(iter(signed), "")
     default = CONVENTIONS["matlab"]
-    for name, field in ((name, field) for name in said for field in CONVENTION):
-        ours, theirs = said[first].get(field), said[name].get(field)
-        if ours != theirs:
-            raise InputError(
-                name, f"{field} {ours or getattr(default, field, 'none')}, as in {first}",
-                theirs or getattr(default, field, "none"), "evaluate both under one convention")
+    for name, signature in signed.items():
+        for field in CONVENTION:
+            absent = getattr(default, field, "none")
+            expected, got = (each.get(field, absent) for each in (signed[first], signature))
+            if signed[first].get(field) != signature.get(field):
+                raise InputError(name, f"{field} {expected}, as in {first}", got, "evaluate both "
+                                 "under one convention")
 
 
 def check_systems_queries(systems: Mapping[str, System]) -> None:
     """Refuse systems of other queries or of another gallery, naming the first difference."""
     check_systems_convention(systems)
-    _check_queries(systems)
-
-
-def _check_queries(systems: Mapping[str, System]) -> None:
-    (first, one), *others = systems.items()
-    for name, other in others:
-        if len(other.identity) != len(one.identity):
-            raise InputError(name, f"{len(one.identity)} queries, as in {first}",
-                             len(other.identity), "both must be of the same labels")
+    (first, baseline), *rest = systems.items()
+    for name, system in rest:
+        if len(system.identity) != len(baseline.identity):
+            raise InputError(name, f"{len(baseline.identity)} queries, as in {first}",
+                             len(system.identity), "both must be of the same labels")
         for field, words in (("identity", "identity {} in {}"), ("camera", "camera {} in {}"),
                              ("n_good", "{} good images in {}")):
-            ours, theirs = getattr(one, field), getattr(other, field)
-            if len(ours) == len(theirs):
-                _check_each(first, ours, name, theirs, words)
-        ours, theirs = one.fingerprints.gallery, other.fingerprints.gallery
-        if ours and theirs and ours != theirs:
-            raise InputError(name, f"the gallery labels of {first} ({ours})", f"others ({theirs})",
-                             "both must rank the same images, in the same order")
-
-
-def _check_each(first: str, ours: Integers, name: str, theirs: Integers, words: str) -> None:
-    bad = np.flatnonzero(ours != theirs)
-    if bad.size:
-        k = int(bad[0])
-        raise InputError(
-            name, got=f"query {k} has {words.format(ours[k], first)} and "
-            f"{words.format(theirs[k], name)}, and {bad.size} of {len(ours)} queries differ so",
-            remedy="both must be of the same labels, in the same order")
+            expected, got = getattr(baseline, field), getattr(system, field)
+            if len(expected) != len(got) or np.array_equal(expected, got):
+                continue
+            bad = np.flatnonzero(expected != got)
+            k = int(bad[0])
+            raise InputError(name, got=f"query {k} has {words.format(expected[k], first)} and "
+                             f"{words.format(got[k], name)}, and {bad.size} of {len(got)} queries "
+                             "differ so", remedy="both must be of the same labels, in the same "
+                             "order")
+        galleries = baseline.fingerprints.gallery, system.fingerprints.gallery
+        if all(galleries) and galleries[0] != galleries[1]:
+            raise InputError(name, f"the gallery labels of {first} ({galleries[0]})",
+                             f"others ({galleries[1]})", "both must rank the same images, in the "
+                             "same order")
 
 
 def all_identities(systems: Mapping[str, System]) -> Integers:
     """Return the identities of all queries, system after system."""
-    return np.concatenate([one.identity for one in systems.values()])
+    return np.concatenate([system.identity for system in systems.values()])

@@ -1,7 +1,7 @@
 """How sure a mean over queries is: standard errors, intervals, paired tests.
 
 Queries of one identity share their good images, so they are not independent: the unit is the
-identity. Everything here takes values a query, which of them count, and the unit of each; what a
+identity. Everything here takes values per query, which of them count, and the unit of each; what a
 metric or a convention is, is not known here. Intervals hold for this gallery and this model:
 other galleries and other training runs are not in them.
 

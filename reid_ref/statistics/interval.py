@@ -101,7 +101,7 @@ class Interval(Value):
     unit : str
         "identity", "query" or "group" (given by the caller).
     units, queries : int
-        How many stand behind the mean.
+        How many the mean is of.
     method : str
         "bootstrap-t"; "analytic", also where so few units have an error that the bootstrap
         leaves [0, 1]; or "exact" where all queries are right, or all wrong: a one-sided bound.
@@ -186,17 +186,17 @@ def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
                         seed=seed)[0]
 
 
-def intervals_of(several: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
+def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
                  method: str = "bootstrap-t", resamples: int = RESAMPLES,
                  seed: int = SEED) -> list[Interval]:
     """As `interval_of`, of several means, for which random numbers are drawn once."""
     check_choice(method, "method", METHODS)
     alpha = check_level(level)
     check_random(resamples, seed)
-    uneven = [by_unit for by_unit, _ in several if standard_error(by_unit) != 0]
+    uneven = [by_unit for by_unit, _ in means if standard_error(by_unit) != 0]
     ends = iter(METHODS[method](uneven, alpha, resamples, seed) if uneven else ())
-    found = []
-    for by_unit, by_query in several:
+    intervals = []
+    for by_unit, by_query in means:
         warn_few(len(by_unit.weight))
         se, naive, how = standard_error(by_unit), standard_error(by_query), method
         if se == 0:
@@ -206,14 +206,14 @@ def intervals_of(several: Sequence[tuple[UnitSums, UnitSums]], *, level: float =
             if low < 0 or high > 1:  # the bootstrap has broken down
                 how, ((low, high),) = "analytic", logit_t([by_unit], alpha)
         drawn = how == "bootstrap-t"
-        found.append(Interval(
+        intervals.append(Interval(
             by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
             "group", len(by_unit.weight), len(by_query.weight), how, level,
             int(resamples) if drawn else 0, int(seed) if drawn else None))
-    return found
+    return intervals
 
 
-def bootstrap_t(several: Sequence[UnitSums], alpha: float, resamples: int,
+def bootstrap_t(means: Sequence[UnitSums], alpha: float, resamples: int,
                 seed: int) -> list[tuple[float, float]]:
     """Return the ends of bootstrap-t intervals, which may lie outside of what a mean can be."""
     place = math.floor(alpha / 2 * (resamples + 1) + 1e-9)
@@ -221,7 +221,7 @@ def bootstrap_t(several: Sequence[UnitSums], alpha: float, resamples: int,
         raise InputError(
             "resamples", f"at least {math.ceil(2 / alpha - 1e-09) - 1} for this level", resamples)
     ends = []
-    for sums, t in zip(several, studentized(several, resamples, seed)):
+    for sums, t in zip(means, studentized(means, resamples, seed)):
         se, mean = standard_error(sums), sums.mean
         t.sort()
         ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se)
@@ -229,12 +229,12 @@ def bootstrap_t(several: Sequence[UnitSums], alpha: float, resamples: int,
     return ends
 
 
-def studentized(several: Sequence[UnitSums], resamples: int, seed: int) -> list[Doubles]:
+def studentized(means: Sequence[UnitSums], resamples: int, seed: int) -> list[Doubles]:
     """Return (mean - the mean of all) / standard error of each resample, in its order, of each."""
     columns = [[error, weight, error**2, error * weight, weight**2]
-               for error, weight in ((sums.errors, sums.weight) for sums in several)]
+               for error, weight in ((sums.errors, sums.weight) for sums in means)]
     drawn: dict[bytes, Doubles] = {}
-    for units in {len(sums.weight) for sums in several}:
+    for units in {len(sums.weight) for sums in means}:
         # Often some are the same: the weights, or a number under several conventions.
         different = {column.tobytes(): column for five in columns for column in five
                      if len(column) == units}
@@ -258,10 +258,10 @@ def _student_t(units: int, e: Doubles, n: Doubles, ee: Doubles, en: Doubles,
     return t
 
 
-def logit_t(several: Sequence[UnitSums], alpha: float, *_: int) -> list[tuple[float, float]]:
+def logit_t(means: Sequence[UnitSums], alpha: float, *_: int) -> list[tuple[float, float]]:
     """Return the ends by Student's t on the logit scale."""
     ends = []
-    for sums in several:
+    for sums in means:
         mean, se = sums.mean, standard_error(sums)
         middle = math.log(mean / (1 - mean))
         half = student(sums, alpha) * se / (mean * (1 - mean))

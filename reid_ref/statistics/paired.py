@@ -95,15 +95,15 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
                        seed=seed)[0]
 
 
-def differences(several: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: float = LEVEL,
+def differences(pairs: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: float = LEVEL,
                 resamples: int = RESAMPLES, seed: int = SEED) -> list[Difference]:
     """As `difference`, of several (baseline, other, counted); resamples are drawn once."""
     alpha = check_level(level)
     check_random(resamples, seed)
-    sums = [_gains(*one, unit) for one in several]
-    ends = bootstrap_t(sums, alpha, resamples, seed)
-    return [_difference(one, *low_high, alpha, resamples, seed)
-            for one, low_high in zip(sums, ends)]
+    gains = [_gains(*pair, unit) for pair in pairs]
+    ends = bootstrap_t(gains, alpha, resamples, seed)
+    return [_difference(sums, *low_high, alpha, resamples, seed)
+            for sums, low_high in zip(gains, ends)]
 
 
 def _gains(baseline: Any, other: Any, counted: Any, unit: Any) -> UnitSums:

@@ -58,7 +58,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     Parameters
     ----------
     values : array_like, shape (n,)
-        One number a query.
+        One number per query.
     unit : array_like, shape (n,)
         The identity of each query, or another group: numbers or texts.
     counted : array_like of bool, shape (n,), optional
@@ -91,7 +91,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     for name, array in (("counted", keep), ("unit", groups), ("weight", weights)):
         if len(array) != len(numbers):
             raise InputError(name, f"{len(numbers)} entries, one for each query", len(array))
-    check_labels(groups)
+    check_units(groups)
     numbers, weights = numbers[keep], weights[keep]
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
@@ -107,7 +107,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     return sums
 
 
-def check_labels(groups: npt.NDArray[Any]) -> None:
+def check_units(groups: npt.NDArray[Any]) -> None:
     """Refuse what cannot be put in order: objects, NaN."""
     if groups.dtype.kind not in "iubUSf" or (groups.dtype.kind == "f" and np.isnan(groups).any()):
         raise InputError("unit", "a number or a text for each query",

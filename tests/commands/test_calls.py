@@ -43,7 +43,7 @@ def test_validate_is_the_command(capsys):
     status, printed = answer(capsys, "validate", MARKET, "--published", "80/60", "--json")
     found = reid_ref.validate(reid_ref.read(MARKET), "80/60")
     assert found.reproduced == printed["reproduced"] == (status == 0)
-    assert [None if np.isnan(one.mean_ap) else one.mean_ap for one in found.candidates] == [
+    assert [None if np.isnan(one.mAP) else one.mAP for one in found.candidates] == [
         one["mAP"] for one in printed["candidates"]]
     # Rank-1 is 0; mAP 58.3 is the step rule's.
     assert reid_ref.validate(HAND, "0.0/58.3", convention="torchreid").reproduced

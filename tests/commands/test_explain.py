@@ -28,10 +28,10 @@ def test_effects_add_up_exactly_and_end_at_the_target(origin, target):
     problem = cases.market_like(3, levels=20)
     way = explain(*problem, origin, target)
     results = reid_ref.evaluate_distances(*problem, convention={origin, target})
-    assert way.start.mean_ap == results[origin].mean_ap
-    assert way.end.mean_ap == results[target].mean_ap
+    assert way.start.mAP == results[origin].mAP
+    assert way.end.mAP == results[target].mAP
     np.testing.assert_array_equal(way.end.cmc, results[target].cmc)
-    assert sum(way.map_effects()) == Fraction(way.end.mean_ap) - Fraction(way.start.mean_ap)
+    assert sum(way.map_effects()) == Fraction(way.end.mAP) - Fraction(way.start.mAP)
     for step in way.steps:
         assert step.choice in ("loads", "ignored", "ties", "ap", "recall", "top_k", "arithmetic",
                                "unmatched", "junk_match", "cmc", "cmc_length")
@@ -52,7 +52,7 @@ def test_a_dropped_query_is_affected():
     way = explain(distances, query, Labels([1], [2]), "matlab",
                   CONVENTIONS["matlab"].replace(unmatched="drop"))
     assert [step.affected for step in way.steps] == [1]
-    assert (way.start.mean_ap, way.end.mean_ap) == (0.5, 1.0)
+    assert (way.start.mAP, way.end.mAP) == (0.5, 1.0)
 
 
 def test_nan_has_no_effects():

@@ -69,7 +69,7 @@ def test_an_option_means_the_same_in_every_command(command):
 
 # By hand, good at ranks 2 and 3 of one query. Trapezoid: before them 0 and 1/2, at them 1/2 and
 # 2/3. Step: 1/2 and 2/3. Only the first two images: recall 1/2.
-@pytest.mark.parametrize(("options", "mean_ap", "name"), [
+@pytest.mark.parametrize(("options", "mAP", "name"), [
     ([], (0 + 1 / 2 + 1 / 2 + 2 / 3) / 4, "matlab"),
     (["--set", "ap=step"], (1 / 2 + 2 / 3) / 2, "matlab[ap=step]"),
     (["--set", "ap=step,top_k=2"], (1 / 2) / 2, "matlab[ap=step,top_k=2]"),
@@ -81,9 +81,9 @@ def test_an_option_means_the_same_in_every_command(command):
     (["--set", "ties=reversed,ap=step"], (1 / 2 + 2 / 3) / 2, "matlab[ties=reversed,ap=step]"),
     # With the query's whole camera ignored, and nothing else, it is the same here.
     (["--set", "ignored=same camera"], (1 + 2 / 3) / 4, "matlab[ignored=same camera]")])
-def test_a_choice_is_changed(small, options, mean_ap, name):
+def test_a_choice_is_changed(small, options, mAP, name):
     found = answer("evaluate", small / "a.npz", *options)
-    assert found["mAP"] == pytest.approx(mean_ap, rel=1e-15)
+    assert found["mAP"] == pytest.approx(mAP, rel=1e-15)
     assert found["signature"].startswith(f"convention:{name}|")
 
 

@@ -244,10 +244,10 @@ def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
     row = by_key("market1501/bagtricks-resnet50")
     assert check(row) is None
     # With one hit in ten no ranking of these images has an mAP of 99, nor one of 1 with all hits.
-    for rank1, mean_ap in (("10.0", "99.0"), ("100.0", "1.0")):
-        doubt = check(replace(row, rank1=rank1, mAP=mean_ap))
+    for rank1, mAP in (("10.0", "99.0"), ("100.0", "1.0")):
+        doubt = check(replace(row, rank1=rank1, mAP=mAP))
         assert doubt.verdict == "impossible" and doubt.ranks == {} and len(doubt.bounds) == 2
-        assert f"mAP {mean_ap}; step with that Rank-1: " in as_doubts([doubt], (row,))
+        assert f"mAP {mAP}; step with that Rank-1: " in as_doubts([doubt], (row,))
     # Where the images are not known, neither are bounds.
     assert check(replace(row, rank1="10.0", mAP="99.0", dataset="another")) is None
 

@@ -31,8 +31,8 @@ QUERY, GALLERY = Labels([1], [1]), Labels([2, 1], [2, 2])
 AP, CMC = 0.25, [0, 1]
 
 
-def check(answer, mean_ap=AP, cmc=CMC):
-    np.testing.assert_equal(answer.mAP, mean_ap)
+def check(answer, mAP=AP, cmc=CMC):
+    np.testing.assert_equal(answer.mAP, mAP)
     np.testing.assert_array_equal(answer.cmc, cmc)
 
 

@@ -78,7 +78,7 @@ def test_a_query_whose_good_images_are_behind_the_cut_has_ap_0():
         convention = CONVENTIONS["simpleir"].replace(top_k=2, unmatched=unmatched)
         result = reid_ref.evaluate_distances(distances, query, gallery, convention=convention)
         np.testing.assert_array_equal(result.per_query.ap, [1, 0])
-        assert result.mean_ap == 0.5 and result.counted == 2
+        assert result.mAP == 0.5 and result.counted == 2
         np.testing.assert_array_equal(result.per_query.n_good, [1, 1])
         np.testing.assert_array_equal(result.cmc, [.5, .5, .5, .5])
 
@@ -89,7 +89,7 @@ def test_numpy_reversed_on_every_dtype(dtype):
     convention = CONVENTIONS["layumi"].replace(ties="numpy-reversed")
     result = reid_ref.evaluate_distances(
         distances, Labels([1], [1]), Labels([1, 2, 3, 4], [2] * 4), convention=convention)
-    assert result.mean_ap == 1.0
+    assert result.mAP == 1.0
 
 
 @pytest.mark.parametrize(("index", "good", "message"), [

@@ -29,16 +29,16 @@ unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:Use
 
 # Reading what was printed.
 
-@pytest.mark.parametrize(("text", "rank1", "mean_ap"), [
+@pytest.mark.parametrize(("text", "rank1", "mAP"), [
     ("81.1/67.6", "81.1", "67.6"), ("81.10/67.60", "81.10", "67.60"), ("81.1/", "81.1", None),
     ("/67.6", None, "67.6"), (" 100 / 0 ", "100", "0"), ("0.8%/0.3%", "0.8", "0.3"),
     ("1.5/0.9%", "1.5", "0.9"),
 ])
-def test_a_figure_keeps_its_decimals(text, rank1, mean_ap):
+def test_a_figure_keeps_its_decimals(text, rank1, mAP):
     figure = parse_figure(text)
-    assert figure == Figure(rank1 and Decimal(rank1), mean_ap and Decimal(mean_ap))
+    assert figure == Figure(rank1 and Decimal(rank1), mAP and Decimal(mAP))
     assert str(figure) == ", ".join(f"{name} {value}" for name, value in (
-        ("Rank-1", rank1), ("mAP", mean_ap)) if value)
+        ("Rank-1", rank1), ("mAP", mAP)) if value)
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -160,7 +160,7 @@ def test_every_evaluated_map_lies_within_the_bounds(seed):
     for name in names:
         result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
         figure = Figure(Decimal(f"{100 * result.cmc[0]:.6f}"),
-                        Decimal(f"{100 * result.mean_ap:.6f}"))
+                        Decimal(f"{100 * result.mAP:.6f}"))
         found = validate(data, figure, [name])
         assert found.reproduced
         rule = "trapezoid" if CONVENTIONS[name].ap.startswith("trapezoid") else "step"
@@ -168,7 +168,7 @@ def test_every_evaluated_map_lies_within_the_bounds(seed):
         n_rank1 = n_map if CONVENTIONS[name].unmatched == "drop" else len(query)
         mine, = [one for one in found.bounds
                  if (one.ap, one.rank1_queries, one.map_queries) == (rule, n_rank1, n_map)]
-        assert mine.holds and mine.low <= result.mean_ap <= mine.high
+        assert mine.holds and mine.low <= result.mAP <= mine.high
 
 
 # The whole.
@@ -194,7 +194,7 @@ def test_the_rule_that_gives_the_figure_is_found():
     assert found.reproduced
     assert [(one.match, ways(one)) for one in found.candidates] == [
         ("rounded", [("distances", "matlab")]), ("no", [("distances", "torchreid")])]
-    assert found.candidates[0].mean_ap == pytest.approx(19 / 24, rel=1e-15)
+    assert found.candidates[0].mAP == pytest.approx(19 / 24, rel=1e-15)
     assert found.candidates[1].difference == pytest.approx(500 / 6 - 79.2, rel=1e-12)
     assert "convention:matlab|" in found.candidates[0].ways[0][2]
 
@@ -233,9 +233,9 @@ def test_distances_are_one_ranking_and_features_three():
     data = ResultFile("made", Labels(identity[:10], camera[:10]),
                       Labels(identity[10:], camera[10:]), features[:10], features[10:], None, {})
     found = validate(data, parse_figure("50/50"), ["matlab"])
-    assert {way[0]: one.mean_ap for one in found.candidates for way in one.ways} == {
+    assert {way[0]: one.mAP for one in found.candidates for way in one.ways} == {
         name: reid_ref.evaluate(features[:10], features[10:], data.query, data.gallery,
-                                metric=metric, normalize=normalize).mean_ap
+                                metric=metric, normalize=normalize).mAP
         for name, metric, normalize in (("normalised", "euclidean", True),
                                         ("Euclidean", "euclidean", False), ("dot", "dot", False))}
     assert len(found.candidates) == 3

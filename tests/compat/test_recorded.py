@@ -47,9 +47,9 @@ def test_what_stops_their_eval_sysu():
                if "error" in answer]
     assert stopped
     for seed, ties in stopped:
-        cmc, mean_ap, _ = compat.cross_modal.eval_sysu(*problems.sysu(problems.problem(
+        cmc, mAP, _ = compat.cross_modal.eval_sysu(*problems.sysu(problems.problem(
             seed, ties)))
-        assert cmc[-1] == 1 and 0 < mean_ap < 1
+        assert cmc[-1] == 1 and 0 < mAP < 1
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -75,8 +75,8 @@ def test_open_reid_mean_ap(ties):
     theirs = [one for one in answers("openreid", "mean_ap") if one[1] == ties]
     assert len(theirs) >= 50
     for seed, _, answer in theirs:
-        mean_ap = compat.openreid.mean_ap(*problems.problem(seed, ties)[:5])
-        np.testing.assert_allclose(mean_ap, answer["mAP"], rtol=0, atol=ORDER_OF_SUMMATION)
+        mAP = compat.openreid.mean_ap(*problems.problem(seed, ties)[:5])
+        np.testing.assert_allclose(mAP, answer["mAP"], rtol=0, atol=ORDER_OF_SUMMATION)
 
 
 def test_open_reid_evaluate_all():

@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, NO_CHOICES, Convention
-from reid_ref.conventions.records import Also, Evaluator, Toolbox, conventions_of, functions_of
+from reid_ref.conventions.records import Also, Procedure, Toolbox, conventions_of, functions_of
 from reid_ref.evaluation.functions import evaluate_distances
 
 NAMES = [
@@ -97,12 +97,12 @@ def test_the_direction_of_some_differences():
         query = Labels(rng.integers(1, 6, 8), rng.integers(1, 4, 8))
         gallery = Labels(rng.integers(-1, 5, 40), rng.integers(1, 4, 40))
         problem = rng.random((8, 40)), query, gallery
-        start = evaluate_distances(*problem).mean_ap
+        start = evaluate_distances(*problem).mAP
         for changes in ({"ap": "step"}, {"ap": "mistaken-trapezoid"}, {"unmatched": "drop"},
                         {"ignored": ("same identity, same camera",)}, {"top_k": 6}):
             mine = CONVENTIONS["matlab"].replace(**changes)
             difference, = mine.differences
-            change = evaluate_distances(*problem, convention=mine).mean_ap - start
+            change = evaluate_distances(*problem, convention=mine).mAP - start
             assert change * (1 if ": higher" in difference else -1) >= -1e-12, difference
             moved[mine.name] = moved.get(mine.name, 0) + (abs(change) > 1e-6)
     assert len(moved) == 5 and min(moved.values()) > 0, moved
@@ -150,7 +150,7 @@ def test_every_alias_is_one_records_alone_and_shown_there():
 def test_a_toolbox_is_one_entry():
     """What one entry says is evaluated behind its loader and alone, and tells its differences."""
     toolbox = Toolbox("me/toolbox 1234567", (
-        Evaluator("mine", "rank.py", {"ap": "step", "cmc_length": 2},
+        Procedure("mine", "rank.py", {"ap": "step", "cmc_length": 2},
                   ("It rounds to one digit: either way",), (Also(("Mine too",), "a copy"),)),),
         loader="data.py:7")
     mine, function = conventions_of(toolbox)
@@ -160,9 +160,9 @@ def test_a_toolbox_is_one_entry():
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])
     results = evaluate_distances(
         *problem, convention=[mine, function.replace(name="bare", ignored=())])
-    assert results["mine"].mean_ap == (1 / 2 + 2 / 3) / 2
+    assert results["mine"].mAP == (1 / 2 + 2 / 3) / 2
     assert results["mine"].cmc.tolist() == [0, 1]
-    assert results["bare"].mean_ap == (1 / 3 + 2 / 4) / 2
+    assert results["bare"].mAP == (1 / 3 + 2 / 4) / 2
     assert [text.split(":")[0] for text in mine.differences] == [
         "1. AP by the step rule",
         "2. Images labelled -1 are not loaded, where matlab ignores them",
@@ -212,4 +212,4 @@ def test_recall_of_a_list_that_is_cut(changes, expected):
     gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
     result = evaluate_distances(np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery,
                                 convention=CONVENTIONS["trec-eval"].replace(**changes))
-    assert result.mean_ap == expected and result.per_query.n_good.tolist() == [3]
+    assert result.mAP == expected and result.per_query.n_good.tolist() == [3]

@@ -35,9 +35,9 @@ SINGLE_PRECISION = 4 * 2.0 ** -24
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
-def rules(convention, ap=ORDER_OF_SUMMATION, mean_ap=None, cmc=EXACT, **more):
+def rules(convention, ap=ORDER_OF_SUMMATION, mAP=None, cmc=EXACT, **more):
     """What of a peer's answers the convention gives, and how exactly."""
-    return convention, {"ap": ap, "mAP": ap if mean_ap is None else mean_ap, "cmc": cmc, **more}
+    return convention, {"ap": ap, "mAP": ap if mAP is None else mAP, "cmc": cmc, **more}
 
 
 def with_inp(convention):
@@ -58,7 +58,7 @@ RULES = {
     "torchreid-cuhk03-cython": rules(
         "cuhk03-single-shot-draws-function", ap=SINGLE_PRECISION, cmc=SINGLE_PRECISION),
     "fast-reid": with_inp("fast-reid-function"),
-    "fast-reid-cython": rules("torchreid-cython-function", ap=EXACT, mean_ap=SINGLE_PRECISION,
+    "fast-reid-cython": rules("torchreid-cython-function", ap=EXACT, mAP=SINGLE_PRECISION,
                               inp=EXACT, mINP=SINGLE_PRECISION),
     "reid-strong-baseline": rules("reid-strong-baseline-function"),
     "reid-survey": with_inp("reid-survey-function"),
@@ -71,7 +71,7 @@ RULES = {
     "triplet-reid-market-ap": rules("triplet-reid-market-ap"),
     "light-reid": rules("light-reid"),
     "sysu-mm01": rules("sysu-mm01", ap=EXACT),
-    "trec-eval": rules("trec-eval", ap=EXACT, mean_ap=ORDER_OF_SUMMATION),
+    "trec-eval": rules("trec-eval", ap=EXACT, mAP=ORDER_OF_SUMMATION),
     "simpleir": rules("simpleir", cmc=ORDER_OF_SUMMATION),
 }
 #: CMC settings of open-reid other than its Market-1501 one. Its CUHK03 one draws 10 times; so
@@ -139,7 +139,7 @@ def value_of(result, answer):
     if answer.startswith("cmc"):
         return result.cmc
     return {"ap": result.per_query.ap, "inp": result.per_query.inp,
-            "mAP": result.mean_ap, "mINP": result.mean_inp}[answer]
+            "mAP": result.mAP, "mINP": result.mINP}[answer]
 
 
 def answers():
@@ -231,7 +231,7 @@ def test_half_of_one_and_half_of_another(convention, like, what, case):
     if what == "cmc":
         np.testing.assert_array_equal(mine.cmc, other.cmc)
     else:
-        assert mine.mean_ap == other.mean_ap
+        assert mine.mAP == other.mAP
         np.testing.assert_array_equal(mine.per_query.ap, other.per_query.ap)
     assert mine.counted == other.counted
 
@@ -251,7 +251,7 @@ def test_cython_buffer_is_not_cleared(peer, case):
 def test_the_evaluator_fails_where_a_query_keeps_fewer_than_50(peer, case):
     assert "inhomogeneous shape" in recorded(peer)[f"{case} error"]
     result = ours(case, f"{peer}-function")
-    assert np.isfinite(result.mean_ap) and result.cmc[-1] == 1
+    assert np.isfinite(result.mAP) and result.cmc[-1] == 1
 
 
 def test_cases_are_those_of_the_generator():
@@ -332,8 +332,8 @@ def test_trec_eval(case):
     np.testing.assert_array_equal(
         np.nan_to_num(result.per_query.ap, nan=0.0),
         [theirs[f"{k}"]["map"] for k in range(len(distances))])
-    mean_ap = np.mean([answer["map"] for answer in theirs.values()])
-    assert abs(result.mean_ap - mean_ap) <= ORDER_OF_SUMMATION
+    mAP = np.mean([answer["map"] for answer in theirs.values()])
+    assert abs(result.mAP - mAP) <= ORDER_OF_SUMMATION
     for k in cut_offs:
         assert result.cmc[k - 1] == np.mean(
             [answer[f"success_{k}"] for answer in theirs.values()])

@@ -35,8 +35,8 @@ def without_junk(distances, query, gallery):
 
 def assert_same(whole, part, rows):
     """The result on all images, and that on those that are loaded, the same to the bit."""
-    np.testing.assert_array_equal(whole.mean_ap, part.mean_ap)
-    np.testing.assert_array_equal(whole.mean_inp, part.mean_inp)
+    np.testing.assert_array_equal(whole.mAP, part.mAP)
+    np.testing.assert_array_equal(whole.mINP, part.mINP)
     np.testing.assert_array_equal(whole.cmc, part.cmc)
     assert whole.counted == part.counted
     for name in ("ap", "inp", "first_match", "n_good", "n_junk", "status"):
@@ -58,8 +58,8 @@ def test_a_toolbox_is_its_function_on_what_it_loads(name, seed):
     assert counts.status["not loaded"] == np.count_nonzero(~rows)
     assert counts.gallery_not_loaded == len(problem[2]) - len(loaded[2])
     assert counts.gallery_kept == len(loaded[2])
-    assert f"queries:{rows.sum()}|gallery:{len(loaded[2])}|" in whole.signature
-    assert "loads:without label -1" in whole.signature
+    assert f"queries:{rows.sum()}|gallery:{len(loaded[2])}|" in str(whole.signature)
+    assert "loads:without label -1" in str(whole.signature)
 
 
 @pytest.mark.parametrize("changes", [
@@ -90,9 +90,9 @@ def test_explained_in_one_step(origin, target):
     assert len(loads) == (CONVENTIONS[origin].loads != CONVENTIONS[target].loads)
     if loads:
         assert not any("label -1" in value for choice, value in names if choice == "ignored")
-    assert float(sum(way.map_effects())) == way.end.mean_ap - way.start.mean_ap
+    assert float(sum(way.map_effects())) == way.end.mAP - way.start.mAP
     end = reid_ref.evaluate_distances(*problem, convention=target)
-    assert way.end.mean_ap == end.mean_ap and way.end.signature == end.signature
+    assert way.end.mAP == end.mAP and way.end.signature == end.signature
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -128,7 +128,7 @@ def test_recall_counts_in_tie_bounds():
     # One is found, second or third of the kept: trapezoids (0 + 1/2) / 2 and (0 + 1/3) / 2.
     assert bounds.best[0] == 1 / 4 and bounds.worst[0] == 1 / 6
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=record, lists=lists)
-    assert result.mean_ap == bounds.best[0]
+    assert result.mAP == bounds.best[0]
     np.testing.assert_allclose(bounds.expected[0], (1 / 4 + 1 / 6) / 2, rtol=1e-15)
 
 
@@ -137,7 +137,7 @@ def test_lists_are_signed_only_where_they_are_used():
     lists = IndexLists([[1]] * len(query), [[]] * len(query))
     results = reid_ref.evaluate_distances(
         distances, query, gallery, convention=["matlab", "veri"], lists=lists)
-    assert "lists:" in results["veri"].signature
+    assert "lists" in results["veri"].signature
     assert results["matlab"].signature == reid_ref.evaluate_distances(
         distances, query, gallery).signature
 

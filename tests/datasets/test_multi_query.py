@@ -67,15 +67,15 @@ def test_layumi_single_and_multiple_side_by_side(multi_query, normalize):
                           normalize=False, convention="layumi")
         for features in (DATA["query_f"], pooled))
     np.testing.assert_array_equal(single.cmc[[0, 4, 9]], [.575, .75, .825])
-    assert f"{single.mean_ap:.6f}" == "0.455176"
+    assert f"{single.mAP:.6f}" == "0.455176"
     np.testing.assert_array_equal(multiple.cmc[[0, 4, 9]], [.775, .85, .875])
-    assert multiple.mean_ap == 0.6029847335575376
+    assert multiple.mAP == 0.6029847335575376
 
 
 @pytest.mark.filterwarnings("ignore:5 of 40 queries have no good image")
-@pytest.mark.parametrize(("pooling", "mean_ap", "rank1"), [
+@pytest.mark.parametrize(("pooling", "mAP", "rank1"), [
     ("mean", 0.6029847335575375, .775), ("max", 0.5098104942240369, .7)])
-def test_matlab_driver(pooling, mean_ap, rank1):
+def test_matlab_driver(pooling, mAP, rank1):
     """zzd_evaluation_res_fast.m of layumi/2016_person_re-ID, commit 3ef47fe, in Octave 7.3.0.
 
     Its lines 95 to 206, with the vectors of `made()` (as doubles) for those of the network and
@@ -85,7 +85,7 @@ def test_matlab_driver(pooling, mean_ap, rank1):
     double = {key: DATA[key].astype(float) for key in ("mquery_f", "gallery_f")}
     pooled = pool_queries(QUERY, IMAGES, double["mquery_f"], pooling)
     result = reid_ref.evaluate(pooled, double["gallery_f"], QUERY, GALLERY)
-    assert (result.mean_ap, result.cmc[0]) == (mean_ap, rank1)
+    assert (result.mAP, result.cmc[0]) == (mAP, rank1)
 
 
 # ---------------------------------------------------------------- what pooling is

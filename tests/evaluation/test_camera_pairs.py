@@ -11,8 +11,7 @@ from scipy.io import loadmat
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.evaluation.camera_pairs import (
-    camera_pairs, camera_pairs_blocks, camera_pairs_features)
+from reid_ref.evaluation.camera_pairs import camera_pairs, camera_pairs_features
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from tests import nightly
 from tests.cases import market_like, save, special
@@ -101,7 +100,7 @@ def test_script_is_octave(octave):
     for case, (*theirs, ap_mean, r1_mean) in zip(cases, answers, strict=True):
         pairs = camera_pairs(*case, rule="script")
         equal(pairs, *theirs)
-        np.testing.assert_equal((pairs.mean_ap, pairs.mean_rank1),
+        np.testing.assert_equal((pairs.mAP, pairs.mean_rank1),
                                 (ap_mean.item(), r1_mean.item()))
     assert not np.isnan(ap_mean)
 
@@ -149,7 +148,7 @@ def test_plain_is_what_layumi_computes():
     pairs = camera_pairs(*mars())
     np.testing.assert_array_equal(pairs.ap_matrix, LAYUMI["AP"])
     np.testing.assert_array_equal(pairs.rank1_matrix, LAYUMI["Rank-1"])
-    np.testing.assert_allclose((pairs.mean_ap, pairs.mean_rank1), LAYUMI["means"],
+    np.testing.assert_allclose((pairs.mAP, pairs.mean_rank1), LAYUMI["means"],
                                atol=SUM_LESS_TRACE)
 
 
@@ -162,13 +161,13 @@ def test_by_hand():
     np.testing.assert_allclose(plain.ap, [[1, on_2, NAN]], atol=1e-15)
     np.testing.assert_array_equal(plain.rank1, [[1, 0, NAN]])
     np.testing.assert_array_equal(plain.ap_count, [[1, 1, 0], [0, 0, 0], [0, 0, 0]])
-    assert plain.mean_ap == plain.ap[0, 1] and plain.mean_rank1 == 0
+    assert plain.mAP == plain.ap[0, 1] and plain.mean_rank1 == 0
     # The junk image is taken for the query; the only own image is then one too many.
     script = camera_pairs(distances, query, gallery, rule="script")
     behind_two = 1 / 2 * (0 + 1 / 3) / 2 + 1 / 2 * (1 / 3 + 2 / 4) / 2
     np.testing.assert_allclose(script.ap, [[0, behind_two, 0, 0, 0, 0]], atol=1e-15)
     np.testing.assert_array_equal(script.rank1, [[-1, 0, -2, -2, -2, -2]])
-    assert np.isnan(script.mean_ap) and np.isnan(script.mean_rank1)
+    assert np.isnan(script.mAP) and np.isnan(script.mean_rank1)
 
 
 def test_means_over_queries_leave_out_what_has_no_score():
@@ -209,21 +208,12 @@ def test_bad_input(arguments, rule, message):
         camera_pairs(*arguments, rule=rule)
 
 
-@pytest.mark.parametrize(("blocks", "message"), [
-    ([], "blocks: expected 1 rows in all, one for each query, got 0"),
-    ([[[1, 2]], [[1, 2]]], "query: expected at least one image"),
-])
-def test_blocks_of_other_queries(blocks, message):
-    with pytest.raises(InputError, match=message):
-        camera_pairs_blocks(blocks, *LABELS)
-
-
 @pytest.mark.parametrize("rule", ["plain", "script"])
 def test_one_camera(rule):
     with pytest.warns(UserWarning, match="all images are on camera 2, so there is no pair"):
         pairs = camera_pairs([[.1, .2, .3]], Labels([7], [2]), Labels([7, 7, 8], [2, 2, 2]),
                              rule=rule)
-    assert np.isnan(pairs.mean_ap) and np.isnan(pairs.mean_rank1)
+    assert np.isnan(pairs.mAP) and np.isnan(pairs.mean_rank1)
     assert pairs.ap_matrix[pairs.cameras == 2, pairs.cameras == 2] == 1
 
 
@@ -241,7 +231,7 @@ def test_command(rule):
         assert shown[0] == list("123456")
         assert shown[1:] == [[str(c + 1), *(f"{100 * value:.2f}" for value in matrix[c])]
                              for c in range(6)]
-    assert ["mAP", f"{100 * pairs.mean_ap:.2f}", repr(pairs.mean_ap)] in map(str.split, lines)
+    assert ["mAP", f"{100 * pairs.mAP:.2f}", repr(pairs.mAP)] in map(str.split, lines)
     assert f"signature rule:{rule} | distances:float64" in out
 
 
@@ -249,9 +239,8 @@ def test_command(rule):
 def test_signature(rule):
     distances, query, gallery = in_the_gallery(1)
     version = f"queries:{len(query)}|gallery:{len(gallery)}|reid-ref:{reid_ref.__version__}"
-    blocks = [distances[:3], distances[3:].astype(np.float32)]
-    assert camera_pairs_blocks(blocks, query, gallery, rule=rule).signature == (
-        f"rule:{rule}|distances:float32+float64|{version}")
+    assert camera_pairs(distances, query, gallery, rule=rule).signature == (
+        f"rule:{rule}|distances:float64|{version}")
     features = np.eye(len(query), 5), np.ones((len(gallery), 5), np.float32)
     pairs = camera_pairs_features(*features, query, gallery, metric="dot", normalize=False,
                                   rule=rule)
@@ -282,10 +271,9 @@ def test_distances_that_are_stored(kind, tmp_path):
     else:
         stored = pytest.importorskip("h5py").File(tmp_path / "d.h5", "w").create_dataset(
             "d", data=distances)
-    for pairs in (camera_pairs(stored, query, gallery),
-                  camera_pairs_blocks([stored], query, gallery)):
-        np.testing.assert_array_equal(pairs.ap, expected.ap)
-        np.testing.assert_array_equal(pairs.rank1, expected.rank1)
+    pairs = camera_pairs(stored, query, gallery)
+    np.testing.assert_array_equal(pairs.ap, expected.ap)
+    np.testing.assert_array_equal(pairs.rank1, expected.rank1)
 
 
 def test_command_json():
@@ -295,7 +283,7 @@ def test_command_json():
                                "Rank-1": pairs.rank1_matrix.tolist()}
     assert found["queries"] == {"Rank-1": pairs.rank1_count.tolist(),
                                 "mAP": pairs.ap_count.tolist()}
-    assert found["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mean_ap}
+    assert found["mean"] == {"Rank-1": pairs.mean_rank1, "mAP": pairs.mAP}
     assert found["signature"] == pairs.signature
 
 

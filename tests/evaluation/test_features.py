@@ -202,7 +202,7 @@ def market(dimension=48, n_query=60, n_gallery=700, dtype=np.float32):
 
 
 def numbers(result):
-    return (result.mean_ap, result.mean_inp, *result.cmc.tolist(),
+    return (result.mAP, result.mINP, *result.cmc.tolist(),
             *np.nan_to_num(result.per_query.ap, nan=-1).tolist())
 
 

@@ -27,8 +27,8 @@ def problems(draw, ties=True):
 
 
 def same(one, other):
-    assert one.mean_ap == other.mean_ap
-    assert one.mean_inp == other.mean_inp
+    assert one.mAP == other.mAP
+    assert one.mINP == other.mINP
     np.testing.assert_array_equal(one.cmc, other.cmc)
     np.testing.assert_array_equal(one.per_query.ap, other.per_query.ap)
 

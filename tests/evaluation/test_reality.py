@@ -34,7 +34,7 @@ def test_golden(path):
             max_memory=block_size and block_size * data.distances[0].nbytes)
         np.testing.assert_array_equal(result.per_query.ap, recorded["ap"].ravel())
         np.testing.assert_array_equal(result.cmc, recorded["CMC"].ravel())
-        assert result.mean_ap == recorded["map"].item()
+        assert result.mAP == recorded["map"].item()
         hits = recorded["cmc_per_query"].any(axis=0)
         np.testing.assert_array_equal(
             result.per_query.first_match,
@@ -49,7 +49,7 @@ def test_all_of_market1501():
     result = reid_ref.evaluate(*features, query, gallery, normalize=False)
     np.testing.assert_array_equal(result.per_query.ap, recorded["ap"].ravel())
     np.testing.assert_array_equal(result.cmc, recorded["CMC"].ravel())
-    assert result.mean_ap == recorded["map"].item()
+    assert result.mAP == recorded["map"].item()
     # The known counts of the benchmark.
     assert result.counts.query == 3368 and result.counts.gallery == 19732
     assert result.counts.gallery_junk == 3819 and result.counts.gallery_distractors == 2798
@@ -61,11 +61,11 @@ def test_sketch_reid():
     result = reid_ref.evaluate(
         data.query_features, data.gallery_features, data.query, data.gallery)
     np.testing.assert_array_equal(result.cmc[[0, 4, 9]], [0.14, 0.36, 0.48])
-    assert f"{result.mean_ap:.12f}" == "0.177999718544"
-    assert f"{result.mean_inp:.6f}" == "0.187561"
+    assert f"{result.mAP:.12f}" == "0.177999718544"
+    assert f"{result.mINP:.6f}" == "0.187561"
     log = (shared("real/sketch_reid") / "logged.txt").read_text()
     assert log.split() == [f"Rank@1:{result.cmc[0]:.6f}", f"Rank@5:{result.cmc[4]:.6f}",
-                           f"Rank@10:{result.cmc[9]:.6f}", f"mAP:{result.mean_ap:.6f}"]
+                           f"Rank@10:{result.cmc[9]:.6f}", f"mAP:{result.mAP:.6f}"]
 
 
 def test_sketch_reid_by_the_rule_of_torchreid():
@@ -74,7 +74,7 @@ def test_sketch_reid_by_the_rule_of_torchreid():
     for name in ("torchreid", "fast-reid", "reid-survey"):
         result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
                                    data.gallery, convention=name)
-        assert f"{result.mean_ap:.6f} {result.mean_inp:.6f}" == "0.217137 0.187561"
+        assert f"{result.mAP:.6f} {result.mINP:.6f}" == "0.217137 0.187561"
 
 
 def test_cuhk03_np():
@@ -82,8 +82,8 @@ def test_cuhk03_np():
     data = read_result(*(folder / f"{name}.txt" for name in (
         "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
     result = reid_ref.evaluate_distances(data.distances, data.query, data.gallery)
-    assert f"{result.mean_ap:.15f}" == "0.640337161526478"
-    assert f"{result.mean_inp:.15f}" == "0.536818961902077"
+    assert f"{result.mAP:.15f}" == "0.640337161526478"
+    assert f"{result.mINP:.15f}" == "0.536818961902077"
     logged = np.loadtxt(folder / "logged_matlab_CMC.txt")
     np.testing.assert_array_equal(result.cmc[:len(logged)].round(2), logged)
     assert len(logged) == 100

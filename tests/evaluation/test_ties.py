@@ -36,7 +36,7 @@ def test_against_every_order(seed):
     for name in names:
         ranks = good_ranks(distances, query, gallery, CONVENTIONS[name].not_ranked)
         bounds = tie_bounds(ranks, CONVENTIONS[name], length=len(results[0][name].cmc))
-        maps = np.array([result[name].mean_ap for result in results])
+        maps = np.array([result[name].mAP for result in results])
         curves = np.array([result[name].cmc for result in results])
         assert bounds.best[0] == maps.max() and bounds.worst[0] == maps.min()
         np.testing.assert_allclose(bounds.expected[0], maps.mean(), rtol=1e-13)
@@ -57,10 +57,10 @@ def test_every_order_lies_within_the_bounds(seed, name):
         result = reid_ref.evaluate_distances(
             distances, query, gallery,
             convention=CONVENTIONS[name].replace(ties=ties, cmc_length="gallery"))
-        if np.isnan(result.mean_ap):
+        if np.isnan(result.mAP):
             assert name == "mars" and np.isnan(bounds.worst[0]) and np.isnan(bounds.best[0])
         else:
-            assert bounds.worst[0] <= result.mean_ap <= bounds.best[0]
+            assert bounds.worst[0] <= result.mAP <= bounds.best[0]
         assert (bounds.worst[1] <= result.cmc).all() and (result.cmc <= bounds.best[1]).all()
 
 

@@ -61,7 +61,7 @@ def test_they_are_our_numbers(name, pytrec_eval):
                     {"map", "success.1,5,10,20"})
     np.testing.assert_array_equal([answer["map"] for answer in answers],
                                   np.nan_to_num(result.per_query.ap, nan=0.0))
-    assert np.cumsum([answer["map"] for answer in answers])[-1] / len(query) == result.mean_ap
+    assert np.cumsum([answer["map"] for answer in answers])[-1] / len(query) == result.mAP
     for k in (1, 5, 10, 20):
         hits = sum(answer[f"success_{k}"] for answer in answers)
         assert hits / len(query) == result.cmc[k - 1]

@@ -545,13 +545,14 @@ def check_identities():
     gallery = Labels([8, 9, 7, 8, 9, 9, 6, 7, 5], [2, 2, 2, 2, 2, 2, 2, 2, 1])
     distances = np.array([[.1, .2, .3, .4, .5, .6, .65, .7, .05]] * 2)
     query = Labels([7, 3], [1, 1])
-    same(module.identity_ranks(distances, query, gallery, ["same camera"]), [3, 0])
-    same(module.identity_ranks(distances, query, gallery, []), [4, 0])
-    same(module.identity_ranks(np.array([[1., 2, 3]]), Labels([7], [1]),
-                               Labels([8, 8, 7], [2] * 3), []), [2])
+    rows = module.Rows(distances, query, gallery, ["same camera"])
+    same(module.identity_ranks(rows), [3, 0])
+    same(module.identity_ranks(rows._replace(ignored=[])), [4, 0])
+    same(module.identity_ranks(module.Rows(np.array([[1., 2, 3]]), Labels([7], [1]),
+                                           Labels([8, 8, 7], [2] * 3), [])), [2])
     # 7's own is drawn at place 2 or 7 of those of the other camera; 8 is before it with 1/2 or 1,
     # 9 with 1/3 or 1, 6 with 0 or 1.
-    curve = module.single_gallery_shot(distances, query, gallery, ["same camera"], 4)
+    curve = module.single_gallery_shot(rows, 4)
     near(curve[0], [1 / 2 * 2 / 3 / 2, (1 - 1 / 2 * 1 / 3) / 2, 1 / 2, 1])
     same(curve[1], [NAN] * 4)
     random, ranks = np.random.RandomState(0), []
@@ -560,14 +561,13 @@ def check_identities():
                  for name, places in ((8, [0, 3]), (9, [1, 4, 5]), (7, [2, 7]), (6, [6]))}
         ranks.append(sum(place <= drawn[7] for place in drawn.values()))
     same(module.single_gallery_shot_draws(
-        distances[:1], query[:1], gallery, ["same camera"], 4, np.random.RandomState(0))[0],
+        rows._replace(distances=distances[:1], query=query[:1]), 4, np.random.RandomState(0))[0],
         [sum(one <= k for one in ranks) / 10 for k in (1, 2, 3, 4)])
     tied = np.array([[1., 1, 1]])
-    for ties, expected in (("gallery-order", 2), ("reversed", 3)):
-        same(module.identity_ranks(tied, query[:1], Labels([8, 7, 9, ], [2] * 3), [], ties),
-             [2])
-        same(module.identity_ranks(tied, query[:1], Labels([7, 8, 9], [2] * 3), [], ties),
-             [1 if ties == "gallery-order" else 3])
+    for ties, expected in (("gallery-order", 1), ("reversed", 3)):
+        for identity, rank in (([8, 7, 9], 2), ([7, 8, 9], expected)):
+            rows = module.Rows(tied, query[:1], Labels(identity, [2] * 3), [], ties)
+            same(module.identity_ranks(rows), [rank])
 
 
 # Results.
@@ -610,7 +610,7 @@ def check_results():
           gallery_distractors=1, gallery_kept=5, good=3, junk_same_camera=2, tied=0)
     assert {name: n for name, n in matlab_result.counts.status.items() if n} == {
         "ok": 1, "identity absent": 1, "only same camera": 1, "only junk": 1}
-    assert matlab_result.signature.startswith(
+    assert str(matlab_result.signature).startswith(
         "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
         "queries:4|gallery:6|")
     holds(drops.counts, gallery_not_loaded=1, gallery_kept=5, good=2, junk_same_camera=2)
@@ -1100,7 +1100,8 @@ MUTANTS = {
     ]),
     "metrics.identities": (METRICS, [
         ("1 + len(np.unique(", "len(np.unique("),
-        ("len(np.unique(gallery.identity[kept[:good_places[0]]]))", "len(kept[:good_places[0]])"),
+        ("len(np.unique(rows.gallery.identity[kept[:good_places[0]]]))",
+         "len(kept[:good_places[0]])"),
         ("kept[:good_places[0]]", "kept[:good_places[-1]]"),
         ("DRAWS = 10", "DRAWS = 9"),
         ("(before[:, -1] > 0) & (before[:, -2] > 0)", "(before[:, -1] > 0) & (before[:, 0] > 0)"),
@@ -1108,12 +1109,12 @@ MUTANTS = {
         ("number *= 1 - chance[:, np.newaxis]", "number *= chance[:, np.newaxis]"),
         (".mean(axis=0), 1.0)", ".max(axis=0), 1.0)"),
         ("n_images, np.argsort(first)", "n_images, np.argsort(-first)"),
-        ("names[order] == query", "names == query"),
+        ("names[order] == rows.query", "names == rows.query"),
         ("start[order] + random.randint", "start[order] * 0 + random.randint"),
-        ("np.count_nonzero(drawn <= drawn[own])", "np.count_nonzero(drawn < drawn[own])"),
+        ("np.count_nonzero(drawn <= drawn[good])", "np.count_nonzero(drawn < drawn[good])"),
         ("np.arange(1, length + 1)).sum", "np.arange(length)).sum"),
-        ("    order = order[kept[order]]\n", ""),
-        ("order = in_order(row, ties)", 'order = in_order(row, "gallery-order")'),
+        ("            order = order[kept[order]]\n", ""),
+        ("order = in_order(row, self.ties)", 'order = in_order(row, "gallery-order")'),
     ]),
     "signature": (RESULT, [
         ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
@@ -1132,9 +1133,9 @@ MUTANTS = {
         ("n_junk - n_absent if", "n_junk if"),
         ("=len(gallery) - ignored_junk - n_absent", "=len(gallery) - ignored_junk"),
         ("per_query.n_junk - ignored_junk", "per_query.n_junk"),
-        ("(convention, provenance, loaded.query, loaded.gallery)",
-         "(convention, provenance, query, gallery)"),
-        (" = distances if there.all() else distances[:, there]", " = distances[:, :there.sum()]"),
+        ("loaded.query,\n                            loaded.gallery),", "query, gallery),"),
+        (" = distances if loaded.all() else distances[:, loaded]",
+         " = distances[:, :loaded.sum()]"),
         ("values = ARITHMETIC[arithmetic].distances(values)", "pass"),
         ("np.random.RandomState(0) for key", "np.random.RandomState(len(key[1])) for key"),
         ("self._random = {key: np.random.RandomState(0) for key in of_rows}",
@@ -1146,9 +1147,9 @@ MUTANTS = {
     "conventions.convention": (RESULT, [
         ("rule.float32 if self.arithmetic", "rule.exact if self.arithmetic"),
         ("rule.grouped if TIES[self.ties].grouped else None", "None"),
-        ("JUNK_MATCH[self.junk_match].matches(TIES[self.ties].order(ranks))",
+        ("JUNK_MATCH[self.junk_match].apply(TIES[self.ties].order(ranks))",
          "TIES[self.ties].order(ranks)"),
-        (".junk_match].matches(TIES[self.ties].order(ranks))", ".junk_match].matches(ranks)"),
+        (".junk_match].apply(TIES[self.ties].order(ranks))", ".junk_match].apply(ranks)"),
         ("ranks if self.top_k is None else truncate(ranks, self.top_k)", "ranks"),
         ("cut if n_good is ranks.n_good else replace(cut, n_good=n_good)", "cut"),
         ("ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts\n"
@@ -1161,8 +1162,8 @@ MUTANTS = {
     "conventions.choices": (RESULT, [
         ("matched: Doubles = values[n_good > 0]", "matched: Doubles = values[n_good > 1]"),
         ("np.nan_to_num(values, nan=0.0)", "np.nan_to_num(values, nan=1.0)"),
-        ("np.where(found > 0, found, n_good)", "found"),
-        ("np.where(found > 0, found, n_good)", "n_good"),
+        ("np.where(in_list > 0, in_list, n_good)", "in_list"),
+        ("np.where(in_list > 0, in_list, n_good)", "n_good"),
         ("np.asarray(identity != JUNK)", "np.asarray(identity != 0)"),
         ("(values, minlength=length + 1)[1:]", "(values, minlength=length + 1)[:-1]"),
         ("values[~np.isnan(values[:, 0])]", "np.nan_to_num(values[:, :1] + 0 * values)"),

@@ -34,8 +34,8 @@ def wrong(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
     return sound(distmat, q_pids, g_pids, q_camids - 100, g_camids)
 
 def percent(*arguments):
-    cmc, mean_ap = sound(*arguments)
-    return 100 * cmc, 100 * mean_ap
+    cmc, mAP = sound(*arguments)
+    return 100 * cmc, 100 * mAP
 
 def fails(*arguments):
     raise ValueError("not today")

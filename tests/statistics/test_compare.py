@@ -113,7 +113,7 @@ def test_other_labels_are_refused():
     ([], {}, "results: expected at least 2 results, got 1"),
     (["result"], {}, "results: expected a Result for 'other 1', got str"),
     ([with_wrong([0], "torchreid")], {},
-     "other 1: expected the convention of baseline, 'matlab', got 'torchreid'; evaluate both"),
+     "other 1: expected convention matlab, as in baseline, got torchreid; evaluate both"),
     ([with_wrong([0])], {"metrics": "mAP"}, "metrics: expected a list of metrics"),
     ([with_wrong([0])], {"metrics": ["map"]}, "metric: expected mAP, mINP, Rank-k"),
     ([with_wrong([0])], {"names": ["a", "a"]}, "names: expected 2 different names"),
@@ -189,7 +189,7 @@ def test_splits_by_hand():
 
 def test_splits_refuse():
     one = with_wrong([0])
-    with pytest.raises(InputError, match="2: expected the convention of 1, 'matlab', got"):
+    with pytest.raises(InputError, match="2: expected convention matlab, as in 1, got"):
         reid_ref.splits([one, with_wrong([0], CONVENTIONS["torchreid"])])
     with pytest.raises(InputError, match="unit: expected one of identity, query, got list"):
         reid_ref.splits([one, one], unit=[1, 2])

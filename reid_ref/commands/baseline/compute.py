@@ -34,10 +34,11 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.conventions import find_conventions
 from reid_ref.datasets.driver_files import DRIVERS, Driver, Images, Inputs, Method
 from reid_ref.distances import BLOCK_BYTES
-from reid_ref.evaluation.camera_pairs import camera_pairs_blocks
-from reid_ref.evaluation.engine import results_of_blocks
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
+from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Blocks
 from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.signature import signature
 
@@ -206,11 +207,11 @@ def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
           report: Callable[[int], object]) -> Line:
     labels = inputs.query.labels, inputs.gallery.labels
     how = How(tuple(find_conventions(driver.convention)), progress=report)
-    result, = results_of_blocks(blocks(), *labels, how, {})
+    result, = results_of(Blocks(blocks(), {}), *labels, how)
     if not driver.camera_pairs:
         return Line(result.rank(1), result.mAP)
-    pairs = camera_pairs_blocks(blocks(), *labels, rule="script")
-    return Line(result.rank(1), result.mAP, pairs.mean_rank1, pairs.mean_ap)
+    pairs = camera_pairs_of(Blocks(blocks(), {}), *labels, "script", How())
+    return Line(result.rank(1), result.mAP, pairs.mean_rank1, pairs.mAP)
 
 
 # ---------------------------------------------------------------- learning

@@ -213,8 +213,8 @@ def _systems(baseline: Any, others: tuple[Any, ...],
              names: Sequence[str] | None) -> dict[str, Result]:
     if isinstance(baseline, Mapping):
         if others or names is not None:
-            raise InputError("baseline: expected nothing beside a dict of name to Result, whose "
-                             "first is the baseline")
+            raise InputError("baseline", "nothing beside a dict of name to Result, whose first is "
+                             "the baseline")
         return results_by_name(baseline)
     defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
     return results_by_name([baseline, *others], defaults if names is None else names)
@@ -224,8 +224,8 @@ def _check_counted(before: QueryValues, after: QueryValues, metric: str, baselin
                    system: str) -> None:
     bad = np.flatnonzero(before.counted != after.counted)
     if bad.size:
-        raise InputError(f"{system}: query {bad[0]} is in the mean of {metric} in only one of "
-                         f"{baseline} and {system}; both must be of the same labels")
+        raise InputError(system, got=f"query {bad[0]} is in the mean of {metric} in only one of "
+                         f"{baseline} and {system}", remedy="both must be of the same labels")
 
 
 def _comparison(baseline: str, system: str, metric: str, test: Difference, before: QueryValues,

@@ -244,7 +244,7 @@ def _check_details(args: argparse.Namespace) -> None:
     if args.at is not None:
         _numbers(args.at)
     if args.worst is not None and args.worst < 1:
-        raise InputError(f"--worst: expected a number of queries from 1, got {args.worst}")
+        raise InputError("--worst", "a number of queries from 1", args.worst)
 
 
 def _numbers(text: str) -> list[int]:
@@ -252,7 +252,7 @@ def _numbers(text: str) -> list[int]:
     # Beyond 18 digits is no rank of any gallery, and no int64.
     if not all(word.isascii() and word.isdigit() and int(word) > 0 and len(word) < 19
                for word in words):
-        raise InputError(f"--at: expected whole numbers from 1, such as 1,5,10, got {text!r}")
+        raise InputError("--at", "whole numbers from 1, such as 1,5,10", repr(text))
     return list(dict.fromkeys(map(int, words)))
 
 
@@ -266,13 +266,12 @@ def _check_written(args: argparse.Namespace) -> None:
         ("--save", args.save), ("--per-query", args.per_query)) if name is not None}
     for option, name in written.items():
         if name == "-":
-            raise InputError(f"{option}: expected a file, got '-', and standard output has the "
-                             "report; name a file")
+            raise InputError(option, "a file", "'-', and standard output has the report", "name a "
+                             "file")
         check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
                             *([args.baseline] if args.baseline is not None else ())])
         suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
-            raise InputError(f"{option}: expected a name that ends in {' or '.join(suffixes)}, "
-                             f"got {name}")
+            raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
     if len(written) == 2:
         check_different([Path(name) for name in written.values()])

@@ -36,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
         find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
     data = common.read_files(args)
     if args.query is not None and not 0 <= args.query < len(data.query):
-        raise InputError(f"--query: expected a number from 0 to {len(data.query) - 1}, "
-                         f"got {args.query}")
+        raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
     lists = common.read_lists(args, [origin, target])
     how = common.how(args, ())
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,

@@ -86,7 +86,7 @@ class Explanation(Value):
         """
         values = [self.start.mAP, *(step.result.mAP for step in self.steps)]
         if np.isnan(values).any():
-            raise InputError("mAP: a step makes it NaN, so the effects cannot be added up")
+            raise InputError("mAP", got="a step makes it NaN, so the effects cannot be added up")
         exact = [Fraction(value) for value in values]
         return [after - before for before, after in zip(exact, exact[1:])]
 
@@ -158,7 +158,7 @@ def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) ->
         except InputError:
             continue
         return choice
-    raise InputError(f"{now.name} to {target.name}: no order of single changes leads there")
+    raise InputError(f"{now.name} to {target.name}", got="no order of single changes leads there")
 
 
 def _affected(before: Result, after: Result) -> int:

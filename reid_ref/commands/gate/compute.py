@@ -14,7 +14,7 @@ from reid_ref.conventions import as_text
 from reid_ref.datasets.printed import parse_percent, unit_of
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.stored import Stored
-from reid_ref.signature import differing_choices, parse_signature
+from reid_ref.signature import differing_choices
 from reid_ref.statistics import holm
 
 
@@ -52,10 +52,10 @@ def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
     for part in (part for text in texts for part in text.split(",")):
         name, equals, number = (word.strip() for word in part.partition("="))
         if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
-            raise InputError(f"{option}: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, "
-                             f"e.g. mAP=76.12,Rank-1=90.1, got {part.strip()!r}")
+            raise InputError(option, "NAME=PERCENT, NAME being mAP, mINP or Rank-k, e.g. "
+                             "mAP=76.12,Rank-1=90.1", repr(part.strip()))
         if name in wanted:
-            raise InputError(f"{option}: expected {name} once, got it twice; leave one out")
+            raise InputError(option, f"{name} once", "it twice", "leave one out")
         wanted[name] = parse_percent(number, f"{option} {name}")
     return wanted
 
@@ -67,8 +67,7 @@ MOST = 5
 def parse_tolerance(text: str) -> Decimal:
     """Read percent points."""
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text) or Decimal(text) > MOST:
-        raise InputError(f"--tolerance: expected percent points up to {MOST}, such as 0.01, got "
-                         f"{text!r}")
+        raise InputError("--tolerance", f"percent points up to {MOST}, such as 0.01", repr(text))
     return Decimal(text)
 
 
@@ -94,8 +93,8 @@ def percent_of(result: Result, name: str, option: str) -> Decimal | None:
     """Return a number of the result in percent, exactly as its double prints."""
     kind, _, k = name.partition("-")
     if k and int(k) > len(result.cmc):
-        raise InputError(f"{option}: expected a rank up to {len(result.cmc)}, where this CMC "
-                         f"curve ends, got {name}")
+        raise InputError(option, f"a rank up to {len(result.cmc)}, where this CMC curve ends",
+                         name)
     value = result.rank(int(k)) if k else float(getattr(result, kind))
     return None if value != value else Decimal(repr(value)) * 100
 
@@ -129,18 +128,18 @@ def _check_same(stored: Stored, result: Result) -> None:
     for key in differing_choices(stored.convention, result.convention):
         ours, theirs = (as_text(getattr(convention, key)) for convention in (
             result.convention, stored.convention))
-        raise InputError(f"{stored.path}: expected the same convention, got {key} {theirs}, but "
-                         f"{ours} here; evaluate both under one convention")
+        raise InputError(stored.path, "the same convention", f"{key} {theirs}, but {ours} here",
+                         "evaluate both under one convention")
     if stored.fields.get("lists") != _lists(result):
-        raise InputError(f"{stored.path}: expected the same --index-lists")
+        raise InputError(stored.path, "the same --index-lists")
     for side in result.fingerprints._fields:
         if getattr(stored.fingerprints, side) != getattr(result.fingerprints, side):
-            raise InputError(f"{stored.path}: expected the same {side} labels, in the same order; "
-                             "a paired test is over the same images")
+            raise InputError(stored.path, f"the same {side} labels, in the same order",
+                             remedy="a paired test is over the same images")
 
 
 def _lists(result: Result) -> str | None:
-    return parse_signature(result.signature).get("lists")
+    return result.signature.get("lists")
 
 
 def _values(stored: Stored, metric: str, ours: QueryValues) -> QueryValues:

@@ -13,7 +13,6 @@ from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Numbers, Result
-from reid_ref.signature import Signature
 from reid_ref.statistics import Interval
 
 
@@ -51,7 +50,7 @@ def evaluate_multi_query(data: ResultFile, path: str | Path, convention: Convent
     query_features: Any = data.query_features
     width = query_features.shape[1]
     if features.shape[1] != width:
-        raise InputError(f"{path}: mquery_f: expected {width} dimensions, as the queries have, "
+        raise InputError(path, got=f"mquery_f: expected {width} dimensions, as the queries have, "
                          f"got {features.shape[1]}")
     results = {}
     for pooling in POOLINGS:
@@ -59,6 +58,6 @@ def evaluate_multi_query(data: ResultFile, path: str | Path, convention: Convent
         result = evaluate(pooled, data.gallery_features, data.query, data.gallery, metric=metric,
                           normalize=normalize, convention=convention, max_memory=max_memory,
                           progress=progress)
-        results[f"multiple, {pooling}"] = replace(result, signature=str(
-            Signature.of(result.signature).changed({"multi-query": pooling})))
+        results[f"multiple, {pooling}"] = replace(
+            result, signature=result.signature.changed({"multi-query": pooling}))
     return results

@@ -104,8 +104,8 @@ def runs_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str
         counted = next(iter(scores.values())).counted
         for key, values in scores.items():
             if not np.array_equal(values.counted, counted):
-                raise InputError(f"{key}: other queries are in the mean of {metric} than in "
-                                 f"{next(iter(scores))}; both must be of the same labels")
+                raise InputError(key, got=f"other queries are in the mean of {metric} than in "
+                                 f"{next(iter(scores))}", remedy="both must be of the same labels")
         # One run after another, as everywhere; `mean` would add pairwise.
         mean = np.cumsum([values.values for values in scores.values()], axis=0)[-1] / len(scores)
         sums.append((unit_sums(mean, groups, counted),

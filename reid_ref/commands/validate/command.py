@@ -42,13 +42,12 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if (args.published is None) == (args.paper is None):
-        raise InputError("--published, --paper: expected one of them, got "
-                         + ("none" if args.paper is None else "both")
-                         + "; write --published 81.1/67.6, or --paper KEY")
+        raise InputError("--published, --paper", "one of them",
+                         "none" if args.paper is None else "both", "write --published 81.1/67.6, "
+                         "or --paper KEY")
     if bool(args.files) == (args.dataset is not None):
-        raise InputError("FILE, --dataset: expected one of them, got "
-                         + ("both" if args.files else "none")
-                         + "; name a result file, or write --dataset market1501")
+        raise InputError("FILE, --dataset", "one of them", "both" if args.files else "none",
+                         "name a result file, or write --dataset market1501")
     return _of_file(args) if args.dataset is None else _of_dataset(args)
 
 
@@ -57,11 +56,11 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
     names = common.convention_names(args, "all")
     for name in names or ():
         if CONVENTIONS[name].needs_lists:
-            raise InputError(f"--convention: {name!r} needs lists of good and junk images, which "
-                             "this command does not read; `reid-ref evaluate` does")
+            raise InputError("--convention", got=f"{name!r} needs lists of good and junk images, "
+                             "which this command does not read", remedy="`reid-ref evaluate` does")
     if names is None and args.choices:
-        raise InputError("--set: expected --convention NAME with it, got "
-                         + ("all" if args.convention else "none") + "; name what to change")
+        raise InputError("--set", "--convention NAME with it",
+                         "all" if args.convention else "none", "name what to change")
     if names is None:
         return None
     return common.with_choices(args, [CONVENTIONS[name] for name in names])
@@ -91,8 +90,8 @@ def _of_dataset(args: argparse.Namespace) -> int:
     """Say whether the figure is possible on a benchmark, by its counts alone."""
     check_choice(args.dataset, "--dataset", FINGERPRINTS)
     if args.convention is not None or args.choices or args.max_memory is not None:
-        raise InputError("--convention, --set, --max-memory: expected a result file to evaluate, "
-                         "got --dataset; leave them out, or name a file")
+        raise InputError("--convention, --set, --max-memory", "a result file to evaluate",
+                         "--dataset", "leave them out, or name a file")
     benchmark = FINGERPRINTS[args.dataset]
     paper = None if args.paper is None else by_key(args.paper)
     if paper is not None:

@@ -41,7 +41,7 @@ class Candidate(Value):
     ----------
     ways : tuple of (str, str, str)
         Ranking (a key of `Features.rankings`, or "distances"), convention and signature of each.
-    rank1, mean_ap : float
+    rank1, mAP : float
         In [0, 1]; mAP may be NaN.
     match : {"rounded", "truncated", "no"}
         How the printed digits follow from the numbers, the worse of the two.
@@ -51,7 +51,7 @@ class Candidate(Value):
 
     ways: tuple[tuple[str, str, str], ...]
     rank1: float
-    mean_ap: float
+    mAP: float
     match: str
     difference: float
 
@@ -173,9 +173,9 @@ def validate_file(data: ResultFile, figure: Figure,
                                          progress):
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mAP))
-                numbers.setdefault(same, []).append((ranking, name, result.signature))
-    candidates = [_candidate(float(rank1), float(mean_ap), tuple(ways), figure)
-                  for (rank1, mean_ap), ways in numbers.items()]
+                numbers.setdefault(same, []).append((ranking, name, str(result.signature)))
+    candidates = [_candidate(float(rank1), float(mAP), tuple(ways), figure)
+                  for (rank1, mAP), ways in numbers.items()]
     order = ("rounded", "truncated", "no")
     candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
     return Validation(figure, tuple(candidates), left_out,
@@ -209,14 +209,14 @@ def _results(data: ResultFile, names: list[Convention], max_memory: int | str | 
                                           replace(how, **change)))
 
 
-def _candidate(rank1: float, mean_ap: float, ways: tuple[tuple[str, str, str], ...],
+def _candidate(rank1: float, mAP: float, ways: tuple[tuple[str, str, str], ...],
                figure: Figure) -> Candidate:
     pairs = [(value, printed) for value, printed in (
-        (rank1, figure.rank1), (mean_ap, figure.mAP)) if printed is not None]
+        (rank1, figure.rank1), (mAP, figure.mAP)) if printed is not None]
     matches = {agreement(value, printed) for value, printed in pairs}
     match = next(name for name in ("no", "truncated", "rounded") if name in matches)
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]
-    return Candidate(ways, rank1, mean_ap, match,
+    return Candidate(ways, rank1, mAP, match,
                      np.inf if np.isnan(differences).any() else max(differences))
 
 
@@ -270,13 +270,12 @@ def validate(data: ResultFile | None = None, published: str = "", *,
     False
     """
     if (data is None) == (dataset is None):
-        raise InputError("data, dataset: expected one of them, got "
-                         + ("none" if data is None else "both")
-                         + '; pass what reid_ref.read returns, or dataset="market1501"')
+        raise InputError("data, dataset", "one of them", "none" if data is None else "both",
+                         "pass what reid_ref.read returns, or dataset=\"market1501\"")
     if data is None:
         if convention is not None:
-            raise InputError("convention: expected data to evaluate, got dataset alone; leave it "
-                             "out, or pass data")
+            raise InputError("convention", "data to evaluate", "dataset alone", "leave it out, or "
+                             "pass data")
         return validate_dataset(str(dataset), parse_figure(published))
     check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention

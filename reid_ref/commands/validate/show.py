@@ -78,7 +78,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         for name in ("key", "evaluator", "label_minus_1", "note")}
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
-        [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mean_ap,
+        [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
                       [Way(*way) for way in candidate.ways]) for candidate in answer.candidates],
         answer.left_out, Possible(answer.hit_counts, answer.bounds))
 
@@ -169,7 +169,7 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
     ways: dict[str, dict[str, list[str]]] = {}
     for candidate in candidates:
         shown = "".join(f"{value:9.{places}f}" for value in (
-            100 * candidate.rank1, 100 * candidate.mean_ap, candidate.difference))
+            100 * candidate.rank1, 100 * candidate.mAP, candidate.difference))
         for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
     lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]

@@ -89,7 +89,7 @@ def test_a_result():
     # By hand: good images at ranks 2 and 3; AP is (0 + 1/2 + 1/2 + 2/3) / 4.
     assert table == [["", "Rank-1", "mAP", "mINP", "queries"],
                      ["percent", "0.00", "41.67", "66.67", "1 of 1"]]
-    assert note == result.signature.replace("|", " | ")
+    assert note == str(result.signature).replace("|", " | ")
 
 
 @pytest.mark.filterwarnings("ignore:.*no good image")

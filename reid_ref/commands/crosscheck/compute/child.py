@@ -98,9 +98,9 @@ class Child:
             for name, array in arrays._asdict().items() if isinstance(evaluator, str) else ():
                 np.save(Path(folder, f"{name}.npy"), array, allow_pickle=False)
         except OSError as error:
-            raise InputError(
-                f"evaluator: its process gets the arrays in files, which cannot be written to "
-                f"{folder}: {error.strerror}; set TMPDIR to a folder with more room") from None
+            raise InputError("evaluator", got="its process gets the arrays in files, which cannot "
+                             f"be written to {folder}: {error.strerror}", remedy="set TMPDIR to a "
+                             "folder with more room") from None
 
     def __enter__(self) -> Child:
         return self
@@ -119,7 +119,7 @@ class Child:
         outcome = self._start()
         if outcome.ended or outcome.about is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
-            raise InputError(start * outcome.ended + outcome.failure)
+            raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
         return outcome.about, outcome
 
     def ask(self, query: int = -1, seed: int = 0) -> Outcome:
@@ -256,9 +256,9 @@ def _importable(function: Any) -> str:
     with suppress(AttributeError):
         if place and attrgetter(name)(module) == function:
             return f"{place}:{name}"
-    raise InputError(f"evaluator: {text_of(name or function)}: expected a function that another "
-                     "process can import, since this system has no fork; write it into a file "
-                     "and give file.py:function")
+    raise InputError("evaluator", got=f"{text_of(name or function)}: expected a function that "
+                     "another process can import, since this system has no fork",
+                     remedy="write it into a file and give file.py:function")
 
 
 def _read(output: IO[bytes], mark: bytes, news: queue.SimpleQueue[tuple[bytes, bool]]) -> None:

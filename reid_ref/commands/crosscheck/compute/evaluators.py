@@ -105,7 +105,8 @@ def load_evaluator(evaluator: Any) -> tuple[About, Call]:
             target = importlib.import_module(module)
         target = attrgetter(name)(target)
     except BaseException as error:
-        raise InputError(f"evaluator: {evaluator} cannot be imported: {describe(error)}") from None
+        raise InputError("evaluator", got=f"{evaluator} cannot be imported: "
+                         f"{describe(error)}") from None
     return from_function(target, evaluator)
 
 
@@ -113,11 +114,10 @@ def check_spec(spec: str) -> None:
     """Refuse what is neither module:function nor file.py:function, or a file that is missing."""
     module, _, name = spec.rpartition(":")
     if not (module and name):
-        raise InputError(
-            f"evaluator: expected module:function or file.py:function, got {spec!r}")
+        raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
-        raise InputError(f"evaluator: {module}: expected a Python file, found none; "
-                         f"the current folder is {os.getcwd()}")
+        raise InputError("evaluator", got=f"{module}: expected a Python file, found none",
+                         remedy=f"the current folder is {os.getcwd()}")
 
 
 def _run_file(name: str, file: Path) -> Any:
@@ -140,7 +140,8 @@ def from_function(function: Any, name: str) -> tuple[About, Call]:
         Not callable, or of another signature.
     """
     if not callable(function):
-        raise InputError(f"evaluator: {name}: expected a function, got {type(function).__name__}")
+        raise InputError("evaluator", got=f"{name}: expected a function, got "
+                         f"{type(function).__name__}")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # built-in functions may have none
@@ -172,9 +173,9 @@ def _arguments(signature: inspect.Signature, name: str) -> tuple[int, dict[str, 
         with suppress(TypeError):
             signature.bind(*range(count), **keywords)
             return count, keywords
-    raise InputError(
-        f"evaluator: {name}: expected a function of (distmat, q_pids, g_pids, q_camids, g_camids, "
-        f"max_rank) or of (distances, query, gallery), got one of {signature}")
+    raise InputError("evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
+                     "q_camids, g_camids, max_rank) or of (distances, query, gallery), got one of "
+                     f"{signature}")
 
 
 # ------------------------------------------------------------------ reading
@@ -191,8 +192,8 @@ def read_answer(value: Any) -> Answer:
     except InputError:
         raise
     except Exception as error:  # ragged lists, numbers that refuse to be read, ...
-        raise InputError(f"it returned {_short(value)}, which cannot be read: "
-                         f"{describe(error)}") from None
+        raise InputError(f"it returned {_short(value)}, which cannot be read",
+                         got=describe(error)) from None
 
 
 def _read(value: Any) -> Answer:
@@ -201,11 +202,11 @@ def _read(value: Any) -> Answer:
         ap = getattr(getattr(value, "per_query", None), "ap", None)
         value = value.cmc, value.mAP, getattr(value, "mINP", None)
     if not isinstance(value, (tuple, list)) or len(value) < 2:
-        raise InputError(f"it returned {_short(value)}; expected (cmc, mAP), (cmc, mAP, mINP), "
-                         "(cmc, all_AP, all_INP) or a Result")
+        raise InputError("", got=f"it returned {_short(value)}", remedy="expected (cmc, mAP), "
+                         "(cmc, mAP, mINP), (cmc, all_AP, all_INP) or a Result")
     if np.ndim(value[0]) == 0 and np.ndim(value[1]) == 1 and not isinstance(value[0], str):
-        raise InputError("it returned a number and a vector, (mAP, cmc) by the look of it; "
-                         "expected (cmc, mAP)")
+        raise InputError("", got="it returned a number and a vector, (mAP, cmc) by the look of it",
+                         remedy="expected (cmc, mAP)")
     ap = value[1] if ap is None and np.ndim(value[1]) == 1 else ap
     cmc, mAP, mINP = _vector(value[0], "cmc"), _mean(value[1], "mAP"), None
     with suppress(Exception):  # what follows (cmc, mAP) may be anything
@@ -220,16 +221,17 @@ def _vector(value: Any, name: str) -> Doubles:
 def _mean(value: Any, name: str) -> float:
     array = _real(value, name, "a number", (0, 1))
     if not array.size:
-        raise InputError(f"its {name} is an empty vector")
+        raise InputError("", got=f"its {name} is an empty vector")
     return float(np.mean(array))  # in its own dtype, as fast-reid's evaluator does
 
 
 def _real(value: Any, name: str, expected: str, dimensions: tuple[int, ...]) -> npt.NDArray[Any]:
     array = np.asarray(value)
     if array.ndim not in dimensions or array.dtype.kind not in "fiub":
-        raise InputError(f"its {name} is {_short(value)}; expected {expected}")
+        raise InputError("", got=f"its {name} is {_short(value)}", remedy=f"expected {expected}")
     if array.size > _LONGEST:
-        raise InputError(f"its {name} has {array.size:,} entries; expected at most one an image")
+        raise InputError("", got=f"its {name} has {array.size:,} entries", remedy="expected at "
+                         "most one an image")
     return array
 
 
@@ -306,13 +308,14 @@ def _load_adapter(name: str) -> tuple[About, Call]:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        raise InputError(f"evaluator {name}: {name} is not installed; {install}") from None
+        raise InputError(f"evaluator {name}", got=f"{name} is not installed",
+                         remedy=install) from None
     try:
         modules = ([_rank_file(name, adapter.modules)] if adapter.measure is None else
                    [importlib.import_module(module) for module in adapter.modules])
     except BaseException as error:
-        raise InputError(f"evaluator {name}: {name} {version} cannot be imported: "
-                         f"{describe(error)}; {install}") from None
+        raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
+                         f"{describe(error)}", remedy=install) from None
     about = About(name, adapter.fed, version, adapter.expected, adapter.computes)
     if adapter.measure is None:
         return about, lambda arrays: modules[0].evaluate_rank(

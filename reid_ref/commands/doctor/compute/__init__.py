@@ -54,7 +54,7 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     """
     check_result_file(data)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed: expected a whole number from 0, got {seed!r}")
+        raise InputError("seed", "a whole number from 0", repr(seed))
     data.input.check(data.query, data.gallery)
     findings = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
     return sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))

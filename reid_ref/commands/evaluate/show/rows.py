@@ -207,16 +207,16 @@ def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
     if isinstance(results, Result):
         return {ROW_NAME: results}
     if not isinstance(results, Mapping):
-        raise InputError("results: expected a Result or a dict of row name to Result, got "
-                         f"{type(results).__name__}")
+        raise InputError("results", "a Result or a dict of row name to Result",
+                         type(results).__name__)
     if not results:
-        raise InputError("results: expected at least one result, got an empty dict")
+        raise InputError("results", "at least one result", "an empty dict")
     for name, result in results.items():
         if not isinstance(name, str) or not name.strip():
-            raise InputError(f"results: expected a text as the name of each row, got {name!r}")
+            raise InputError("results", "a text as the name of each row", repr(name))
         if not isinstance(result, Result):
-            raise InputError(f"results: expected a Result for {name!r}, got "
-                             f"{type(result).__name__}; pass what reid_ref.evaluate returns")
+            raise InputError("results", f"a Result for {name!r}", type(result).__name__,
+                             "pass what reid_ref.evaluate returns")
     return results
 
 
@@ -224,7 +224,7 @@ def _ranks(ranks: Iterable[int]) -> tuple[int, ...]:
     checked = tuple(ranks)
     for k in checked:
         if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1:
-            raise InputError(f"ranks: expected whole numbers from 1, got {k!r}")
+            raise InputError("ranks", "whole numbers from 1", repr(k))
     return checked
 
 

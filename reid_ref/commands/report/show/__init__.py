@@ -40,8 +40,8 @@ def check_libraries() -> None:
     """Refuse, before any work, a page that cannot be made for want of a library."""
     missing = [package for module, package in NEEDS.items() if find_spec(module) is None]
     if missing:
-        raise InputError(f"report: needs {', '.join(missing)}, not installed here; "
-                         'pip install "reid-ref[report]"')
+        raise InputError("report", got=f"needs {', '.join(missing)}, not installed here",
+                         remedy="pip install \"reid-ref[report]\"")
 
 
 def page(content: Page, images: ImageNames | None = None) -> str:
@@ -99,7 +99,7 @@ def _system(system: Reported, k: int) -> dict[str, Any]:
     shown = {
         "name": visible(system.name), "headline": tables.headline(system),
         "interval": tables.interval_words(system), "facts": tables.facts(system),
-        "signature": spaced(system.result.signature), "low": tables.low_identities(system)}
+        "signature": spaced(str(system.result.signature)), "low": tables.low_identities(system)}
     if more is None:
         return {**shown, "note": NO_DISTANCES}
     drawings = {"distances": _svg(figures.distances, more.sample, f"s{k}-distances")}

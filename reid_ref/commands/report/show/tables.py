@@ -115,7 +115,7 @@ def camera_rows(more: FromDistances) -> dict[str, Any] | None:
               for ap, rank1, count in zip(*row)]
              for row in zip(pairs.ap_matrix, pairs.rank1_matrix, pairs.ap_count.tolist())]
     return {"cameras": pairs.cameras.tolist(), "rows": list(zip(pairs.cameras.tolist(), cells)),
-            "mAP": percent(pairs.mean_ap), "rank1": percent(pairs.mean_rank1)}
+            "mAP": percent(pairs.mAP), "rank1": percent(pairs.mean_rank1)}
 
 
 def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:

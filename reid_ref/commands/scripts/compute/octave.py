@@ -135,7 +135,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
             values = np.fromfile(private / "answer")
         if len(values) != len(gallery) + 1 and not interrupts:
             ended = f"{executable} ended with exit code {status}"
-            raise InputError(f"{folder / functions[0]}.m: {_reason(private, ended)}")
+            raise InputError(f"{folder / functions[0]}.m", got=_reason(private, ended))
     return ScriptAnswer(float(values[-1]), values[:-1])
 
 
@@ -157,17 +157,17 @@ def script_folder(matlab_dir: str | None, functions: Iterable[str]) -> Path:
     argument = "matlab_dir" if matlab_dir else MATLAB_DIR
     missing = [f"{name}.m" for name in functions if not (folder / f"{name}.m").is_file()]
     if missing:
-        raise InputError(
-            f"{argument}: expected the folder of the MATLAB scripts, got {folder}, where "
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; name the "
-            "folder that holds them, e.g. person-re-ranking/evaluation/utils")
+        raise InputError(argument, "the folder of the MATLAB scripts", f"{folder}, where "
+                         f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",
+                         "name the folder that holds them, e.g. "
+                         "person-re-ranking/evaluation/utils")
     _check_name(folder, argument)
     # `which` in Octave does not look into the first two, and loads a compiled file to see it.
     for name in functions:
         for pattern in (f"private/{name}.*", f"@*/{name}.*", f"{name}.oct", f"{name}.mex"):
             for other in folder.glob(pattern):
-                raise InputError(f"{argument}: Octave would call {other}, not "
-                                 f"{folder / name}.m; remove one of the two")
+                raise InputError(argument, got=f"Octave would call {other}, not {folder / name}.m",
+                                 remedy="remove one of the two")
     return folder
 
 
@@ -175,16 +175,15 @@ def _check_name(folder: Path, argument: str) -> None:
     """Octave separates folders by colons, and fails on names that are not UTF-8."""
     name = str(folder)
     if os.pathsep in name or name.encode(errors="replace").decode() != name:
-        raise InputError(f"{argument}: expected a folder whose name is UTF-8 without "
-                         f"{os.pathsep!r}, got {name!r}, which Octave cannot use; rename it")
+        raise InputError(argument, f"a folder whose name is UTF-8 without {os.pathsep!r}",
+                         f"{name!r}, which Octave cannot use", "rename it")
 
 
 def functions_of(convention: Convention) -> tuple[str, ...]:
     """Return the script that a convention follows, and the functions that it calls."""
     if convention.name not in SCRIPTS:
-        raise InputError(
-            f"convention {convention.name!r} follows no MATLAB script, only {', '.join(SCRIPTS)} "
-            "do; use the fast implementation")
+        raise InputError("", got=f"convention {convention.name!r} follows no MATLAB script, only "
+                         f"{', '.join(SCRIPTS)} do", remedy="use the fast implementation")
     return SCRIPTS[convention.name]
 
 
@@ -194,11 +193,11 @@ def _executable() -> str:
     program = (shutil.which(named) if named
                else shutil.which("octave-cli") or shutil.which("octave"))
     if program is None and named:
-        raise InputError(f"{EXECUTABLE}: expected the program of GNU Octave, got {named!r}, which "
-                         "is none; name one, or unset the variable")
+        raise InputError(EXECUTABLE, "the program of GNU Octave", f"{named!r}, which is none",
+                         "name one, or unset the variable")
     if program is None:
-        raise InputError("expected GNU Octave on the PATH, found none; install it, e.g. apt-get "
-                         "install octave")
+        raise InputError("", "GNU Octave on the PATH, found none", remedy="install it, e.g. "
+                         "apt-get install octave")
     return os.path.abspath(program)
 
 
@@ -209,8 +208,8 @@ def _types(distances: npt.NDArray[Any], labels: Iterable[Integers]) -> tuple[Any
     wider = {np.dtype(np.float16): np.float32, np.dtype(bool): np.uint8}
     dist_type = np.dtype(wider.get(kind, kind)).newbyteorder("=")
     if dist_type.kind in "fc" and dist_type.char not in "fdFD":
-        raise InputError(f"distances: expected at most double precision, got {kind}; Octave has "
-                         "no wider numbers, convert them with .astype(float)")
+        raise InputError("distances", "at most double precision", kind, "Octave has no wider "
+                         "numbers, convert them with .astype(float)")
     exact = all(np.array_equal(np.clip(vector, -2**53, 2**53), vector) for vector in labels)
     return dist_type, np.dtype(np.float64 if exact else np.int64)
 
@@ -230,8 +229,8 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
                 file.write(row.astype(dist_type).tobytes())
     except OSError as error:
         size = distances.size * dist_type.itemsize
-        raise InputError(f"{path.parent}: expected room for {size:,} bytes of distances, got: "
-                         f"{error.strerror}; TMPDIR names another folder") from None
+        raise InputError(path.parent, f"room for {size:,} bytes of distances, got: "
+                         f"{error.strerror}", remedy="TMPDIR names another folder") from None
     real_type = np.zeros(0, dist_type).real.dtype
     return (f"n_gallery = {len(gallery)}; n_query = {len(query)}; "
             f"parts = {1 + (dist_type.kind == 'c')}; "
@@ -252,8 +251,8 @@ def _run(command: list[str], private: Path, interrupts: list[int]) -> int:
         process = subprocess.Popen(command, cwd=private, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     except OSError as error:
-        raise InputError(f"{command[0]}: expected the program of GNU Octave, got: "
-                         f"{error.strerror}; {EXECUTABLE} names another") from None
+        raise InputError(command[0], f"the program of GNU Octave, got: {error.strerror}",
+                         remedy=f"{EXECUTABLE} names another") from None
     try:
         while not interrupts:
             with contextlib.suppress(subprocess.TimeoutExpired):

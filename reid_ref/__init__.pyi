@@ -1,0 +1,45 @@
+# The public names of the package: type checkers read this file, and so does __init__.py, which
+# loads each name on first use. Names that are not in __all__ are modules that a user may name.
+from reid_ref import (
+    compat, datasets, drawing as figures, files, matlab, metric_learning, statistics)
+from reid_ref._version import __version__
+from reid_ref.arrays import InputError
+from reid_ref.commands.compare.compute import Comparison, Comparisons, compare
+from reid_ref.commands.crosscheck import compute as crosschecking
+from reid_ref.commands.crosscheck.compute import crosscheck
+from reid_ref.commands.doctor.compute import doctor
+from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.evaluate.show import rows as formats
+from reid_ref.commands.explain.compute import explain
+from reid_ref.commands.export import export
+from reid_ref.commands.runs.compute import Runs, runs
+from reid_ref.commands.splits import splits
+from reid_ref.commands.validate.compute import validate
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.datasets import published
+from reid_ref.datasets.pooling import pool_queries
+from reid_ref.drawing.rank_lists import visualize_ranked_results
+from reid_ref.evaluation import distributed
+from reid_ref.evaluation.batches import Evaluator
+from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
+from reid_ref.evaluation.functions import evaluate, evaluate_distances, evaluate_ranked_list
+from reid_ref.evaluation.groups import Groups, by_group
+from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files import trec
+from reid_ref.files.read import read
+from reid_ref.labels import IndexLists, Labels
+from reid_ref.protocols import oxford
+from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
+from reid_ref.result import Counts, PerQuery, Result
+from reid_ref.result.saved import load
+from reid_ref.statistics import Interval
+
+__all__ = [
+    "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
+    "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
+    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
+    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
+    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "load", "pool_queries",
+    "read", "rerank", "rerank_blocks", "runs", "splits", "validate", "visualize_ranked_results",
+]

@@ -1,7 +1,4 @@
 """Arrays in the memory of an accelerator: which they are, what numpy would call them, copies.
-
-Contents: `DeviceArray`, `where_they_are`, `is_elsewhere`, `joined`, `in_main_memory`, `to_numpy`,
-`to_device`, `namespace`, `take`.
 """
 from __future__ import annotations
 

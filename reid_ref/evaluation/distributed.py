@@ -35,10 +35,11 @@ from reid_ref.evaluation.how import How, Progress, in_queries
 from reid_ref.evaluation.ranks import Ranks, features_provenance
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels, options_by_name
-from reid_ref.ranking.counting import WRONG_PRODUCTS, Counting, Goods, TooFarOff, count_before
+from reid_ref.ranking.counting import (
+    WRONG_PRODUCTS, Before, Counting, Goods, TooFarOff, count_before)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
-from reid_ref.ranking.rank import Before, Source, rank
+from reid_ref.ranking.rank import Source, rank
 from reid_ref.ranking.roles import find_all_roles
 from reid_ref.ranking.tiles import Array, Part
 from reid_ref.result import Result
@@ -305,10 +306,8 @@ def _count(number: int, images: slice, rows: Any, widths: tuple[int, ...], queri
 def _of_shard(counting: Counting, images: slice) -> Counting:
     """Return what is counted in a shard: the pairs and the labels of its own images."""
     here = (counting.left_out >= images.start) & (counting.left_out < images.stop)
-    return replace(
-        counting, left_out_query=counting.left_out_query[here], left_out=counting.left_out[here],
-        columns=None if counting.columns is None else counting.columns[images],
-        place=None if counting.place is None else counting.place[images])
+    return replace(counting.within(images), left_out_query=counting.left_out_query[here],
+                   left_out=counting.left_out[here])
 
 
 def _open(images: slice, rows: Any, widths: tuple[int, ...], queries: _Queries,

@@ -30,8 +30,8 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels, options_by_name)
-from reid_ref.ranking.device_parts import is_out_of_memory
-from reid_ref.ranking.device_sources import or_in_main_memory
+from reid_ref.ranking.device_counting import is_out_of_memory
+from reid_ref.ranking.device_settings import or_in_main_memory
 from reid_ref.reranking.encoding import encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs, pairs_of
 from reid_ref.reranking.on_device import DevicePairs, joined_features, pairs_on_device

@@ -45,7 +45,7 @@ class Variant:
         The squared Euclidean distance, its square, or the square of 2 - 2 q.g.
     window : callable
         k1 to the number of neighbours of a candidate, itself included.
-    own : int
+    itself : int
         1: the first k1 + 1 neighbours of an image are used, itself included; 0: the first k1.
     scaled : bool
         Distances are divided by the largest of their row. If not, the original distance in the
@@ -62,7 +62,7 @@ class Variant:
     source: str
     distance: str = "squared"
     window: Callable[[int], int] = half_even_and_one
-    own: int = 1
+    itself: int = 1
     scaled: bool = True
     precision: str = "float32"
     stored: str = "float32"
@@ -88,5 +88,5 @@ VARIANTS = {
         stored="float16"),
     "fast-reid": Variant(
         "JDAI-CV/fast-reid fastreid/utils/compute_dist.py and evaluation/reid_evaluation.py",
-        own=0, scaled=False),
+        itself=0, scaled=False),
 }

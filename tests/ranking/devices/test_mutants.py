@@ -200,7 +200,7 @@ def reranked(variant):
 def check_neighbours(torch, module, images):
     there, = where_they_are(torch.tensor(images))
     for distance in ("squared", "fourth", "cosine-fourth"):
-        pairs = module.pairs_on_device(there, None, distance), pairs_of(images, None, distance)
+        pairs = module.pairs_of(there, None, distance), pairs_of(images, None, distance)
         for one, other in zip(*(side.nearest(8) for side in pairs)):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(*(side.tile(slice(3, 7), slice(2, 9)) for side in pairs))

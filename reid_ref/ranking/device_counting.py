@@ -78,10 +78,10 @@ def count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers
                 _between, tile, goods, start, bounds, farthest, counting)):
             before[0, pairs] += nearer
             batch = np.cumsum(last - first) // _AT_ONCE
-            for some in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
-                good, place = ranges(first[some], last[some])
+            for piece in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
+                good, place = ranges(first[piece], last[piece])
                 open_image = to_numpy(take(image, _on(tile, place)))
-                good = pairs[some][good]
+                good = pairs[piece][good]
                 other = open_image != goods.image[good]
                 yield 0.0, (good[other], open_image[other])
         yield tile.share, (goods.image[:0], goods.image[:0])
@@ -108,7 +108,7 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
     """Return the good pairs of the tile; of some columns, how many images are nearer than each,
     and between which places, of the last array, are those that are undecided.
     """
-    xp, there = namespace(tile.values), partial(_on, tile)
+    xp, on_device = namespace(tile.values), partial(_on, tile)
     key, image = _candidates(tile, farthest, counting, columns)
     width, n_image = columns.stop - columns.start, key.shape[0]
     pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
@@ -117,8 +117,8 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
     row = goods.query[pairs] - tile.rows.start
     values = take(xp.reshape(tile.values[:, columns], (-1,)), key)
     # Stable sorts: a lowest value comes before the images that equal it, a highest after them.
-    order = xp.argsort(xp.concat([there(low), values, there(high)]), stable=True)
-    rows = xp.concat([there(row), key // width, there(row)])
+    order = xp.argsort(xp.concat([on_device(low), values, on_device(high)]), stable=True)
+    rows = xp.concat([on_device(row), key // width, on_device(row)])
     order = take(order, xp.argsort(take(rows, order), stable=True))
     is_image = (order >= len(pairs)) & (order < len(pairs) + n_image)
     below = xp.cumulative_sum(xp.astype(is_image, xp.int64))
@@ -127,7 +127,7 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
     ends = np.empty(2 * len(pairs), dtype=np.int64)
     ends[np.where(which < len(pairs), which, which - n_image)] = to_numpy(take(below, edge))
     first, last = ends[:len(pairs)], ends[len(pairs):]
-    row_start = to_numpy(xp.searchsorted(key, there(width * np.arange(tile.values.shape[0]))))
+    row_start = to_numpy(xp.searchsorted(key, on_device(width * np.arange(tile.values.shape[0]))))
     in_order = take(key, take(order, xp.nonzero(is_image)[0]) - len(pairs))
     return pairs, first - row_start[row], first, last, take(image, in_order % width)
 
@@ -135,17 +135,18 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
 def _candidates(tile: Tile, farthest: Array, counting: Counting,
                 columns: slice) -> tuple[Any, Any]:
     """Return the flat indices of the images to compare in some columns, and the images."""
-    xp, there = namespace(tile.values), partial(_on, tile)
+    xp, on_device = namespace(tile.values), partial(_on, tile)
     images = tile.images[columns]
-    is_near = tile.values[:, columns] <= there(farthest[tile.rows])[:, None]
+    is_near = tile.values[:, columns] <= on_device(farthest[tile.rows])[:, None]
     if counting.place is not None and counting.query_place is not None:
-        place, query_place = there(counting.place[images]), there(counting.query_place[tile.rows])
+        place = on_device(counting.place[images])
+        query_place = on_device(counting.query_place[tile.rows])
         is_near = is_near & (query_place[:, None] != place[None, :])
     key = xp.nonzero(xp.reshape(is_near, (-1,)))[0]
     row, column = counting.left_out_of(tile.rows, images)
     if len(row):
-        left_out = there(np.sort(row * len(images) + column))
+        left_out = on_device(np.sort(row * len(images) + column))
         at = xp.searchsorted(left_out, key)
         at = xp.where(at < len(row), at, xp.zeros_like(at))
         key = key[take(left_out, at) != key]
-    return key, there(images)
+    return key, on_device(images)

@@ -101,12 +101,12 @@ def squares(features: DeviceArray) -> Doubles:
 def matrix_part(distances: DeviceArray) -> Part:
     """Return a distance matrix of any real dtype as a part."""
     xp, matrix = distances.xp, distances.array
-    there = partial(to_device, xp, device=distances.device)
+    on_device = partial(to_device, xp, device=distances.device)
     name = distances.dtype.name
     dtype = getattr(xp, {"float16": "float32", "bool": "uint8"}.get(name, name))
 
     def exact(query: Integers, image: Integers) -> Array:
-        return to_numpy(xp.astype(matrix[there(query), there(image)], dtype))
+        return to_numpy(xp.astype(matrix[on_device(query), on_device(image)], dtype))
 
     def values(rows: slice) -> Callable[[Any], Any]:
         return lambda image: xp.astype(take(matrix[rows, :], image, axis=1), dtype)
@@ -153,14 +153,14 @@ def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
     `values`: the queries, to a function of the images to the distances, all on the device.
     """
     columns = np.arange(shape[1]) if counting is None else np.flatnonzero(counting)
-    there = partial(to_device, like.xp, device=like.device)
+    on_device = partial(to_device, like.xp, device=like.device)
     n_rows = max(1, min(ROWS, TILE // dimension))
     for start in range(0, shape[0], n_rows):
         rows = slice(start, min(start + n_rows, shape[0]))
         of_images, height = values(rows), rows.stop - rows.start
         for piece, tile in in_pieces(
                 len(columns), max(1, TILE // max(dimension, height)),
-                lambda piece: of_images(there(columns[piece]))):
+                lambda piece: of_images(on_device(columns[piece]))):
             yield Tile(rows, tile, columns[piece], None,
                        height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 
@@ -168,15 +168,15 @@ def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
 def _products(query: DeviceArray, gallery: DeviceArray, scales: Scales, added: Doubles | None,
               max_memory: int, precision: Any, counting: Mask | None) -> Iterator[Tile]:
     """Yield tiles of products of features, divided by their scales; see `exact_distances`."""
-    there, dtype = partial(to_device, query.xp, device=query.device), np.dtype(precision).name
-    divisors = [there(divisor(side.dtype, scale, precision)) for side, scale in (
+    on_device, dtype = partial(to_device, query.xp, device=query.device), np.dtype(precision).name
+    divisors = [on_device(divisor(side.dtype, scale, precision)) for side, scale in (
         (query, -scales.query), (gallery, scales.gallery))]
 
     depths = [slice(first, min(first + DEPTH, query.shape[1]))
               for first in range(0, query.shape[1], DEPTH)]
 
     def values(rows: slice) -> Callable[[Any], Any]:
-        left = divided(query, there(np.arange(rows.start, rows.stop)), divisors[0], dtype)
+        left = divided(query, on_device(np.arange(rows.start, rows.stop)), divisors[0], dtype)
 
         def of_images(image: Any) -> Any:
             right = divided(gallery, image, divisors[1], dtype).T
@@ -185,7 +185,7 @@ def _products(query: DeviceArray, gallery: DeviceArray, scales: Scales, added: D
                 tile = tile + left[:, depth] @ right[depth, :]
             if added is None:
                 return tile
-            weight, square = there(1 / scales.distance[rows]), take(there(added), image)
+            weight, square = on_device(1 / scales.distance[rows]), take(on_device(added), image)
             return tile + query.xp.astype(weight[:, None] * square[None, :], tile.dtype)
         return of_images
 

@@ -97,7 +97,7 @@ def rank(source: Source, query: Labels, gallery: Labels,
         counts = counts.take(_find(good[rule], goods), axis=1)
         if len(added[rule]):
             counts += _before_among(good[rule], added[rule], pairs, values, n)
-        ranks[rule] = _in_order(role, _member(good[rule], junk[rule]), counts, len(query), n)
+        ranks[rule] = in_rank_order(role, _member(good[rule], junk[rule]), counts, len(query), n)
     return ranks
 
 
@@ -224,8 +224,8 @@ def _groups(roles: Mapping[Ignored, Roles], gallery: Labels, left_out: Integers,
     return groups, names
 
 
-def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
-              n_gallery: int) -> GoodRanks:
+def in_rank_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
+                  n_gallery: int) -> GoodRanks:
     """Turn counts into ranks, in order; `is_junk` marks good images that are ignored as well."""
     kept = ~is_junk if roles.columns is None else ~is_junk & roles.columns[roles.good]
     rank_ = before[0] + before[2] + 1

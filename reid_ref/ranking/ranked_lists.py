@@ -6,7 +6,7 @@ image that it lacks has no rank, and counts as missed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.ranking.rank import in_rank_order
 from reid_ref.ranking.roles import Roles
 
 #: Bytes of a block: for each gallery image of a query, and for each entry of its list.
-_PER_IMAGE, _PER_ENTRY = 4, 48
+_PER_IMAGE, _PER_ENTRY = 6, 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,25 +124,21 @@ def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
         Good images that are not ignored as well: those that a list can hold.
     """
     n, n_gallery = len(block.length), block.n_gallery
-    good = np.zeros((n, n_gallery), dtype=bool)
-    good[roles.good_query, roles.good] = True
+    place = np.full((n, n_gallery), -1, dtype=np.int32)
+    place.reshape(-1)[block.pair] = np.arange(len(block.image))
+    place = place[roles.good_query, roles.good]
     kept = roles.kept(slice(0, n), n_gallery)
-    is_kept = kept.reshape(-1)[block.pair]
-    places = np.flatnonzero(good.reshape(-1)[block.pair])
-    before = np.concatenate([[0], np.cumsum(is_kept)])
-    query = block.query[places]
-    rank = 1 + before[places] - before[block.start[query]]
-    first = np.zeros(n, dtype=np.int64)
-    matched, at = np.unique(query, return_index=True)
-    first[matched] = rank[at]
-    ranked = is_kept[places]
-    query, image, rank = query[ranked], block.image[places[ranked]], rank[ranked]
-    n_kept, can_rank = roles.n_kept(n, n_gallery), kept[roles.good_query, roles.good]
-    return GoodRanks(
-        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=image,
-        found=np.bincount(query, minlength=n),
-        n_good=np.bincount(roles.good_query, minlength=n), n_junk=n_gallery - n_kept,
-        n_kept=n_kept, first_match=first), np.bincount(roles.good_query[can_rank], minlength=n)
+    is_kept = kept[roles.good_query, roles.good]
+    so_far = np.concatenate([[0], np.cumsum(kept.reshape(-1)[block.pair])])
+    listed = place >= 0
+    query, image = roles.good_query[listed], roles.good[listed]
+    nearer = so_far[place[listed]] - so_far[block.start[query]]
+    ranks = in_rank_order(
+        replace(roles, good_query=query, good=image), ~is_kept[listed],
+        np.array([nearer, 0 * nearer, 0 * nearer]), n, n_gallery)
+    n_good, n_ranked = (np.bincount(queries, minlength=n)
+                        for queries in (roles.good_query, roles.good_query[is_kept]))
+    return replace(ranks, n_good=n_good), n_ranked
 
 
 def places_in_block(block: Block) -> npt.NDArray[Any]:

@@ -20,14 +20,14 @@ def half_away(k1: int) -> int:
     return (k1 + 2) // 2
 
 
-def half_even_and_one(k1: int) -> int:
+def half_to_even(k1: int) -> int:
     """Return numpy's int(around(k1 / 2)) + 1, which rounds a half to the even number.
 
     Differs from `half_away` for k1 = 3, 7, 11, ..., 19, 23.
 
     Examples
     --------
-    >>> [half_even_and_one(k1) for k1 in (18, 19, 20, 21)]
+    >>> [half_to_even(k1) for k1 in (18, 19, 20, 21)]
     [10, 11, 11, 11]
     """
     return round(k1 / 2) + 1
@@ -61,7 +61,7 @@ class Variant:
 
     source: str
     distance: str = "squared"
-    window: Callable[[int], int] = half_even_and_one
+    window: Callable[[int], int] = half_to_even
     itself: int = 1
     scaled: bool = True
     precision: str = "float32"

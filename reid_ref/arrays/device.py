@@ -1,7 +1,4 @@
 """Arrays in the memory of an accelerator: which they are, what numpy would call them, copies.
-
-Contents: `DeviceArray`, `where_they_are`, `is_elsewhere`, `joined`, `in_main_memory`, `to_numpy`,
-`to_device`, `namespace`, `take`.
 """
 from __future__ import annotations
 
@@ -91,12 +88,12 @@ def where_they_are(*values: Any) -> tuple[Any, ...]:
     Unchanged, and so copied to main memory later, are also arrays of a library without the array
     API standard, of an accelerator without doubles (Apple's), and of a dtype that it cannot count.
     """
-    found = [value if isinstance(value, DeviceArray) else _described(value) for value in values]
-    if any(one is None for one in found):
+    described = [value if isinstance(value, DeviceArray) else _described(value)
+                 for value in values]
+    arrays = [array for array in described if array is not None]
+    if len(arrays) < len(values):
         return tuple(map(in_main_memory, values))
-    arrays = [one for one in found if one is not None]
-    first = arrays[0]
-    if any(one.xp is not first.xp or one.device != first.device for one in arrays):
+    if any(array.xp is not arrays[0].xp or array.device != arrays[0].device for array in arrays):
         return tuple(map(to_numpy, arrays))
     return tuple(arrays)
 
@@ -108,10 +105,10 @@ def to_numpy(value: Any) -> npt.NDArray[Any]:
 
 def joined(arrays: Sequence[DeviceArray]) -> DeviceArray:
     """Join arrays of one device as ``numpy.concatenate`` does: their dtype is numpy's choice."""
-    xp, dtype = arrays[0].xp, np.result_type(*(one.dtype for one in arrays))
-    if any(one.array.dtype != arrays[0].array.dtype for one in arrays):
-        arrays = [one.astype(dtype) for one in arrays]
-    return DeviceArray(xp.concat([one.array for one in arrays]), dtype)
+    xp, dtype = arrays[0].xp, np.result_type(*(array.dtype for array in arrays))
+    if any(array.array.dtype != arrays[0].array.dtype for array in arrays):
+        arrays = [array.astype(dtype) for array in arrays]
+    return DeviceArray(xp.concat([array.array for array in arrays]), dtype)
 
 
 def in_main_memory(value: Any) -> Any:

@@ -35,10 +35,11 @@ from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
 from reid_ref.evaluation.ranks import Ranking, features_provenance
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
-from reid_ref.ranking.counting import Counting, Goods, TooFarOff, count_before, wrong_products
+from reid_ref.ranking.counting import (
+    Before, Counting, Goods, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
-from reid_ref.ranking.rank import Before, Source, rank
+from reid_ref.ranking.rank import Source, rank
 from reid_ref.ranking.roles import find_all_roles
 from reid_ref.ranking.tiles import Array, Part
 from reid_ref.result import Result
@@ -287,10 +288,8 @@ def _count(shard: _Shard, queries: _Queries, goods: Goods, groups: dict[str, Cou
 def _of_shard(counting: Counting, images: slice) -> Counting:
     """Return what is counted in a shard: the pairs and the labels of its own images."""
     pairs = (counting.left_out >= images.start) & (counting.left_out < images.stop)
-    return replace(
-        counting, left_out_query=counting.left_out_query[pairs], left_out=counting.left_out[pairs],
-        columns=None if counting.columns is None else counting.columns[images],
-        place=None if counting.place is None else counting.place[images])
+    return replace(counting.within(images), left_out_query=counting.left_out_query[pairs],
+                   left_out=counting.left_out[pairs])
 
 
 def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubles]:

@@ -25,7 +25,7 @@ def checked_features(value: Any, name: str) -> Array:
     return array
 
 
-def one_for_each(value: Any, name: str, features: Array) -> Integers:
+def row_labels(value: Any, name: str, features: Array) -> Integers:
     identity = as_integers(value, name)
     if len(identity) != len(features):
         raise InputError(

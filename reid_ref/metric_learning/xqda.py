@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 from reid_ref.arrays import InputError, Integers
-from reid_ref.metric_learning.metric import checked_features, one_for_each, solve, symmetric
+from reid_ref.metric_learning.metric import checked_features, row_labels, solve, symmetric
 
 Array = npt.NDArray[Any]
 
@@ -70,8 +70,8 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
             "gallery_features, query_features", "the same dimension",
             f"{galX.shape[1]} and {probX.shape[1]}", "both must come from the same model")
     galX, probX = (side.astype(np.result_type(galX, probX)) for side in (galX, probX))
-    gallery_identity = one_for_each(gallery_identity, "gallery_identity", galX)
-    query_identity = one_for_each(query_identity, "query_identity", probX)
+    gallery_identity = row_labels(gallery_identity, "gallery_identity", galX)
+    query_identity = row_labels(query_identity, "query_identity", probX)
     if not np.isfinite(regularization) or regularization < 0:
         raise InputError("regularization", "a number of 0 or more", regularization)
 

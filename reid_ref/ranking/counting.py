@@ -4,15 +4,13 @@ A rank is a count, so the gallery is not sorted. Of each tile, only images neare
 farthest good image are compared with its good images. Where a tile is not exact, the few images
 that its error leaves undecided are compared by closer, and at last by exact distances. So counts
 depend only on exact distances, not on the shape of tiles, and counts of parts of a gallery add up.
-
-Contents: `Goods`, `count_before`, `ahead`.
 """
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +29,13 @@ _AT_ONCE = 2**17
 _NONE = np.zeros(0, dtype=np.int64)
 
 _Item = TypeVar("_Item")
+
+#: Counts, as `count_before` returns them: int64, shape (3, good pairs).
+Before = npt.NDArray[np.int64]
+
+#: The images of a tile that its error leaves undecided, or that are at the same distance: good
+#: pairs, by index, and gallery images.
+Open = tuple[Integers, Integers]
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Counting:
     columns : bool, shape (images of the part,), or None
         Images that are counted; None is all.
     place, query_place : int64, shape (images of the part,) and (n_query,), or None
-        An image at the query's own place is not counted.
+        An image at the query's place is not counted.
     """
 
     left_out_query: Integers
@@ -71,6 +76,17 @@ class Counting:
     columns: Mask | None = None
     place: Integers | None = None
     query_place: Integers | None = None
+
+    def within(self, images: slice) -> Counting:
+        """Return which images of a part are counted, given those of the gallery."""
+        return replace(self, columns=None if self.columns is None else self.columns[images],
+                       place=None if self.place is None else self.place[images])
+
+    def left_out_of(self, rows: slice, images: Integers) -> tuple[Integers, Integers]:
+        """Return row and column in a tile, of these queries and images, of pairs left out."""
+        pairs = slice(*np.searchsorted(self.left_out_query, [rows.start, rows.stop]))
+        column = places(self.left_out[pairs], images)
+        return self.left_out_query[pairs][column >= 0] - rows.start, column[column >= 0]
 
 
 class TooFarOff(ArithmeticError):
@@ -85,7 +101,7 @@ def wrong_products() -> InputError:
 
 
 def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
-                 done: Callable[[float], object] | None = None) -> npt.NDArray[np.int64]:
+                 done: Callable[[float], object] | None = None) -> Before:
     """Count the images of a part before each good image, in three kinds.
 
     `done`, if any, is called after each tile with its share of the part.
@@ -104,35 +120,32 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     before = np.zeros((3, len(goods.query)), dtype=np.int64)
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
     images = [common(counting.columns, band.columns) for band in part.bands]
-    counted = [part.images.stop - part.images.start if one is None else np.count_nonzero(one)
-               for one in images]
+    counted = [part.images.stop - part.images.start if mask is None else np.count_nonzero(mask)
+               for mask in images]
+    count_tiles = part.count_tiles or _count_tiles
     for band, columns, number in zip(part.bands, images, counted):
         if not number:
             continue
-        lower, upper = band.bounds(goods.query, goods.value)
-        farthest = _farthest(upper, start)
-        open_pairs: list[tuple[Integers, Integers]] = []
-        # One thread prepares tiles (few long calls, which release Python's lock) while this one
-        # counts (many short calls), to use two cores.
-        for tile in ahead(_prepared(tile, part, goods, start, farthest, counting)
-                          for tile in band.tiles(columns)):
-            for pairs in _count(tile, part, goods, start, lower, upper, before):
-                open_pairs.append(pairs)
-                if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
-                    _decide(before, part, goods, open_pairs)
-                    open_pairs = []
-            if done is not None:
-                done(tile.share * number / sum(counted))
+        open_pairs: list[Open] = []
+        for share, pairs in count_tiles(band.tiles(columns), part, goods, start,
+                                        band.bounds(goods.query, goods.value), counting, before):
+            open_pairs.append(pairs)
+            if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
+                _decide(before, part, goods, open_pairs)
+                open_pairs = []
+            if done is not None and share:
+                done(share * number / sum(counted))
         if open_pairs:
             _decide(before, part, goods, open_pairs)
+    _count_nan(part, goods, start, counting, before)
     return before
 
 
-def common(one: Mask | None, other: Mask | None) -> Mask | None:
-    """Return the images that are in both masks."""
-    if one is None or other is None:
-        return other if one is None else one
-    both: Mask = one & other
+def common(mask: Mask | None, other: Mask | None) -> Mask | None:
+    """Return the images that are in both masks; None is all images."""
+    if mask is None or other is None:
+        return other if mask is None else mask
+    both: Mask = mask & other
     return both
 
 
@@ -142,9 +155,8 @@ class _Prepared:
 
     Parameters
     ----------
-    values, counting, share
-        Those of the tile; `counting` has two dimensions where places are ignored.
-    first_row : int
+    values : array, shape (rows, columns)
+    rows : slice
     images : int64, shape (columns,)
         Gallery index of each column.
     near : int64
@@ -155,20 +167,33 @@ class _Prepared:
         Where the candidates of each row start and end.
     good_column : int64, shape (good pairs of these rows,)
         Column of each good image; -1 if it is not in the tile, or not counted.
-    left_out : two int64 arrays, shape (pairs,)
-        Rows and columns of pairs that are not counted.
     """
 
     values: Array
-    counting: Mask | None
-    share: float
-    first_row: int
+    rows: slice
     images: Integers
     near: Integers
     candidates: Array
     ends: Integers
     good_column: Integers
-    left_out: tuple[Integers, Integers]
+
+
+def _count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers,
+                 bounds: tuple[Array, Array], counting: Counting,
+                 before: Before) -> Iterator[tuple[float, Open]]:
+    """Add the images of tiles before each good image; yield shares, and pairs left open."""
+    farthest = farthest_good(bounds[1], start)
+
+    def prepared() -> Iterator[tuple[float, _Prepared]]:
+        for tile in tiles:
+            yield tile.share, _prepared(tile, part, goods, start, farthest, counting)
+
+    # One thread prepares tiles (few long calls, which release Python's lock) while this one
+    # counts (many short calls), to use two cores.
+    for share, tile in ahead(prepared()):
+        for pairs in _count(tile, part, goods, start, bounds, before):
+            yield 0.0, pairs
+        yield share, (_NONE, _NONE)
 
 
 def _prepared(tile: Tile, part: Part, goods: Goods, start: Integers, farthest: Array,
@@ -182,74 +207,65 @@ def _prepared(tile: Tile, part: Part, goods: Goods, start: Integers, farthest: A
     is_near = tile.values <= farthest[tile.rows, np.newaxis]
     if counts is not None:
         is_near &= counts
-    out = slice(*np.searchsorted(counting.left_out_query, [tile.rows.start, tile.rows.stop]))
-    columns = np.arange(width) if tile.columns is None else tile.columns
-    column = _places(counting.left_out[out] - part.images.start, columns)
-    left_out = counting.left_out_query[out][column >= 0] - tile.rows.start, column[column >= 0]
-    is_near[left_out] = False
+    images = part.images.start + tile.images
+    is_near[counting.left_out_of(tile.rows, images)] = False
     near = np.flatnonzero(is_near)
-    ends = np.searchsorted(near, width * np.arange(n_rows + 1))
     pairs = slice(start[tile.rows.start], start[tile.rows.stop])
     good_row = goods.query[pairs] - tile.rows.start
-    good_column = _places(goods.image[pairs] - part.images.start, columns)
-    there = goods.counts[pairs] & (good_column >= 0)
+    good_column = places(goods.image[pairs], images)
+    is_counted = goods.counts[pairs] & (good_column >= 0)
     if counts is not None:
-        there &= counts[good_column] if counts.ndim == 1 else counts[good_row, good_column]
+        is_counted &= counts[good_column] if counts.ndim == 1 else counts[good_row, good_column]
     return _Prepared(
-        values=tile.values, counting=counts, share=tile.share, first_row=tile.rows.start,
-        images=part.images.start + columns, near=near, ends=ends,
+        values=tile.values, rows=tile.rows, images=images, near=near,
         candidates=tile.values.reshape(-1).take(near),
-        good_column=np.where(there, good_column, -1), left_out=left_out)
+        ends=np.searchsorted(near, width * np.arange(n_rows + 1)),
+        good_column=np.where(is_counted, good_column, -1))
 
 
-def _places(images: Integers, columns: Integers) -> Integers:
-    """Return the position of each image in `columns`, which ascend; -1 if it is not there."""
+def places(images: Integers, columns: Integers) -> Integers:
+    """Return the position of each image in `columns`, which ascend; -1 if it is not in them."""
     place = np.searchsorted(columns, images)
     place[place == len(columns)] = 0
     return np.where(columns[place] == images, place, -1)
 
 
-def _count(tile: _Prepared, part: Part, goods: Goods, start: Integers, lower: Array, upper: Array,
-           before: npt.NDArray[np.int64]) -> Iterator[tuple[Integers, Integers]]:
+def _count(tile: _Prepared, part: Part, goods: Goods, start: Integers,
+           bounds: tuple[Array, Array], before: Before) -> Iterator[Open]:
     """Add the images of a tile before each good image to `before`.
 
-    Yields the pairs that the tile leaves open, good pairs and images, some at a time. An exact
-    tile leaves equal distances.
+    Yields the pairs that the tile leaves open, in batches. An exact tile leaves equal distances.
     """
-    pairs = slice(start[tile.first_row], start[tile.first_row + len(tile.values)])
-    row_starts = start[tile.first_row:tile.first_row + len(tile.values) + 1]
+    pairs = slice(start[tile.rows.start], start[tile.rows.stop])
+    lower, upper = (side[pairs] for side in bounds)
     if not part.is_exact:
-        _check_slack(tile, goods, pairs, lower, upper)
-    counted: list[int] = []
-    found: list[tuple[Integers, Integers]] = []
-    waiting = 0
-    is_nan = _is_nan(goods.value[pairs])
-    for nearer, good, place in _by_row(tile, row_starts - pairs.start, is_nan, lower[pairs],
-                                       upper[pairs]):
-        counted += nearer
-        if not len(good):
-            continue
-        found.append((good, place))
-        waiting += len(good)
-        if waiting > _AT_ONCE:
-            yield _others(tile, goods, pairs, found)
-            found, waiting = [], 0
-    before[0, pairs] += np.array(counted, dtype=np.int64)
-    if found:
-        yield _others(tile, goods, pairs, found)
-    if is_nan.any():
-        _count_nan(tile, goods, row_starts, before)
+        row, counted = goods.query[pairs] - tile.rows.start, tile.good_column >= 0
+        check_slack(tile.values[row[counted], tile.good_column[counted]], lower[counted],
+                    upper[counted])
+    nearer_all: list[int] = []
+    batch: list[Open] = []
+    size = 0
+    for nearer, good, place in _by_row(tile, start[tile.rows.start:tile.rows.stop + 1]
+                                       - pairs.start, lower, upper):
+        nearer_all += nearer
+        if len(good):
+            batch.append((good, place))
+            size += len(good)
+            if size > _AT_ONCE:
+                yield _open_pairs(tile, goods, pairs, batch)
+                batch, size = [], 0
+    before[0, pairs] += np.array(nearer_all, dtype=np.int64)
+    if batch:
+        yield _open_pairs(tile, goods, pairs, batch)
 
 
-_Row = tuple[list[int], Integers, Integers]
-
-
-def _by_row(tile: _Prepared, row_starts: Integers, is_nan: Mask, lower: Array,
-            upper: Array) -> Iterator[_Row]:
+def _by_row(tile: _Prepared, row_starts: Integers, lower: Array,
+            upper: Array) -> Iterator[tuple[list[int], Integers, Integers]]:
     """Yield for each row with good pairs: the number of images nearer than each, beyond the
     tile's error; the undecided ones, themselves included, as good pairs and candidates.
     """
-    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & ~is_nan)])
+    known = lower == lower  # not NaN
+    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & known)])
     # Lists: reading a single entry of an array takes as long as a comparison.
     themselves = np.diff(in_tile[row_starts]).tolist()
     starts, ends = row_starts.tolist(), tile.ends.tolist()
@@ -260,28 +276,28 @@ def _by_row(tile: _Prepared, row_starts: Integers, is_nan: Mask, lower: Array,
             continue
         candidates = tile.candidates[ends[row]:ends[row + 1]]
         if last - first > _SORT_FROM:
-            nearer, good, place = _by_one_sort(
-                candidates, lower[first:last], upper[first:last], ~is_nan[first:last])
+            nearer, good, place = _by_sorting(
+                candidates, lower[first:last], upper[first:last], known[first:last])
         else:
             nearer, good, place = _by_comparing(
                 candidates, low[first:last], high[first:last], themselves[row])
         yield (nearer, good + first, place + ends[row]) if len(good) else (nearer, good, place)
 
 
-def _by_one_sort(candidates: Array, low: Array, high: Array,
-                 known: Mask) -> tuple[list[int], Integers, Integers]:
-    """Count the candidates below each `low`; return the pairs from there to `high`."""
+def _by_sorting(candidates: Array, low: Array, high: Array,
+                known: Mask) -> tuple[list[int], Integers, Integers]:
+    """Count the candidates below each `low`; return the pairs between `low` and `high`."""
     order = np.argsort(candidates, kind="stable")
     ordered = candidates[order]
     nearer = known * np.searchsorted(ordered, low, side="left")
     reach = known * np.searchsorted(ordered, high, side="right")
-    good, place = _ranges(nearer, reach)
+    good, place = ranges(nearer, reach)
     return nearer.tolist(), good, order[place]
 
 
 def _by_comparing(candidates: Array, low: Array, high: Array,
                   themselves: int) -> tuple[list[int], Integers, Integers]:
-    """As `_by_one_sort`; `low` and `high` are columns."""
+    """As `_by_sorting`; `low` and `high` are columns."""
     count: Callable[[Mask], int] = np.count_nonzero
     below = candidates < low
     nearer = [count(row) for row in below]
@@ -294,41 +310,34 @@ def _by_comparing(candidates: Array, low: Array, high: Array,
     return nearer, good, place
 
 
-def _check_slack(tile: _Prepared, goods: Goods, pairs: slice, lower: Array, upper: Array) -> None:
+def check_slack(value: Array, lower: Array, upper: Array) -> None:
     """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
-    there = np.flatnonzero(tile.good_column >= 0)
-    pair = pairs.start + there
-    value = tile.values[goods.query[pair] - tile.first_row, tile.good_column[there]]
-    middle = (lower[pair] + upper[pair]) / 2
-    if (abs(value - middle) > (upper[pair] - lower[pair]) / 8).any():
+    if (abs(value - (lower + upper) / 2) > (upper - lower) / 8).any():
         raise TooFarOff
 
 
-def _others(tile: _Prepared, goods: Goods, pairs: slice,
-            found: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+def _open_pairs(tile: _Prepared, goods: Goods, pairs: slice, batch: list[Open]) -> Open:
     """Return good pairs and images, from good pairs of the tile and candidates; not themselves."""
-    good, place = (np.concatenate(side) for side in zip(*found))
-    row = goods.query[pairs][good] - tile.first_row
+    good, place = (np.concatenate(side) for side in zip(*batch))
+    row = goods.query[pairs][good] - tile.rows.start
     column = tile.near[place] - row * tile.values.shape[1]
     other = column != tile.good_column[good]
     return pairs.start + good[other], tile.images[column[other]]
 
 
-def _decide(before: npt.NDArray[np.int64], part: Part, goods: Goods,
-            open_pairs: list[tuple[Integers, Integers]]) -> None:
+def _decide(before: Before, part: Part, goods: Goods, open_pairs: list[Open]) -> None:
     """Compare good pairs and images that tiles leave open, by exact distances at last."""
     good, image = (np.concatenate(side) for side in zip(*open_pairs))
-    row, own = goods.query[good], image - part.images.start
     if not part.is_exact:
         if part.closer is not None:
-            query, one, place = _each_pair(row, own)
-            distance, off = (found[place] for found in part.closer(query, one))
+            pair, place = _each_pair(goods.query[good], image - part.images.start)
+            distance, off = (values[place] for values in part.closer(*pair))
             farther = distance - goods.value[good]
             _add(before[0], good[farther < -off])
             is_open = abs(farther) <= off
-            good, row, image, own = good[is_open], row[is_open], image[is_open], own[is_open]
-        query, one, place = _each_pair(row, own)
-        exact = part.exact(query, one)[place]
+            good, image = good[is_open], image[is_open]
+        pair, place = _each_pair(goods.query[good], image - part.images.start)
+        exact = part.exact(*pair)[place]
         _add(before[0], good[exact < goods.value[good]])
         tied = exact == goods.value[good]
         good, image = good[tied], image[tied]
@@ -336,38 +345,38 @@ def _decide(before: npt.NDArray[np.int64], part: Part, goods: Goods,
     _add(before[2], good[image < goods.image[good]])
 
 
-def _add(counts: npt.NDArray[np.int64], good: Integers) -> None:
+def _add(counts: Integers, good: Integers) -> None:
     counts += np.bincount(good, minlength=len(counts))
 
 
-def _each_pair(query: Integers, image: Integers) -> tuple[Integers, Integers, Integers]:
+def _each_pair(query: Integers,
+               image: Integers) -> tuple[tuple[Integers, Integers], Integers]:
     """Return each pair once, image after image, and the place of every given pair among them."""
     # In this order a gallery feature is read once, and those of the queries are in the cache.
     height = 1 + int(query.max(initial=0))
     pair, place = np.unique(image * height + query, return_inverse=True)
-    one, row = np.divmod(pair, height)
-    return row, one, place.reshape(-1)
+    return (pair % height, pair // height), place.reshape(-1)
 
 
-def _count_nan(tile: _Prepared, goods: Goods, row_starts: Integers,
-               before: npt.NDArray[np.int64]) -> None:
+def _count_nan(part: Part, goods: Goods, start: Integers, counting: Counting,
+               before: Before) -> None:
     """Count for good images at distance NaN, which come after all numbers."""
-    for row, values in enumerate(tile.values):
-        pairs = np.arange(row_starts[row], row_starts[row + 1])
-        pairs = pairs[_is_nan(goods.value[pairs])]
-        if not len(pairs):
-            continue
-        counts = np.ones(len(values), dtype=bool)
-        if tile.counting is not None:
-            counts &= tile.counting if tile.counting.ndim == 1 else tile.counting[row]
-        counts[tile.left_out[1][tile.left_out[0] == row]] = False
-        is_nan = tile.images[_is_nan(values) & counts]
-        before[0, pairs] += np.count_nonzero(counts) - len(is_nan)
-        before[1, pairs] += len(is_nan) - (tile.good_column[pairs - row_starts[0]] >= 0)
-        before[2, pairs] += np.searchsorted(is_nan, goods.image[pairs])
+    images = np.arange(part.images.start, part.images.stop)
+    is_nan = goods.value != goods.value
+    for query in np.unique(goods.query[is_nan]).tolist():
+        pairs = start[query] + np.flatnonzero(is_nan[start[query]:start[query + 1]])
+        counts = np.ones(len(images), bool) if counting.columns is None else counting.columns
+        if counting.place is not None and counting.query_place is not None:
+            counts = counts & (counting.place != counting.query_place[query])
+        out = counting.left_out_of(slice(query, query + 1), images)[1]
+        counts = counts & ~np.isin(np.arange(len(images)), out)
+        nan_images = images[part.is_nan(query) & counts]
+        before[0, pairs] += np.count_nonzero(counts) - len(nan_images)
+        before[1, pairs] += len(nan_images) - np.isin(goods.image[pairs], nan_images)
+        before[2, pairs] += np.searchsorted(nan_images, goods.image[pairs])
 
 
-def _farthest(upper: Array, start: Integers) -> Array:
+def farthest_good(upper: Array, start: Integers) -> Array:
     """Return each query's largest distance of a good image, NaN aside; the minimum without one."""
     lowest = -np.inf if upper.dtype.kind == "f" else np.iinfo(upper.dtype).min
     farthest = np.full(len(start) - 1, lowest, dtype=upper.dtype)
@@ -377,13 +386,8 @@ def _farthest(upper: Array, start: Integers) -> Array:
     return farthest
 
 
-def _is_nan(values: Array) -> Mask:
-    is_nan: Mask = values != values
-    return is_nan
-
-
-def _ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
-    """Return the numbers of all ranges, concatenated, and the range that each belongs to."""
+def ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
+    """Return the range that each number of all ranges belongs to, and the numbers."""
     count = last - first
     which = np.repeat(np.arange(len(count)), count)
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)

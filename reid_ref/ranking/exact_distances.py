@@ -15,12 +15,11 @@ Ranked for each query, smaller is nearer (the norm of the query changes no order
 * "dot", not normalised: -q.g.
 
 For whole rows in exact order, `exact_rows.py` uses a product in double.
-
-Contents: `galleries`, `feature_parts`, `feature_part`, `bands_of_norms`, `nearly_exact`.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -28,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
+from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.pair_sums import (
     CHUNK, error_of_runs, pair_products, rounding_error, run_products, runs_are_closer, squares)
@@ -97,16 +97,23 @@ def feature_parts(query_features: Any, gallery_features: Any, metric: str, norma
 
     Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
     """
-    query, square = checked_query(query_features, normalize or metric == "cosine")
+    normalized = normalize or metric == "cosine"
+    query, square = checked_query(query_features, normalized)
+    opened = galleries(gallery_features, normalized, max_memory)
     in_memory = has_rows(gallery_features)
+    return parts_of(query, square, opened, metric, normalize,
+                    max_memory if in_memory else max_memory - max_memory // 4)
 
-    def opened(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
+
+def parts_of(query: Array, query_square: Doubles, opened: list[Callable[[], Gallery]],
+             metric: str, normalize: bool, max_memory: int) -> list[Callable[..., Part]]:
+    """Return functions of the precision, by default single, that open parts of the gallery."""
+    def open_part(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
         images, gallery, gallery_square = open_gallery()
-        return feature_part(query, gallery, square, gallery_square, images, metric, normalize,
-                            max_memory if in_memory else max_memory - max_memory // 4, precision)
+        return feature_part(query, gallery, query_square, gallery_square, images, metric,
+                            normalize, max_memory, precision)
 
-    return [partial(opened, open_gallery) for open_gallery in galleries(
-        gallery_features, normalize or metric == "cosine", max_memory)]
+    return [partial(open_part, open_gallery) for open_gallery in opened]
 
 
 def has_rows(features: Any) -> bool:
@@ -122,10 +129,16 @@ def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
     """Return the queries' features in memory and their squared norms, checked; warn of zeros."""
     query = read_rows(features, name="query_features")
     query = query if has_rows(query) else in_rows(query)
-    square = checked_squares(query, "query_features")
+    return query, checked_norms(query, "query_features", normalized)
+
+
+def checked_norms(features: Any, name: str, normalized: bool,
+                  squares: Callable[[Any], Doubles] = squares) -> Doubles:
+    """Return the squared norms of all rows, checked; warn of zeros that are to be normalised."""
+    square = checked_squares(features, name, squares=squares)
     if normalized:
-        warn_of_zeros("query_features", np.flatnonzero(square == 0), len(query))
-    return query, square
+        warn_of_zeros(name, np.flatnonzero(square == 0), len(square))
+    return square
 
 
 def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
@@ -135,24 +148,75 @@ def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
              "cannot be normalised, so their distances are NaN")
 
 
-def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
-    """Return the squared norms of all rows; refuse NaN, Inf and norms out of range."""
+def checked_squares(features: Any, name: str, first_row: int = 0,
+                    squares: Callable[[Any], Doubles] = squares) -> Doubles:
+    """Return the squared norms of all rows; refuse NaN, Inf and norms out of range.
+
+    `squares` computes those of features on a device.
+    """
     square = squares(features)
     if not np.isfinite(square).all():
         check_finite_rows(features, name, first_row)
     odd = np.flatnonzero(~((square >= SQUARES[0]) & (square <= SQUARES[1])))
-    odd = odd[features[odd].any(axis=1)]
+    rows = in_main_memory(features[odd])
+    odd, rows = odd[rows.any(axis=1)], rows[rows.any(axis=1)]
     if odd.size:
         raise InputError(
-            name, f"norms from {SQUARES[0] ** 0.5:.0e} to {SQUARES[1] ** 0.5:.0e}, or 0",
-            f"entries up to {abs(features[odd[0]]).max():.1e} in row {first_row + odd[0]}, whose "
+            name, f"norms from {SQUARES[0]**.5:.0e} to {SQUARES[1]**.5:.0e}, or 0",
+            f"entries up to {abs(rows[0]).max():.1e} in row {first_row + odd[0]}, whose "
             "squares do not fit a double", "multiply all features by one constant")
     return square
 
 
-def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
+@dataclass(frozen=True)
+class Scales:
+    """What tiles of products divide queries, images and distances by, and their error.
+
+    Parameters
+    ----------
+    query, gallery : float64, shape (n_query,), (images of the part,)
+    distance, off : float64, shape (n_query,)
+    """
+
+    query: Doubles
+    gallery: Doubles
+    distance: Doubles
+    off: Doubles
+
+    def bounds(self, precision: Any, row: Integers, value: Array) -> tuple[Array, Array]:
+        """Return the lowest and the highest value in tiles of pairs at exact distances `value`."""
+        # A good image of another band may be infinitely far in this one's tiles.
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            middle = value / self.distance[row]
+            return ((middle - self.off[row]).astype(precision),
+                    (middle + self.off[row]).astype(precision))
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """How products of features are computed: in main memory, or on a device.
+
+    Parameters
+    ----------
+    products : callable
+        Features of both sides, and indices of query and image, to q.g of these pairs, in double.
+    tiles : callable
+        As `_tiles`.
+    roundings : callable
+        The dimension to the number of rounded products and sums of a product in a tile.
+    count_tiles : callable, or None
+        That of `Part`.
+    """
+
+    products: Callable[[Any, Any, Integers, Integers], Doubles]
+    tiles: Callable[..., Iterator[Tile]]
+    roundings: Callable[[int], int]
+    count_tiles: Callable[..., Any] | None = None
+
+
+def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
                  images: slice, metric: str, normalize: bool, max_memory: int,
-                 precision: Any = np.float32) -> Part:
+                 precision: Any = np.float32, arithmetic: Arithmetic | None = None) -> Part:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -170,62 +234,59 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
         Bytes.
     precision : dtype
         Of the products of tiles.
+    arithmetic : Arithmetic, optional
+        By default that of features in main memory.
     """
+    arithmetic = arithmetic or Arithmetic(pair_products, _tiles, lambda dimension: dimension)
     scaling = "normalized" if normalize or metric == "cosine" else metric
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-
-    def exact(row: Integers, image: Integers) -> Array:
-        return _ranked(pair_products(query, gallery, row, image), query_norm[row],
-                       gallery_square[image], scaling)
+    ranked = partial(_ranked, scaling, query_norm, gallery_norm, gallery_square)
 
     def closer(row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
-        value = _ranked(run_products(query, gallery, row, image), query_norm[row],
-                        gallery_square[image], scaling)
-        return value, error_of_runs(query_norm[row], gallery_norm[image], scaling)
+        return (ranked(run_products(query, gallery, row, image), row, image),
+                error_of_runs(query_norm[row], gallery_norm[image], scaling))
 
-    bands = [None] if scaling == "normalized" else bands_of_norms(gallery_norm)
+    def is_nan(row: int) -> Mask:
+        mask: Mask = (gallery_square == 0) | (query_square[row] == 0)
+        return mask & (scaling == "normalized")
+
+    bands = []
+    for columns in [None] if scaling == "normalized" else bands_of_norms(gallery_norm):
+        scales = scales_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
+                           scaling, columns)
+        bands.append(Band(columns, partial(scales.bounds, precision), partial(
+            arithmetic.tiles, query, gallery, scales,
+            gallery_square if scaling == "euclidean" else None, max_memory, precision)))
     return Part(
-        images, exact, [_band(query, gallery, query_norm, gallery_square, columns, scaling,
-                              max_memory, precision) for columns in bands],
-        is_exact=False,
-        closer=closer if runs_are_closer(query.shape[1], query_norm, gallery_norm) else None)
+        images, lambda row, image: ranked(arithmetic.products(query, gallery, row, image), row,
+                                          image),
+        bands, is_nan, count_tiles=arithmetic.count_tiles,
+        closer=closer if arithmetic.count_tiles is None and runs_are_closer(
+            query.shape[1], query_norm, gallery_norm) else None)
 
 
-def _band(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
-          columns: Mask | None, scaling: str, max_memory: int, precision: Any) -> Band:
-    """Return the tiles of the images under the mask `columns`, and their bounds."""
-    scale, gallery_scale, divisor, off = scales(
-        query_norm, np.sqrt(gallery_square), query.shape[1], scaling, columns)
-
-    def bounds(row: Integers, value: Array) -> tuple[Array, Array]:
-        # A good image of another band may be infinitely far in this one's tiles.
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            middle = value / divisor[row]
-            return ((middle - off[row]).astype(precision), (middle + off[row]).astype(precision))
-
+def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, max_memory: int,
+           precision: Any, counting: Mask | None) -> Iterator[Tile]:
+    """Yield tiles of products of features, divided by their scales, with `added` to images."""
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
-
-    def tiles(counting: Mask | None) -> Iterator[Tile]:
-        columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
-        for first in range(0, len(columns), shape[1]):
-            chosen = columns[first:first + shape[1]]
-            scaled = _scaled(gallery, chosen, gallery_scale, precision)
-            for start in range(0, len(query), shape[0]):
-                rows = slice(start, min(start + shape[0], len(query)))
-                product = _scaled(query, np.arange(len(query))[rows], -scale, precision) @ scaled.T
-                step = max(1, min(TILE, max_memory // 192) // len(chosen))
-                for row in range(0, len(product), step):
-                    values = product[row:row + step]
-                    block = slice(start + row, start + row + len(values))
-                    if scaling == "euclidean":
-                        values = values + np.multiply.outer(
-                            1 / divisor[block], gallery_square[chosen]).astype(precision)
-                    yield Tile(block, values, chosen, None,
-                               values.size / (len(query) * len(columns)))
-                del product, values  # to free the memory before the next product
-
-    return Band(columns, bounds, tiles)
+    columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
+    for first in range(0, len(columns), shape[1]):
+        chosen = columns[first:first + shape[1]]
+        scaled = _scaled(gallery, chosen, scales.gallery, precision)
+        for start in range(0, len(query), shape[0]):
+            rows = np.arange(start, min(start + shape[0], len(query)))
+            product = _scaled(query, rows, -scales.query, precision) @ scaled.T
+            step = max(1, min(TILE, max_memory // 192) // len(chosen))
+            for row in range(0, len(product), step):
+                values = product[row:row + step]
+                block = slice(start + row, start + row + len(values))
+                if added is not None:
+                    values = values + np.multiply.outer(
+                        1 / scales.distance[block], added[chosen]).astype(precision)
+                yield Tile(block, values, chosen, None,
+                           values.size / (len(query) * len(columns)))
+            del product, values  # to free the memory before the next product
 
 
 def bands_of_norms(norm: Doubles) -> list[Mask | None]:
@@ -247,37 +308,33 @@ def bands_of_norms(norm: Doubles) -> list[Mask | None]:
         return [None]
     with np.errstate(divide="ignore"):
         number = np.ceil(np.log2(norm / np.median(norm[longer])) / 2 - 1).clip(min=0)
-    found = np.unique(number)
-    return [None] if len(found) == 1 else [number == one for one in found]
+    numbers = np.unique(number)
+    return [None] if len(numbers) == 1 else [number == band for band in numbers]
 
 
-def _ranked(product: Doubles, query_norm: Doubles, gallery_square: Doubles,
-            scaling: str) -> Doubles:
-    """Return the ranked distances of pairs, given their products."""
+def _ranked(scaling: str, query_norm: Doubles, gallery_norm: Doubles, gallery_square: Doubles,
+            product: Doubles, row: Any, image: Any) -> Doubles:
+    """Return the ranked distances of pairs, or of rows and images, given their products."""
     if scaling == "normalized":
         with np.errstate(invalid="ignore"):
-            unit: Doubles = -product / np.sqrt(gallery_square)
-        unit[query_norm == 0] = np.nan
-        return unit
-    return gallery_square - 2 * product if scaling == "euclidean" else -product
+            unit: Doubles = -product / gallery_norm[image]
+        return np.where(query_norm[row] == 0, np.nan, unit)
+    return gallery_square[image] - 2 * product if scaling == "euclidean" else -product
 
 
-def scales(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
-           columns: Mask | None = None) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return what tiles divide queries, images and distances by, and the error of their values.
-
-    `columns` is the mask of the images that are in the tiles; None is all.
-    """
+def scales_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
+              columns: Mask | None = None) -> Scales:
+    """Return the scales of tiles of the images under the mask `columns`; None is all."""
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":
-        return query_norm, gallery_norm, query_norm, off
+        return Scales(query_norm, gallery_norm, query_norm, off)
     largest = float((gallery_norm if columns is None else gallery_norm[columns]).max()) or 1.0
     # For a query of a far smaller norm than the gallery's, |g|^2 dominates the product.
     scale = np.maximum(query_norm, largest / 2**10)
     gallery_scale = np.full(len(gallery_norm), largest)
     if scaling == "euclidean":
-        return scale, gallery_scale, scale * largest * 2, off * (1 + largest / scale)
-    return scale, gallery_scale, scale * largest, off
+        return Scales(scale, gallery_scale, scale * largest * 2, off * (1 + largest / scale))
+    return Scales(scale, gallery_scale, scale * largest, off)
 
 
 def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
@@ -288,16 +345,9 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
     distance is a rounded sum too.
     """
     norm = np.sqrt(gallery_square)
-    distances = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
-    with np.errstate(invalid="ignore"):
-        if normalized:
-            distances /= -norm
-            distances[query_norm == 0] = np.nan
-        elif metric == "euclidean":
-            distances *= -2
-            distances += gallery_square
-        else:
-            np.negative(distances, out=distances)
+    product = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
+    distances = _ranked("normalized" if normalized else metric, query_norm[:, np.newaxis], norm,
+                        gallery_square, product, slice(None), slice(None))
     largest = float(norm.max())
     scale = (query_norm if normalized else
              (2 * query_norm + largest) * largest if metric == "euclidean" else
@@ -321,23 +371,23 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
     return min(n_query, max(1, max_memory // 4 // (row_bytes + 4 * columns))), columns
 
 
-def _scaled(features: Array, rows: Integers, scales: npt.NDArray[Any], precision: Any) -> Array:
+def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) -> Array:
     """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
     step = max(1, CHUNK // features.shape[1])
+    scales = divisor(features.dtype, scales, precision)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
         for start in range(0, len(rows), step):
             block = rows[start:start + step]
             whole = len(block) == block[-1] - block[0] + 1
             chunk = features[block[0]:block[-1] + 1] if whole else features[block]
-            scale = scales[block]
-            if features.dtype == precision and _fits(scale, precision):
-                scale = scale.astype(precision)
-            scaled[start:start + step] = chunk / scale[:, np.newaxis]
+            scaled[start:start + step] = chunk / scales[block, np.newaxis]
     return scaled
 
 
-def _fits(scale: npt.NDArray[Any], precision: Any) -> bool:
-    limits = np.finfo(precision)
-    size = abs(scale)
-    return bool(size.max() < limits.max / 2 and size.min() > limits.tiny)
+def divisor(dtype: npt.DTypeLike, scale: Doubles, precision: Any) -> npt.NDArray[Any]:
+    """Return the scales of features in the precision in which these are divided by them."""
+    dtype, size, limits = np.dtype(dtype), abs(scale), np.finfo(precision)
+    is_narrow = dtype.kind == "f" and dtype.itemsize <= limits.dtype.itemsize
+    fits = size.max() < limits.max / 2 and size.min() > limits.tiny
+    return scale.astype(precision) if is_narrow and fits else scale

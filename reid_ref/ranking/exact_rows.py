@@ -4,8 +4,6 @@ A matrix product in double has a known error bound. Two images whose distances d
 twice the bound are in their exact order; all other distances are replaced by exact ones
 (`exact_distances.py`). So the order of a row, ties included, depends neither on the BLAS nor on
 the size of a block. Few distances are replaced, so this takes little longer than the product.
-
-Contents: `feature_rows`.
 """
 from __future__ import annotations
 
@@ -13,15 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
 from reid_ref.ranking.exact_distances import (
-    Gallery, checked_query, feature_part, galleries, nearly_exact)
-from reid_ref.ranking.rank import measure_part
+    Gallery, checked_query, galleries, nearly_exact, parts_of)
+from reid_ref.ranking.rank import in_parts
 from reid_ref.ranking.tiles import Array
-
-Measure = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Doubles]
 
 
 def feature_rows(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
@@ -43,21 +38,10 @@ def feature_rows(query_features: Any, gallery_features: Any, metric: str, normal
     # Replacing a distance takes ten times its bytes, and all may need it.
     step = max(1, max_memory // 12 // (8 * n_gallery))
     for start in range(0, len(query), step):
-        rows = query[start:start + step]
-        of_rows = square[start:start + step]
+        rows, of_rows = query[start:start + step], square[start:start + step]
         values, off = _rough(rows, of_rows, parts, n_gallery, metric, normalized, max_memory)
-
-        def measure(row: Any, image: Any) -> Doubles:
-            found = np.empty(len(row))
-            for open_part in parts:
-                images, gallery, gallery_square = open_part()
-                part = feature_part(rows, gallery, of_rows, gallery_square, images, metric,
-                                    normalize, max_memory)
-                here, distances = measure_part(part, row, image)
-                found[here] = distances
-            return found
-
-        _replace_undecided(values, off, measure)
+        exact = in_parts(parts_of(rows, of_rows, parts, metric, normalize, max_memory), len(rows))
+        _replace_undecided(values, off, exact.measure)
         yield values
         del values  # to free the memory before the next block
 
@@ -80,7 +64,7 @@ def _rough(rows: Array, square: Doubles, parts: list[Callable[[], Gallery]], n_g
     return values, off
 
 
-def _replace_undecided(values: Doubles, off: Doubles, measure: Measure) -> None:
+def _replace_undecided(values: Doubles, off: Doubles, measure: Callable[..., Array]) -> None:
     """Replace distances within the error of another one in their row by exact distances."""
     n_rows, width = values.shape
     undecided = np.zeros(values.shape, dtype=bool)

@@ -91,14 +91,15 @@ def from_lists(ranks: Sequence[Sequence[int]], n_good: int | Sequence[int] | Non
     n = len(ranks)
     found = np.array([len(row) for row in ranks], dtype=np.int64)
     rank = np.array([rank for row in ranks for rank in row], dtype=np.int64)
-    last = np.array([row[-1] if len(row) else 0 for row in ranks], dtype=np.int64)
+    first, last = np.array([[row[0], row[-1]] if len(row) else [0, 0] for row in ranks],
+                           dtype=np.int64).reshape(n, 2).T
     return GoodRanks(
         rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=-np.ones_like(rank),
         found=found,
         n_good=found if n_good is None else np.broadcast_to(np.array(n_good, np.int64), n),
         n_junk=np.zeros(n, dtype=np.int64),
         n_kept=last if n_kept is None else np.broadcast_to(np.array(n_kept, np.int64), n),
-        first_match=np.array([row[0] if len(row) else 0 for row in ranks], dtype=np.int64))
+        first_match=first)
 
 
 def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = ()) -> GoodRanks:
@@ -119,14 +120,11 @@ def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = 
     """
     is_good, is_junk = np.isin(index, good), np.isin(index, junk)
     before: Integers = np.cumsum(~is_junk) - ~is_junk
-    places = 1 + before[is_good]
-    rank = 1 + before[is_good & ~is_junk]
-    ones = np.ones(1, dtype=np.int64)
-    return GoodRanks(
-        rank=rank, nearer=rank - 1, tied=np.ones_like(rank),
-        image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk], found=ones * len(rank),
-        n_good=ones * np.size(good), n_junk=ones * int(is_junk.sum()),
-        n_kept=ones * int((~is_junk).sum()), first_match=places[:1] if len(places) else 0 * ones)
+    n_junk, places = np.count_nonzero(is_junk), 1 + before[is_good]
+    ranks = from_lists([(1 + before[is_good & ~is_junk]).tolist()], np.size(good),
+                       len(is_junk) - n_junk)
+    return replace(ranks, image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk],
+                   n_junk=np.array([n_junk]), first_match=np.append(places, 0)[:1])
 
 
 def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
@@ -147,10 +145,13 @@ def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
     """
     if chosen.all():
         return ranks
-    entries = np.repeat(chosen, ranks.found)
-    return GoodRanks(**{name: getattr(ranks, name)[
-        entries if name in RAGGED else chosen]
-        for name in GoodRanks.__dataclass_fields__})
+    return _taken(ranks, np.repeat(chosen, ranks.found), chosen)
+
+
+def _taken(ranks: GoodRanks, entries: Any, queries: Any) -> GoodRanks:
+    """Return some entries of the arrays by good image, and some of the arrays by query."""
+    return GoodRanks(**{name: getattr(ranks, name)[entries if name in RAGGED else queries]
+                        for name in GoodRanks.__dataclass_fields__})
 
 
 def split_queries(ranks: GoodRanks, group: Integers, n_groups: int) -> Iterator[GoodRanks]:
@@ -164,32 +165,27 @@ def split_queries(ranks: GoodRanks, group: Integers, n_groups: int) -> Iterator[
     >>> [part.rank.tolist() for part in parts]
     [[6], [1, 4, 2]]
     """
-    of_entry = group[ranks.query]
-    order, ragged_order = (np.argsort(one, kind="stable") for one in (group, of_entry))
-    arrays = {name: getattr(ranks, name)[ragged_order if name in RAGGED else order]
-              for name in GoodRanks.__dataclass_fields__}
-    edges, ragged_edges = (np.cumsum([0, *np.bincount(one, minlength=n_groups)])
-                           for one in (group, of_entry))
+    keys = group[ranks.query], group
+    in_order = _taken(ranks, *(np.argsort(key, kind="stable") for key in keys))
+    entries, queries = (np.cumsum([0, *np.bincount(key, minlength=n_groups)]) for key in keys)
     for k in range(n_groups):
-        part, ragged = slice(*edges[k:k + 2]), slice(*ragged_edges[k:k + 2])
-        yield GoodRanks(**{name: array[ragged if name in RAGGED else part]
-                           for name, array in arrays.items()})
+        yield _taken(in_order, slice(*entries[k:k + 2]), slice(*queries[k:k + 2]))
 
 
-def spread_queries(ranks: GoodRanks, there: npt.NDArray[np.bool_]) -> GoodRanks:
-    """Undo `of_queries`: insert the queries outside the mask `there`, without any kept image.
+def spread_queries(ranks: GoodRanks, loaded: npt.NDArray[np.bool_]) -> GoodRanks:
+    """Undo `of_queries`: insert the queries outside the mask `loaded`, without any kept image.
 
     Examples
     --------
     >>> spread_queries(from_lists([[1, 4]]), np.array([False, True])).found
     array([0, 2])
     """
-    if there.all():
+    if loaded.all():
         return ranks
     spread = {}
     for name in ("found", "n_good", "n_junk", "n_kept", "first_match"):
-        spread[name] = np.zeros(len(there), dtype=np.int64)
-        spread[name][there] = getattr(ranks, name)
+        spread[name] = np.zeros(len(loaded), dtype=np.int64)
+        spread[name][loaded] = getattr(ranks, name)
     return replace(ranks, **spread)
 
 
@@ -211,8 +207,7 @@ def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
     """
     inside = ranks.rank <= top_k
     return replace(
-        ranks, rank=ranks.rank[inside], nearer=ranks.nearer[inside], tied=ranks.tied[inside],
-        image=ranks.image[inside],
+        _taken(ranks, inside, slice(None)),
         found=np.bincount(ranks.query[inside], minlength=len(ranks.found)),
         first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
 

@@ -2,15 +2,11 @@
 
 An exact product is a double: products of the stored features, in double, added in the order of
 numpy's sum of a row. Rows are gathered into buffers chunk by chunk, by two threads.
-
-Contents: `squares`, `pair_products`; `run_products`, `runs_are_closer`, `error_of_runs`;
-`rounding_error`.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,15 +41,15 @@ def rounding_error(roundings: int) -> float:
 
 def squares(features: Array) -> Doubles:
     """Return the squared 2-norm of each row, double, shape (n,)."""
-    found = np.empty(len(features))
+    sums = np.empty(len(features))
 
     def work(chunks: list[slice]) -> None:
         room = np.empty((chunks[0].stop - chunks[0].start, features.shape[1]))
         for chunk in chunks:
-            found[chunk] = _row_sums(features[chunk], features[chunk], room)
+            sums[chunk] = _row_sums(features[chunk], features[chunk], room)
 
     _in_chunks(work, len(features), features.shape[1])
-    return found
+    return sums
 
 
 def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
@@ -64,10 +60,7 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) 
     >>> pair_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
     array([3., 4.])
     """
-    def with_room(step: int) -> _Sums:
-        return partial(_row_sums, room=np.empty((step, query.shape[1])))
-
-    return _of_pairs(with_room, query, gallery, row, image)
+    return _of_pairs(_row_sums, query, gallery, row, image)
 
 
 def run_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
@@ -81,35 +74,28 @@ def run_products(query: Array, gallery: Array, row: Integers, image: Integers) -
     >>> run_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
     array([3., 4.])
     """
-    return _of_pairs(lambda step: _run_sums, query, gallery, row, image)
+    return _of_pairs(_run_sums, query, gallery, row, image)
 
 
-#: Rows of both sides to the sums of their products.
-_Sums = Callable[[Array, Array], Doubles]
-
-
-def _of_pairs(sums_of: Callable[[int], _Sums], query: Array, gallery: Array, row: Integers,
-              image: Integers) -> Doubles:
-    """Return the sums of pairs, whose rows are gathered chunk by chunk.
-
-    `sums_of` makes, from the number of rows of a chunk, the function that sums them.
-    """
-    found = np.empty(len(row))
+def _of_pairs(sums_of: Callable[[Array, Array, Array], Doubles], query: Array, gallery: Array,
+              row: Integers, image: Integers) -> Doubles:
+    """Return the sums of pairs, whose rows are gathered chunk by chunk."""
+    sums = np.empty(len(row))
 
     def work(chunks: list[slice]) -> None:
         # Buffers, for fresh memory takes longer than the sums.
-        step = chunks[0].stop - chunks[0].start
-        left, right = (np.empty((step, side.shape[1]), side.dtype) for side in (query, gallery))
-        sums = sums_of(step)
+        shape = chunks[0].stop - chunks[0].start, query.shape[1]
+        left, right = (np.empty(shape, side.dtype) for side in (query, gallery))
+        room = np.empty(shape)
         for chunk in chunks:
             n = chunk.stop - chunk.start
             # No index is out of range; but "raise" would copy the buffer.
             query.take(row[chunk], axis=0, out=left[:n], mode="clip")
             gallery.take(image[chunk], axis=0, out=right[:n], mode="clip")
-            found[chunk] = sums(left[:n], right[:n])
+            sums[chunk] = sums_of(left[:n], right[:n], room)
 
     _in_chunks(work, len(row), query.shape[1])
-    return found
+    return sums
 
 
 def _row_sums(left: Array, right: Array, room: Array) -> Doubles:
@@ -120,7 +106,7 @@ def _row_sums(left: Array, right: Array, room: Array) -> Doubles:
     return sums
 
 
-def _run_sums(left: Array, right: Array) -> Doubles:
+def _run_sums(left: Array, right: Array, room: Array) -> Doubles:
     left, right = (side.astype(np.float32, copy=False) for side in (left, right))
     whole = left.shape[1] // RUN * RUN
     runs = [side[:, :whole].reshape(len(left), -1, RUN) for side in (left, right)]

@@ -3,8 +3,6 @@
 The rules share their counts. Images labelled -1 and all others are counted separately, and added
 where a rule keeps both. Pairs of query and image that any rule ignores are left out, and added
 pair by pair for the rules that keep them.
-
-Contents: `Source`, `in_parts`; `rank`, `good_ranks`, `argsort_ranks`.
 """
 from __future__ import annotations
 
@@ -17,21 +15,18 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
-from reid_ref.ranking.counting import Counting, Goods, count_before
-from reid_ref.ranking.few import count_few
-from reid_ref.ranking.good_ranks import GoodRanks, in_order, stable_order
+from reid_ref.ranking.counting import Before, Counting, Goods, count_before
+from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.ranking.tiles import Array, Part, matrix_part
 
 #: A rule: keys of `conventions.IGNORED`.
 Ignored = tuple[str, ...]
-#: Counts, as `count_before` returns them: int64, shape (3, good pairs).
-Before = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Source:
-    """Distances of all queries to the gallery, behind two functions.
+    """Distances of all queries to the gallery, as two functions.
 
     Parameters
     ----------
@@ -53,53 +48,30 @@ def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
     Each of `parts` opens one; `done` is called with shares of the work, which add up to 1.
     """
     def measure(query: Integers, image: Integers) -> Array:
-        found = [measure_part(open_part(), query, image) for open_part in parts]
-        values = np.empty(len(query), dtype=found[0][1].dtype)
-        for here, distances in found:
-            values[here] = distances
+        measured = [_measured(open_part(), query, image) for open_part in parts]
+        values = np.empty(len(query), dtype=measured[0][1].dtype)
+        for is_inside, distances in measured:
+            values[is_inside] = distances
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
         before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
         share = 1 / max(1, len(groups) * len(parts))
-        tell = None if done is None else lambda of_part: done(share * of_part)
+        report = None if done is None else lambda of_part: done(share * of_part)
         for open_part in parts:
-            for name, counts in count_part(open_part(), goods, groups, n_query, tell).items():
-                before[name] += counts
+            part = open_part()
+            for name, counting in groups.items():
+                before[name] += count_before(part, goods, n_query, counting.within(part.images),
+                                             report)
         return before
 
     return Source(measure, count)
 
 
-def measure_part(part: Part, query: Integers, image: Integers) -> tuple[Mask, Array]:
+def _measured(part: Part, query: Integers, image: Integers) -> tuple[Mask, Array]:
     """Return a mask of the pairs that are in a part, and their exact distances."""
-    here = (image >= part.images.start) & (image < part.images.stop)
-    return here, part.exact(query[here], image[here] - part.images.start)
-
-
-def count_part(part: Part, goods: Goods, groups: dict[str, Counting], n_query: int,
-               done: Callable[[float], object] | None = None) -> dict[str, Before]:
-    """Return the counts of each group before each good image in one part of the gallery."""
-    groups = {name: _within(counting, part.images) for name, counting in groups.items()}
-    few = _few(part, goods, groups)
-    before = {}
-    for name, counting in groups.items():
-        if name in few:
-            before[name] = count_few(part, goods, n_query, counting)
-            if done is not None:
-                done(1.0)
-        else:
-            before[name] = count_before(part, goods, n_query, counting, done)
-    return before
-
-
-def _few(part: Part, goods: Goods, groups: dict[str, Counting]) -> list[str]:
-    """Return the groups that `count_few` is for: some of the images, but less than half."""
-    if not part.is_exact or (goods.value != goods.value).any():
-        return []
-    return [name for name, counting in groups.items()
-            if counting.place is None and counting.columns is not None
-            and 0 < 2 * np.count_nonzero(counting.columns) < len(counting.columns)]
+    is_inside = (image >= part.images.start) & (image < part.images.stop)
+    return is_inside, part.exact(query[is_inside], image[is_inside] - part.images.start)
 
 
 def rank(source: Source, query: Labels, gallery: Labels,
@@ -114,19 +86,18 @@ def rank(source: Source, query: Labels, gallery: Labels,
     goods = _union(good.values())
     pairs = _union([goods, *added.values()])
     values = source.measure(*np.divmod(pairs, n))
-    groups = _groups(roles.values(), gallery, left_out)
-    wanted = Goods(*np.divmod(goods, n), values[_find(goods, pairs)],
-                   ~_member(goods, left_out))
-    before = source.count(wanted, groups)
+    groups, names = _groups(roles, gallery, left_out)
+    before = source.count(Goods(*np.divmod(goods, n), values[_find(goods, pairs)],
+                                ~_member(goods, left_out)), groups)
     ranks = {}
     for rule, role in roles.items():
         counts = np.zeros((3, len(goods)), dtype=np.int64)
-        for name in _names(role, groups):
+        for name in names[rule]:
             counts += before.get(name, 0)
         counts = counts.take(_find(good[rule], goods), axis=1)
         if len(added[rule]):
             counts += _before_among(good[rule], added[rule], pairs, values, n)
-        ranks[rule] = _in_order(role, _member(good[rule], junk[rule]), counts, len(query), n)
+        ranks[rule] = in_rank_order(role, _member(good[rule], junk[rule]), counts, len(query), n)
     return ranks
 
 
@@ -170,36 +141,31 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
 
 
 def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
-                  there: Mask) -> GoodRanks:
+                  loaded: Mask) -> GoodRanks:
     """Return the ranks with ties in the order of numpy's default sort, which is not stable.
 
-    That order depends on the processor, and on all that is sorted: the gallery images `there`.
+    That order depends on the processor, and on all that is sorted: the images that are `loaded`.
     """
     n_query, n_gallery = distances.shape
-    sorted_images = None if there.all() else np.flatnonzero(there)
-    everything = np.empty(len(roles.good), dtype=np.int64)
-    kept_pairs = []
+    images = None if loaded.all() else np.flatnonzero(loaded)
+    new_rank = np.empty(len(roles.good), dtype=np.int64)
+    is_kept = np.empty(len(roles.good), dtype=bool)
     place = np.zeros(n_gallery, dtype=np.int64)
     for k in range(n_query):
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
-        kept = roles.kept(k, n_gallery)
-        order = (in_order(distances[k], ties) if sorted_images is None
-                 else sorted_images[in_order(distances[k, sorted_images], ties)])
+        kept, good = roles.kept(slice(k, k + 1), n_gallery)[0], roles.good[pairs]
+        order = (in_order(distances[k], ties) if images is None
+                 else images[in_order(distances[k, images], ties)])
         place[order] = np.arange(len(order))
-        up_to = np.cumsum(kept[order])
-        good = roles.good[pairs]
-        everything[pairs] = up_to[place[good]] + ~kept[good]
-        kept_pairs.append(kept[good])
-    is_kept = np.concatenate(kept_pairs)
-    row, image = roles.good_query[is_kept], roles.good[is_kept]
-    in_both = np.lexsort((ranks.image, ranks.query)), np.lexsort((image, row))
-    new_rank = np.empty_like(ranks.rank)
-    new_rank[in_both[0]] = everything[is_kept][in_both[1]]
-    order = np.lexsort((new_rank, ranks.query))
-    return GoodRanks(
-        rank=new_rank[order], nearer=ranks.nearer[order], tied=ranks.tied[order],
-        image=ranks.image[order], found=ranks.found, n_good=ranks.n_good, n_junk=ranks.n_junk,
-        n_kept=ranks.n_kept, first_match=_least(everything, roles.good_query, n_query))
+        is_kept[pairs] = kept[good]
+        new_rank[pairs] = np.cumsum(kept[order])[place[good]] + ~kept[good]
+    first_match = _least(new_rank, roles.good_query, n_query)
+    row, image, new_rank = roles.good_query[is_kept], roles.good[is_kept], new_rank[is_kept]
+    by_image = np.lexsort((ranks.image, ranks.query))
+    by_new_rank = np.lexsort((new_rank[np.lexsort((image, row))], ranks.query[by_image]))
+    order = by_image[by_new_rank]
+    return replace(ranks, rank=new_rank[np.lexsort((new_rank, row))], nearer=ranks.nearer[order],
+                   tied=ranks.tied[order], image=ranks.image[order], first_match=first_match)
 
 
 def _union(keys: Iterable[Integers]) -> Integers:
@@ -217,7 +183,7 @@ def _find(keys: Integers, among: Integers) -> Integers:
 
 
 def _member(keys: Integers, among: Integers) -> Mask:
-    """Return a mask of the keys that are `among` the others."""
+    """Return a mask of the keys that are in `among`."""
     if not len(among) or not len(keys):
         return np.zeros(len(keys), dtype=bool)
     among = np.sort(among, kind="stable")
@@ -236,46 +202,30 @@ def _added(role: Roles, left_out: Integers, junk: Integers, n_gallery: int) -> I
     return added[counts]
 
 
-def _groups(roles: Iterable[Roles], gallery: Labels, left_out: Integers) -> dict[str, Counting]:
-    """Return the groups of gallery images that must be counted, by name."""
+def _groups(roles: Mapping[Ignored, Roles], gallery: Labels, left_out: Integers,
+            ) -> tuple[dict[str, Counting], dict[Ignored, list[str]]]:
+    """Return the groups of gallery images to be counted, and those that each rule keeps."""
     out = np.divmod(left_out, len(gallery))
-    roles = list(roles)
-    plain = [role for role in roles if role.place is None]
-    labelled = [role for role in plain if role.columns is not None]
+    split = any(role.place is None and role.columns is not None for role in roles.values())
     groups: dict[str, Counting] = {}
-    if labelled:
-        groups["labelled"] = Counting(*out, labelled[0].columns)
-    if len(labelled) < len(plain):
-        groups["junk" if labelled else "all"] = Counting(
-            *out, gallery.identity == JUNK if labelled else None)
-    for role in roles:
+    names: dict[Ignored, list[str]] = {}
+    for rule, role in roles.items():
         if role.place is not None:
-            groups[_place_name(role)] = Counting(*out, role.columns, role.place, role.query_place)
-    return {name: group for name, group in groups.items()
-            if group.columns is None or group.columns.any()}
+            names[rule] = [f"places of {rule}"]
+            group = Counting(*out, role.columns, role.place, role.query_place)
+        elif role.columns is not None:
+            names[rule], group = ["labelled"], Counting(*out, role.columns)
+        elif split:
+            names[rule], group = ["labelled", "junk"], Counting(*out, gallery.identity == JUNK)
+        else:
+            names[rule], group = ["all"], Counting(*out)
+        if group.columns is None or group.columns.any():
+            groups[names[rule][-1]] = group
+    return groups, names
 
 
-def _names(role: Roles, groups: dict[str, Counting]) -> list[str]:
-    """Return the names of the groups that are kept under these roles."""
-    if role.place is not None:
-        return [_place_name(role)]
-    if role.columns is not None:
-        return ["labelled"]
-    return ["all"] if "all" in groups else ["labelled", "junk"]
-
-
-def _place_name(role: Roles) -> str:
-    return f"places {id(role)}"
-
-
-def _within(counting: Counting, images: slice) -> Counting:
-    return replace(
-        counting, columns=None if counting.columns is None else counting.columns[images],
-        place=None if counting.place is None else counting.place[images])
-
-
-def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
-              n_gallery: int) -> GoodRanks:
+def in_rank_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
+                  n_gallery: int) -> GoodRanks:
     """Turn counts into ranks, in order; `is_junk` marks good images that are ignored as well."""
     kept = ~is_junk if roles.columns is None else ~is_junk & roles.columns[roles.good]
     rank_ = before[0] + before[2] + 1
@@ -292,27 +242,22 @@ def _in_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
 
 def _before_among(good: Integers, among: Integers, pairs: Integers, values: Array,
                   n_gallery: int) -> Before:
-    """Count as `count_before` does, but only the pairs of `among` before each good pair."""
+    """Count as `count_before` does, but only the pairs of `among` before each good pair.
+
+    Pairs are numbered by query, then distance, then image; a count is a difference of places
+    among the numbers of `among`.
+    """
     key = _union([good, among])
-    row, value = key // n_gallery, values[_find(key, pairs)]
-    order = stable_order(value)
-    short = row[order].astype(np.min_scalar_type(row[-1]))  # sorted in less time
-    order = order[np.argsort(short, kind="stable")]
-    row, value = row[order], value[order]
-    new_row = np.concatenate([[True], row[1:] != row[:-1]])
-    same = (value[1:] == value[:-1]) | ((value[1:] != value[1:]) & (value[:-1] != value[:-1]))
-    new_value = new_row | np.concatenate([[True], ~same])
-    group = np.cumsum(new_value) - 1
-    counted = _member(key, among)[order]
-    so_far = np.concatenate([[0], np.cumsum(counted)])
-    first = np.flatnonzero(new_value)
-    row_start = np.flatnonzero(new_row)[np.cumsum(new_row) - 1]
-    counts = np.empty((3, len(key)), dtype=np.int64)
-    counts[:, order] = (so_far[first[group]] - so_far[row_start],
-                        so_far[np.append(first[1:], len(key))[group]] - so_far[first[group]]
-                        - counted,
-                        so_far[:-1] - so_far[first[group]])
-    return counts.take(_find(good, key), axis=1)
+    # np.unique takes every NaN for one value, the largest.
+    value = np.unique(values[_find(key, pairs)], return_inverse=True)[1].reshape(-1)
+    level = np.unique(key // n_gallery * len(key) + value, return_inverse=True)[1].reshape(-1)
+    number = level * n_gallery + key % n_gallery
+    counted, number = np.sort(number[_find(among, key)]), number[_find(good, key)]
+    level_start = number - number % n_gallery
+    first, place, last = (np.searchsorted(counted, edge) for edge in (
+        level_start, number, level_start + n_gallery))
+    row_start = np.searchsorted(among, good - good % n_gallery)
+    return np.array([first - row_start, last - first - _member(good, among), place - first])
 
 
 def _least(ranks: Integers, row: Integers, n_query: int) -> Integers:

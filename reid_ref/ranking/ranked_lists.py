@@ -2,13 +2,11 @@
 
 A server, or another engine, hands over lists, not distances. A list may be cut anywhere: a good
 image that it lacks has no rank, and counts as missed.
-
-Contents: `RankedLists`; `blocks`, `ranks_of_block`, `places_in_block`.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,11 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.ranking.roles import Mask, Roles
+from reid_ref.ranking.rank import in_rank_order
+from reid_ref.ranking.roles import Roles
 
 #: Bytes of a block: for each gallery image of a query, and for each entry of its list.
-_PER_IMAGE, _PER_ENTRY = 4, 48
+_PER_IMAGE, _PER_ENTRY = 6, 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,27 +124,21 @@ def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
         Good images that are not ignored as well: those that a list can hold.
     """
     n, n_gallery = len(block.length), block.n_gallery
-    good = np.zeros((n, n_gallery), dtype=bool)
-    good[roles.good_query, roles.good] = True
-    ignored = _ignored(roles, n, n_gallery)
-    pair = block.pair
-    kept = ~ignored.reshape(-1)[pair]
-    places = np.flatnonzero(good.reshape(-1)[pair])
-    before = np.concatenate([[0], np.cumsum(kept)])
-    query = block.query[places]
-    rank = 1 + before[places] - before[block.start[query]]
-    first = np.zeros(n, dtype=np.int64)
-    matched, at = np.unique(query, return_index=True)
-    first[matched] = rank[at]
-    is_kept = kept[places]
-    n_kept = roles.n_kept(n, n_gallery)
-    can_rank = ~ignored[roles.good_query, roles.good]
-    rank = rank[is_kept]
-    return GoodRanks(
-        rank=rank, nearer=rank - 1, tied=np.ones_like(rank), image=block.image[places[is_kept]],
-        found=np.bincount(query[is_kept], minlength=n),
-        n_good=np.bincount(roles.good_query, minlength=n), n_junk=n_gallery - n_kept,
-        n_kept=n_kept, first_match=first), np.bincount(roles.good_query[can_rank], minlength=n)
+    place = np.full((n, n_gallery), -1, dtype=np.int32)
+    place.reshape(-1)[block.pair] = np.arange(len(block.image))
+    place = place[roles.good_query, roles.good]
+    kept = roles.kept(slice(0, n), n_gallery)
+    is_kept = kept[roles.good_query, roles.good]
+    so_far = np.concatenate([[0], np.cumsum(kept.reshape(-1)[block.pair])])
+    listed = place >= 0
+    query, image = roles.good_query[listed], roles.good[listed]
+    nearer = so_far[place[listed]] - so_far[block.start[query]]
+    ranks = in_rank_order(
+        replace(roles, good_query=query, good=image), ~is_kept[listed],
+        np.array([nearer, 0 * nearer, 0 * nearer]), n, n_gallery)
+    n_good, n_ranked = (np.bincount(queries, minlength=n)
+                        for queries in (roles.good_query, roles.good_query[is_kept]))
+    return replace(ranks, n_good=n_good), n_ranked
 
 
 def places_in_block(block: Block) -> npt.NDArray[Any]:
@@ -156,20 +149,11 @@ def places_in_block(block: Block) -> npt.NDArray[Any]:
     return places
 
 
-def _ignored(roles: Roles, n_query: int, n_gallery: int) -> Mask:
-    ignored = np.zeros((n_query, n_gallery), dtype=bool)
-    if roles.columns is not None:
-        ignored[:, ~roles.columns] = True
-    if roles.place is not None and roles.query_place is not None:
-        ignored |= roles.place == roles.query_place[:, np.newaxis]
-    ignored[roles.junk_query, roles.junk] = True
-    return ignored
-
-
 def _of_sequence(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
     lists: Sequence[Integers] = ranked.lists[queries]
     empty = np.zeros(0, dtype=np.int64)
-    return np.concatenate([empty, *lists]), np.array([len(one) for one in lists], dtype=np.int64)
+    length = np.array([len(images) for images in lists], dtype=np.int64)
+    return np.concatenate([empty, *lists]), length
 
 
 def _of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:

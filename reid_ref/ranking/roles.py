@@ -3,8 +3,6 @@
 Good images are those of the query's identity that are not ignored. The convention says what is
 ignored.
 
-Contents: `Roles`, `find_roles`; `query_roles`, for one query at a time.
-
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
 """
 from __future__ import annotations
@@ -63,12 +61,14 @@ class Roles:
                 kept[self.query_place == place] -= images
         return kept - np.bincount(self.junk_query, minlength=n_query)
 
-    def kept(self, k: int, n_gallery: int) -> Mask:
-        """Return a mask of the gallery images that are kept for query k."""
-        kept = np.ones(n_gallery, dtype=bool) if self.columns is None else self.columns.copy()
+    def kept(self, queries: slice, n_gallery: int) -> Mask:
+        """Return a mask of the kept images of consecutive queries, shape (queries, n_gallery)."""
+        shape = queries.stop - queries.start, n_gallery
+        kept: Mask = np.broadcast_to(True if self.columns is None else self.columns, shape).copy()
         if self.place is not None and self.query_place is not None:
-            kept &= self.place != self.query_place[k]
-        kept[self.junk[slice(*np.searchsorted(self.junk_query, [k, k + 1]))]] = False
+            kept &= self.place != self.query_place[queries, np.newaxis]
+        pairs = slice(*np.searchsorted(self.junk_query, [queries.start, queries.stop]))
+        kept[self.junk_query[pairs] - queries.start, self.junk[pairs]] = False
         return kept
 
 
@@ -95,7 +95,7 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     if lists is not None and "listed as junk" in rules:
         return Roles(*_flat(lists.good), *_flat(lists.junk), None, None, None)
     row, image = _same_identity(query, gallery)
-    own = gallery.camera[image] == query.camera[row]
+    same_camera = gallery.camera[image] == query.camera[row]
     columns = gallery.identity != JUNK if "label -1" in rules else None
     place = query_place = None
     if "same location" in rules:
@@ -105,9 +105,8 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     elsewhere = np.ones(len(row), dtype=bool)
     if place is not None and query_place is not None:
         elsewhere = place[image] != query_place[row]
-    ignores_own = "same identity, same camera" in rules
-    good = elsewhere & ~own if ignores_own else elsewhere
-    junk = elsewhere & own if ignores_own else np.zeros(len(row), dtype=bool)
+    junk = elsewhere & same_camera & ("same identity, same camera" in rules)
+    good = elsewhere & ~junk
     if columns is not None:
         junk &= columns[image]
     return Roles(row[good], image[good], row[junk], image[junk], columns, place, query_place)
@@ -126,7 +125,7 @@ def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
 
     def of_query(k: int) -> tuple[Integers, Mask]:
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
-        return roles.good[pairs], roles.kept(k, len(gallery))
+        return roles.good[pairs], roles.kept(slice(k, k + 1), len(gallery))[0]
     return of_query
 
 

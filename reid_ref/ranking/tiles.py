@@ -2,8 +2,6 @@
 
 One interface for all sources. A `Part` of the gallery returns the exact distance of single pairs,
 and yields tiles of all pairs, whose values may be off by a known bound.
-
-Contents: `Tile`, `Band`, `Part`, `matrix_part`.
 """
 from __future__ import annotations
 
@@ -42,10 +40,15 @@ class Tile:
     """
 
     rows: slice
-    values: Array
+    values: Any
     columns: Integers | None
     counting: Mask | None
     share: float
+
+    @property
+    def images(self) -> Integers:
+        """int64, shape (columns,): the images' indices in the part."""
+        return np.arange(self.values.shape[1]) if self.columns is None else self.columns
 
 
 @dataclass(frozen=True)
@@ -81,18 +84,24 @@ class Part:
         Indices of query and image of the part, both int64 of shape (pairs,), to the exact
         distances of these pairs, which are ranked. Smaller is nearer; NaN is farthest.
     bands : list of Band
+    is_nan : callable
+        A query to the mask of the images of the part at distance NaN.
     is_exact : bool
         Whether the values in tiles are the exact distances.
     closer : callable, or None
         As `exact`, but faster and not exact: the distances, and how far each may be off, both
         float64. None where it would not be closer than a tile.
+    count_tiles : callable, or None
+        Counts tiles that are on a device; see `device_counting.count_tiles`.
     """
 
     images: slice
     exact: Callable[[Integers, Integers], Array]
     bands: list[Band]
-    is_exact: bool
+    is_nan: Callable[[int], Mask]
+    is_exact: bool = False
     closer: Callable[[Integers, Integers], tuple[Doubles, Doubles]] | None = None
+    count_tiles: Callable[..., Any] | None = None
 
 
 def matrix_part(distances: Array) -> Part:
@@ -114,4 +123,5 @@ def matrix_part(distances: Array) -> Part:
                        None if few else counting, (rows.stop - rows.start) / n_query)
 
     return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
-                [Band(None, lambda query, value: (value, value), tiles)], is_exact=True)
+                [Band(None, lambda query, value: (value, value), tiles)],
+                lambda query: distances[query] != distances[query], is_exact=True)

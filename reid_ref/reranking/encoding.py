@@ -3,25 +3,21 @@
 Sets of neighbours are rows of a sparse matrix, images x images; unions, intersections and their
 sizes are products of such matrices. Sums have the order and the precision of the published codes,
 so that results on exact distances are bit-identical.
-
-Contents: `encode`, `Inverted`, `invert`, `jaccard`.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.reranking.neighbours import Pairs
-from reid_ref.reranking.on_device import DevicePairs
 from reid_ref.reranking.variants import Variant
 
 Array = npt.NDArray[Any]
 
 
-def encode(pairs: Pairs | DevicePairs, index: Array, scale: Array, k1: int, k2: int,
+def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int,
            variant: Variant) -> Any:
     """Return V, csr_array of float32, shape (n, n): the weights of neighbours, 1 in each row.
 
@@ -30,7 +26,7 @@ def encode(pairs: Pairs | DevicePairs, index: Array, scale: Array, k1: int, k2: 
     """
     from scipy.sparse import csr_array
 
-    V = expansion(index, k1 + variant.own, variant.window(k1))
+    V = expansion(index, k1 + variant.itself, variant.window(k1))
     size = np.diff(V.indptr)
     distances = pairs.entries(V.indptr, V.indices)
     distances /= np.repeat(scale, size)
@@ -41,7 +37,7 @@ def encode(pairs: Pairs | DevicePairs, index: Array, scale: Array, k1: int, k2: 
     V.data = V.data.astype(np.float32)
     if k2 == 1:
         return V
-    neighbours = index[:, :k2 if variant.own else min(k2, k1)]  # fast-reid keeps only k1
+    neighbours = index[:, :k2 if variant.itself else min(k2, k1)]  # fast-reid keeps only k1
     V = _incidence(neighbours) @ V  # rows are added in the order of the neighbours
     V.data /= np.float32(neighbours.shape[1])
     V.sort_indices()
@@ -106,32 +102,26 @@ def _by_row(function: np.ufunc, values: Array, size: Array, start: float) -> Arr
     return answer
 
 
-@dataclass(frozen=True)
-class Inverted:
-    """The gallery rows of V, by columns: for each image, the gallery images that have it."""
-
-    indptr: Array
-    indices: Array
-    data: Array
-    n_gallery: int
-
-
-def invert(V: Any, n_query: int, stored: str) -> Inverted:
-    """Return the inverted index of the gallery's encodings, in the precision `stored`."""
+def invert(V: Any, n_query: int, stored: str) -> Any:
+    """Return the gallery's encodings by columns, csc_array of the precision `stored`: for each
+    image, the gallery images that have it.
+    """
     columns = V[n_query:].tocsc()
     columns.sort_indices()
-    return Inverted(columns.indptr.astype(np.intp), columns.indices.astype(np.intp),
-                    columns.data.astype(stored), V.shape[0] - n_query)
+    columns.indptr = columns.indptr.astype(np.intp)
+    columns.indices = columns.indices.astype(np.intp)
+    columns.data = columns.data.astype(stored)
+    return columns
 
 
-def jaccard(V: Any, query: int, inverted: Inverted) -> Array:
+def jaccard(V: Any, query: int, inverted: Any) -> Array:
     """Return the Jaccard distances of one query to the gallery, shape (n_gallery,)."""
-    own = slice(V.indptr[query], V.indptr[query + 1])
-    images, weights = V.indices[own], V.data[own].astype(inverted.data.dtype)
+    row = slice(V.indptr[query], V.indptr[query + 1])
+    images, weights = V.indices[row], V.data[row].astype(inverted.data.dtype)
     start, stop = inverted.indptr[images], inverted.indptr[images + 1]
     size = stop - start
     entries = np.repeat(stop - np.cumsum(size), size) + np.arange(size.sum())
-    shared = np.zeros(inverted.n_gallery, inverted.data.dtype)
+    shared = np.zeros(inverted.shape[0], inverted.data.dtype)
     # In order of ascending images, as re_ranking.m:60-63 adds.
     np.add.at(shared, inverted.indices[entries],
               np.minimum(np.repeat(weights, size), inverted.data[entries]))

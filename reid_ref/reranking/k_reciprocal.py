@@ -23,18 +23,19 @@ from reid_ref.arrays import InputError, as_array, check_choice, check_count
 from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.distances import row_norms, working_precision
+from reid_ref.distances import working_precision
 from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, by_convention
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
-from reid_ref.ranking.device_parts import is_out_of_memory
-from reid_ref.ranking.device_sources import or_in_main_memory
+from reid_ref.ranking.device_counting import is_out_of_memory
+from reid_ref.ranking.device_settings import or_in_main_memory
+from reid_ref.reranking import neighbours, on_device
 from reid_ref.reranking.encoding import encode, invert, jaccard
-from reid_ref.reranking.neighbours import Pairs, pairs_of
-from reid_ref.reranking.on_device import DevicePairs, joined_features, pairs_on_device
+from reid_ref.reranking.neighbours import Pairs
+from reid_ref.reranking.on_device import DevicePairs
 from reid_ref.reranking.variants import VARIANTS, Variant
 from reid_ref.result import Result
 
@@ -101,7 +102,6 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     >>> rerank(features[:1], features[1:], k1=2, k2=1, normalize=False).round(3)
     array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
     """
-    query_features, gallery_features = _there_or_read(query_features, gallery_features)
     job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
                    mahalanobis)
     distances = np.empty(job.shape, np.float32)
@@ -164,7 +164,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
     query_features, gallery_features = where_they_are(query_features, gallery_features)
     check_feature_shapes(query_features, gallery_features, query, gallery)
-    query_features, gallery_features = _there_or_read(query_features, gallery_features)
+    query_features, gallery_features = _on_device_or_read(query_features, gallery_features)
     kept = gallery.identity != JUNK
     if VARIANTS[variant].junk == "out" and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
@@ -222,7 +222,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
 class _Job:
     """Checked features of all images, the queries first, and options."""
 
-    pairs: Pairs | DevicePairs
+    pairs: Pairs
     n_query: int
     k1: int
     k2: int
@@ -236,7 +236,8 @@ class _Job:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.pairs.features.dtype
+        dtype: np.dtype[Any] = self.pairs.features.dtype
+        return dtype
 
     @property
     def block_size(self) -> int:
@@ -247,7 +248,7 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
              variant: str, normalize: bool, mahalanobis: Any) -> _Job:
     check_choice(variant, "variant", VARIANTS)
     record = VARIANTS[variant]
-    query, gallery = _there_or_read(query_features, gallery_features)
+    query, gallery = _on_device_or_read(query_features, gallery_features)
     check_features(query, gallery, _no_labels(query), _no_labels(gallery))
     size = len(query) + len(gallery)
     check_count(k1, "k1", 1, size - 1, "the number of images less one")
@@ -268,7 +269,7 @@ def _blocks(job: _Job, block_size: int,
     if kept is None and job.shape[0] * job.shape[1] * job.dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, job.dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        pairs, index, farthest = _nearest(job.pairs, max(job.k1 + variant.own, job.k2), kept)
+        pairs, index, farthest = _nearest(job.pairs, max(job.k1 + variant.itself, job.k2), kept)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
     V = encode(pairs, index, scale, job.k1, job.k2, variant)
@@ -292,19 +293,17 @@ def _blocks(job: _Job, block_size: int,
         del block  # to free the memory before the next block
 
 
-def _nearest(pairs: Pairs | DevicePairs, count: int,
-             kept: Array | None) -> tuple[Pairs | DevicePairs, Array, Array]:
+def _nearest(pairs: Pairs, count: int, kept: Array | None) -> tuple[Pairs, Array, Array]:
     """Return the nearest images and largest distances; pairs in main memory if theirs is full."""
     try:
         return pairs, *pairs.nearest(count, kept)
     except Exception as error:
-        if isinstance(pairs, Pairs) or not is_out_of_memory(error):
+        if not (isinstance(pairs, DevicePairs) and is_out_of_memory(error)):
             raise
-    here = pairs.in_main_memory()
-    return here, *here.nearest(count, kept)
+    return _nearest(pairs.in_main_memory(), count, kept)
 
 
-def _there_or_read(query_features: Any, gallery_features: Any) -> tuple[Any, Any]:
+def _on_device_or_read(query_features: Any, gallery_features: Any) -> tuple[Any, Any]:
     """Return both features on their accelerator, or in main memory."""
     query, gallery = where_they_are(query_features, gallery_features)
     if isinstance(query, DeviceArray):
@@ -313,24 +312,18 @@ def _there_or_read(query_features: Any, gallery_features: Any) -> tuple[Any, Any
 
 
 def _pairs(query: Any, gallery: Any, metric: Array | None, variant: Variant,
-           normalize: bool) -> Pairs | DevicePairs:
+           normalize: bool) -> Pairs:
     """Return the pairs of all images, the queries first, in a new array."""
     dtype = np.dtype(np.float32)
     if variant.precision == "features":
         none = (working_precision(np.empty(0, side.dtype)) for side in (query, gallery))
         dtype = np.result_type(*none)
     metric = None if metric is None else metric.astype(dtype)
-    if isinstance(query, DeviceArray):
-        features, norms = joined_features(query, gallery, dtype, normalize)
-        _check_norms(norms, len(query), normalize)
-        return pairs_on_device(features, metric, variant.distance)
-    joined = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
-    joined[:len(query)], joined[len(query):] = query, gallery
-    if normalize:
-        norms = row_norms(joined)
-        _check_norms(norms, len(query), normalize)
-        joined /= norms[:, np.newaxis]
-    return pairs_of(joined, metric, variant.distance)
+    module: Any = on_device if isinstance(query, DeviceArray) else neighbours
+    features, norms = module.joined_features(query, gallery, dtype, normalize)
+    _check_norms(norms, len(query), normalize)
+    pairs: Pairs = module.pairs_of(features, metric, variant.distance)
+    return pairs
 
 
 def _check_norms(norms: Array, n_query: int, normalize: bool) -> None:

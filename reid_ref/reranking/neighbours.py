@@ -4,7 +4,7 @@ The full matrix is never in memory. Distances are symmetric, so each tile is com
 used for its rows and its columns. Of each tile the nearest images are kept, ties by index as in a
 stable sort, and the largest distance.
 
-`on_device.py` does the same on an accelerator. Contents: `Pairs`, `pairs_of`.
+`on_device.py` does the same on an accelerator.
 """
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from reid_ref.distances import row_norms
 
 Array = npt.NDArray[Any]
 
@@ -43,29 +45,33 @@ class Pairs:
         The distance is squared once more.
     """
 
-    features: Array
-    metric: Array | None
-    squares: Array
+    features: Any
+    metric: Any
+    squares: Any
     squared_again: bool
 
     def __len__(self) -> int:
         return len(self.features)
 
+    def times_metric(self, rows: Any) -> Any:
+        """Return rows of features times the metric."""
+        return rows if self.metric is None else rows @ self.metric
+
     def tile(self, rows: slice, columns: slice) -> Array:
         """Return the distances of the images `rows` to the images `columns`."""
-        tile: Array = _left(self, rows) @ self.features[columns].T
+        tile: Array = self.times_metric(self.features[rows]) @ self.features[columns].T
         return _finish_tile(self, tile, rows, columns)
 
     def entries(self, indptr: Array, indices: Array) -> Array:
         """Return the distances of the pairs of a sparse matrix in CSR form."""
         products = np.empty(len(indices), self.features.dtype)
         for rows in _blocks(len(indptr) - 1, TILE):
-            left = _left(self, rows)
+            left = self.times_metric(self.features[rows])
             for i, row in enumerate(left, rows.start):
                 entries = slice(indptr[i], indptr[i + 1])
                 np.matmul(self.features[indices[entries]], row, out=products[entries])
-        own = np.repeat(self.squares, np.diff(indptr))
-        return _finish(self, products, own + self.squares[indices], out=products)
+        squares = np.repeat(self.squares, np.diff(indptr))
+        return _finish(self, products, squares + self.squares[indices], out=products)
 
     def nearest(self, count: int, original: Array | None = None) -> tuple[Array, Array]:
         """Return the `count` nearest images of every image, itself included, and its largest
@@ -75,29 +81,41 @@ class Pairs:
         (n_query, n_gallery).
         """
         size, dtype = len(self), self.features.dtype
-        found = _Nearest(np.full((size, count), np.inf, dtype), np.zeros((size, count), np.int32),
-                         np.full(size, -np.inf, dtype))
+        nearest = _Nearest(np.full((size, count), np.inf, dtype),
+                           np.zeros((size, count), np.int32), np.full(size, -np.inf, dtype))
         room = np.empty(min(size, TILE)**2, dtype)
         for left, rows, columns in _tiles(self):
             tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
             np.matmul(left, self.features[columns].T, out=tile)
-            _merge_tile(self, tile, rows, columns, found)
+            _merge_tile(self, tile, rows, columns, nearest)
             if original is not None:
                 _keep(tile, rows, columns, original)
-        return found.index, found.farthest
+        return nearest.index, nearest.farthest
+
+
+def joined_features(query: Array, gallery: Array, dtype: np.dtype[Any],
+                    normalize: bool) -> tuple[Array, Array]:
+    """Return the features of all images, the queries first, and the norms of the rows.
+
+    They are divided by their norms where all of these are above 0 and `normalize` is set.
+    """
+    features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
+    features[:len(query)], features[len(query):] = query, gallery
+    norms = row_norms(features) if normalize else np.ones(1, dtype)
+    if normalize and norms.all():
+        features /= norms[:, np.newaxis]
+    return features, norms
 
 
 def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
     """Return the pairs of these features under a `Variant.distance`."""
     if distance == "cosine-fourth":
-        squares = np.ones(len(features), features.dtype)
-    else:
-        squares = np.empty(len(features), features.dtype)
-        for rows in _blocks(len(features), TILE):
-            part = features[rows]
-            left = part if metric is None else part @ metric
-            squares[rows] = np.einsum("ij,ij->i", left, part)
-    return Pairs(features, metric, squares, distance != "squared")
+        return Pairs(features, metric, np.ones(len(features), features.dtype), True)
+    pairs = Pairs(features, metric, np.empty(len(features), features.dtype), distance != "squared")
+    for rows in _blocks(len(features), TILE):
+        part = features[rows]
+        pairs.squares[rows] = np.einsum("ij,ij->i", pairs.times_metric(part), part)
+    return pairs
 
 
 def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
@@ -107,11 +125,11 @@ def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
     """
     blocks = _blocks(len(pairs.features), TILE)
     for k, rows in enumerate(blocks):
-        left = _left(pairs, rows)
+        left = pairs.times_metric(pairs.features[rows])
         small = _blocks(len(left), DIAGONAL)
         for i, part in enumerate(small):
-            for other in small[i:]:
-                yield left[part], _within(rows, part), _within(rows, other)
+            for column_part in small[i:]:
+                yield left[part], _within(rows, part), _within(rows, column_part)
         for columns in blocks[k + 1:]:
             yield left, rows, columns
 
@@ -128,9 +146,9 @@ class _Nearest:
         return _Nearest(self.values[images], self.index[images], self.farthest[images])
 
 
-def _merge_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice, found: _Nearest) -> None:
+def _merge_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice, nearest: _Nearest) -> None:
     """Turn a tile of products into distances; merge them into the nearest of rows and columns."""
-    of_rows, of_columns = found.of(rows), found.of(columns)
+    of_rows, of_columns = nearest.of(rows), nearest.of(columns)
     strips = _strips(pairs, tile, rows, columns)
     if not (_are_full(of_rows) and _are_full(of_columns)):  # distances are needed for the bounds
         _finish_tile(pairs, tile, rows, columns)
@@ -180,11 +198,11 @@ def _finish_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice) -> Arra
 def _strips(pairs: Pairs, tile: Array, rows: slice,
             columns: slice) -> Iterator[tuple[slice, Array]]:
     """Turn a tile of products into distances, and yield each strip of it while it is in cache."""
-    own, others = pairs.squares[rows, np.newaxis], pairs.squares[columns]
+    of_rows, of_columns = pairs.squares[rows, np.newaxis], pairs.squares[columns]
     sums = np.empty((STRIP, tile.shape[1]), tile.dtype)
     for part in _blocks(len(tile), STRIP):
         strip = tile[part]
-        np.add(own[part], others, out=sums[:len(strip)])
+        np.add(of_rows[part], of_columns, out=sums[:len(strip)])
         yield part, _finish(pairs, strip, sums[:len(strip)], out=strip)
 
 
@@ -198,20 +216,20 @@ def _keep(tile: Array, rows: slice, columns: slice, original: Array) -> None:
             :last - rows.start, first - columns.start:]
 
 
-def _are_full(found: _Nearest) -> bool:
+def _are_full(nearest: _Nearest) -> bool:
     """Return whether all have as many images as are wanted."""
-    return not bool(np.isinf(found.values[:, -1]).any())
+    return not bool(np.isinf(nearest.values[:, -1]).any())
 
 
-def _bounds(tile: Array, found: _Nearest) -> Array:
+def _bounds(tile: Array, nearest: _Nearest) -> Array:
     """Return a bound for each row: distances below it may be among the nearest.
 
     While these are too few, the bound is from the tile: each row is cut into groups, and the
     `count`-th of their smallest distances is not below `count` distances of the row.
     """
-    count = found.values.shape[1]
-    bound: Array = found.values[:, -1].copy()
-    if tile.shape[1] < count or _are_full(found):
+    count = nearest.values.shape[1]
+    bound: Array = nearest.values[:, -1].copy()
+    if tile.shape[1] < count or _are_full(nearest):
         return bound
     groups = 2 * count
     width = tile.shape[1] // groups
@@ -222,13 +240,13 @@ def _bounds(tile: Array, found: _Nearest) -> Array:
     return bound
 
 
-def _merge(found: _Nearest, row: Array, image: Array, value: Array) -> None:
+def _merge(nearest: _Nearest, row: Array, image: Array, value: Array) -> None:
     """Merge distances of images into the nearest of the rows.
 
     `row` ascends, and within it `image`, which is above all images merged before.
     """
-    count = found.values.shape[1]
-    size = np.bincount(row, minlength=len(found.values))
+    count = nearest.values.shape[1]
+    size = np.bincount(row, minlength=len(nearest.values))
     new = np.flatnonzero(size)
     if not len(new):
         return
@@ -236,18 +254,13 @@ def _merge(found: _Nearest, row: Array, image: Array, value: Array) -> None:
     start = np.cumsum(size) - size
     known = np.full((len(new), count + size.max()), np.inf, value.dtype)
     images = np.zeros(known.shape, np.int32)
-    known[:, :count], images[:, :count] = found.values[new], found.index[new]
+    known[:, :count], images[:, :count] = nearest.values[new], nearest.index[new]
     place = np.arange(len(row)) + np.repeat(
         np.arange(len(new)) * known.shape[1] + count - start, size)
     known.reshape(-1)[place], images.reshape(-1)[place] = value, image
     order = np.argsort(known, axis=1, kind="stable")[:, :count]  # earlier images come first
-    found.values[new] = np.take_along_axis(known, order, axis=1)
-    found.index[new] = np.take_along_axis(images, order, axis=1)
-
-
-def _left(pairs: Pairs, rows: slice) -> Array:
-    left: Array = pairs.features[rows]
-    return left if pairs.metric is None else left @ pairs.metric
+    nearest.values[new] = np.take_along_axis(known, order, axis=1)
+    nearest.index[new] = np.take_along_axis(images, order, axis=1)
 
 
 def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:

@@ -2,20 +2,18 @@
 
 The counterpart of `neighbours.py`. Of each row of distances the smallest of its first columns give
 a bound; the few images up to that bound are sorted by distance, ties by index.
-
-Contents: `DevicePairs`, `joined_features`, `pairs_on_device`.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays.device import DeviceArray, joined, take, to_device, to_numpy
-from reid_ref.ranking.device_parts import AT_ONCE, in_pieces, squares
-from reid_ref.ranking.device_sources import full_precision
+from reid_ref.ranking.device_counting import in_pieces
+from reid_ref.ranking.device_parts import AT_ONCE, squares
+from reid_ref.ranking.device_settings import full_precision
 from reid_ref.reranking.neighbours import Pairs
 
 Array = npt.NDArray[Any]
@@ -27,25 +25,8 @@ TILE = 2**25
 FIRST_LOOK = 4096
 
 
-@dataclass(frozen=True)
-class DevicePairs:
-    """As `neighbours.Pairs`, whose arrays are on a device; distances are returned in main memory.
-
-    Parameters
-    ----------
-    features : DeviceArray, shape (n, d)
-    metric : array of the device, shape (d, d), or None
-    squares : array of the device, shape (n,)
-    squared_again : bool
-    """
-
-    features: DeviceArray
-    metric: Any
-    squares: Any
-    squared_again: bool
-
-    def __len__(self) -> int:
-        return len(self.features)
+class DevicePairs(Pairs):
+    """Pairs whose arrays are on a device; distances are returned in main memory."""
 
     def in_main_memory(self) -> Pairs:
         metric = None if self.metric is None else to_numpy(self.metric)
@@ -57,8 +38,8 @@ class DevicePairs:
         tile = np.empty((rows.stop - rows.start, width), self.features.dtype)
 
         def of_piece(piece: slice) -> Array:
-            own = slice(rows.start + piece.start, rows.start + piece.stop)
-            return to_numpy(self._values(own, columns))
+            part = slice(rows.start + piece.start, rows.start + piece.stop)
+            return to_numpy(self._values(part, columns))
 
         with full_precision(self.features):
             for piece, values in in_pieces(len(tile), max(1, TILE // width), of_piece):
@@ -86,9 +67,9 @@ class DevicePairs:
         index = np.zeros((size, count), np.int32)
         farthest = np.empty(size, self.features.dtype)
         with full_precision(self.features):
-            for rows, found in in_pieces(size, max(1, TILE // size),
-                                         lambda rows: self._nearest(rows, count)):
-                index[rows], farthest[rows] = found
+            for rows, nearest in in_pieces(size, max(1, TILE // size),
+                                           lambda rows: self._nearest(rows, count)):
+                index[rows], farthest[rows] = nearest
         if original is not None:
             original[:] = self.tile(slice(0, len(original)), slice(len(original), size))
         return index, farthest
@@ -106,26 +87,23 @@ class DevicePairs:
         row = key // size
         order = xp.argsort(row, stable=True)
         key, row = take(key, order), take(row, order)
-        own = xp.arange(tile.shape[0], device=self.features.device)
-        place = xp.searchsorted(row, own)[:, None] + xp.arange(
+        row_number = xp.arange(tile.shape[0], device=self.features.device)
+        place = xp.searchsorted(row, row_number)[:, None] + xp.arange(
             count, device=self.features.device)[None, :]
         chosen = take(key, xp.reshape(place, (-1,)))
-        return to_numpy(xp.reshape(chosen, place.shape) - (own * size)[:, None]), farthest
+        return to_numpy(xp.reshape(chosen, place.shape) - (row_number * size)[:, None]), farthest
 
     def _values(self, rows: slice, columns: slice) -> Any:
         features = self.features.array
-        products = self._left(features[rows, :]) @ features[columns, :].T
+        products = self.times_metric(features[rows, :]) @ features[columns, :].T
         return self._finished(products, self.squares[rows][:, None] + self.squares[columns])
 
     def _of_pairs(self, row: Array, image: Array) -> Any:
         xp, features = self.features.xp, self.features.array
-        left, right = (to_device(xp, one.astype(np.int64), self.features.device)
-                       for one in (row, image))
-        products = xp.sum(self._left(take(features, left)) * take(features, right), axis=1)
+        left, right = (to_device(xp, index.astype(np.int64), self.features.device)
+                       for index in (row, image))
+        products = xp.sum(self.times_metric(take(features, left)) * take(features, right), axis=1)
         return self._finished(products, take(self.squares, left) + take(self.squares, right))
-
-    def _left(self, rows: Any) -> Any:
-        return rows if self.metric is None else rows @ self.metric
 
     def _finished(self, products: Any, sums: Any) -> Any:
         distances = sums - 2 * products
@@ -147,14 +125,14 @@ def joined_features(query: DeviceArray, gallery: DeviceArray, dtype: np.dtype[An
     return features, norms
 
 
-def pairs_on_device(features: DeviceArray, metric: Array | None, distance: str) -> DevicePairs:
+def pairs_of(features: DeviceArray, metric: Array | None, distance: str) -> DevicePairs:
     """Return the pairs of these features under a `Variant.distance`."""
     xp, device = features.xp, features.device
-    there = None if metric is None else to_device(xp, metric, device)
+    matrix = None if metric is None else to_device(xp, metric, device)
     if distance == "cosine-fourth":
-        own = xp.ones(len(features), dtype=features.array.dtype, device=device)
+        row_squares = xp.ones(len(features), dtype=features.array.dtype, device=device)
     else:
         with full_precision(features):
-            left = features.array if there is None else features.array @ there
-            own = xp.sum(left * features.array, axis=1)
-    return DevicePairs(features, there, own, distance != "squared")
+            left = features.array if matrix is None else features.array @ matrix
+            row_squares = xp.sum(left * features.array, axis=1)
+    return DevicePairs(features, matrix, row_squares, distance != "squared")

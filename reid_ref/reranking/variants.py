@@ -20,14 +20,14 @@ def half_away(k1: int) -> int:
     return (k1 + 2) // 2
 
 
-def half_even_and_one(k1: int) -> int:
+def half_to_even(k1: int) -> int:
     """Return numpy's int(around(k1 / 2)) + 1, which rounds a half to the even number.
 
     Differs from `half_away` for k1 = 3, 7, 11, ..., 19, 23.
 
     Examples
     --------
-    >>> [half_even_and_one(k1) for k1 in (18, 19, 20, 21)]
+    >>> [half_to_even(k1) for k1 in (18, 19, 20, 21)]
     [10, 11, 11, 11]
     """
     return round(k1 / 2) + 1
@@ -45,7 +45,7 @@ class Variant:
         The squared Euclidean distance, its square, or the square of 2 - 2 q.g.
     window : callable
         k1 to the number of neighbours of a candidate, itself included.
-    own : int
+    itself : int
         1: the first k1 + 1 neighbours of an image are used, itself included; 0: the first k1.
     scaled : bool
         Distances are divided by the largest of their row. If not, the original distance in the
@@ -61,8 +61,8 @@ class Variant:
 
     source: str
     distance: str = "squared"
-    window: Callable[[int], int] = half_even_and_one
-    own: int = 1
+    window: Callable[[int], int] = half_to_even
+    itself: int = 1
     scaled: bool = True
     precision: str = "float32"
     stored: str = "float32"
@@ -88,5 +88,5 @@ VARIANTS = {
         stored="float16"),
     "fast-reid": Variant(
         "JDAI-CV/fast-reid fastreid/utils/compute_dist.py and evaluation/reid_evaluation.py",
-        own=0, scaled=False),
+        itself=0, scaled=False),
 }

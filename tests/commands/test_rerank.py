@@ -37,17 +37,10 @@ def test_before_and_after_re_ranking():
         before = reid_ref.evaluate(data.query_features, data.gallery_features, *labels(data))
         after = reid_ref.evaluate_distances(
             reid_ref.rerank(data.query_features, data.gallery_features), *labels(data))
-<<<<<<< HEAD:tests/commands/test_rerank.py
     assert original["mAP"] == before.mAP
     assert reranked["mAP"] == after.mAP
     assert reranked["cmc"] == after.cmc[:50].tolist()
     assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in reranked["signature"]
-=======
-    assert found["results"]["original"]["mAP"] == before.mAP
-    assert found["results"]["re-ranked"]["mAP"] == after.mAP
-    assert found["results"]["re-ranked"]["cmc"] == after.cmc[:50].tolist()
-    assert "|rerank:matlab|k1:20|k2:6|lambda:0.3|" in found["results"]["re-ranked"]["signature"]
->>>>>>> hd:tests/commands/test_beside.py
 
 
 def test_precisions_that_differ_are_signed_alike(tmp_path):
@@ -69,16 +62,10 @@ def test_variants_whose_loader_drops_junk_are_given_none():
                                 "fast-reid")
     with pytest.warns(UserWarning):
         expected = reid_ref.evaluate_distances(distances, data.query, gallery)
-<<<<<<< HEAD:tests/commands/test_rerank.py
     answer = json.loads(done.stdout)
     assert answer["results"][1]["mAP"] == expected.mAP
     assert "fast-reid re-ranks a gallery without label -1: 60 images left out" \
         in answer["warnings"]
-=======
-    assert found["results"]["re-ranked"]["mAP"] == expected.mAP
-    assert found["remarks"] == [
-        "fast-reid re-ranks a gallery without label -1: 60 images left out"]
->>>>>>> hd:tests/commands/test_beside.py
 
 
 def test_single_and_multiple_queries(multi_query):
@@ -90,13 +77,8 @@ def test_single_and_multiple_queries(multi_query):
         pooled = reid_ref.pool_queries(data.query, images, stored["mquery_f"], pooling)
         with pytest.warns(UserWarning):
             expected = reid_ref.evaluate(pooled, data.gallery_features, *labels(data))
-<<<<<<< HEAD:tests/commands/test_rerank.py
         assert by_name[f"multiple, {pooling}"]["mAP"] == expected.mAP
         assert f"|multi-query:{pooling}|" in by_name[f"multiple, {pooling}"]["signature"]
-=======
-        assert results[f"multiple, {pooling}"]["mAP"] == expected.mAP
-        assert f"|multi-query:{pooling}|" in results[f"multiple, {pooling}"]["signature"]
->>>>>>> hd:tests/commands/test_beside.py
 
 
 def test_the_table_fits_a_terminal(multi_query):

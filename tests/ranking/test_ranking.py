@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
-from reid_ref.ranking.few import count_few
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
@@ -107,33 +106,3 @@ def test_the_stable_order(dtype, equal):
         values[:2] = -0.0, 0.0
     np.testing.assert_array_equal(stable_order(values), np.argsort(values, kind="stable"))
     np.testing.assert_array_equal(stable_order(values[:0]), [])
-
-
-#: Together, images labelled -1 are counted apart, by sorting if they are few.
-FEW = [IGNORED[0], ()]
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "uint64", "float16", "float32",
-                                   ">f8", "longdouble"])
-def test_every_dtype_of_few(dtype):
-    distances, query, gallery = cases.market_like(3, levels=9)
-    distances = distances.astype(dtype)
-    assert_ranks(distances, query, gallery, ignored=FEW)
-    if distances.itemsize >= 8:  # single precision makes them one
-        assert_ranks(2**60 + distances, query, gallery, ignored=FEW)
-
-
-def test_where_few_are_counted_by_sorting(monkeypatch):
-    """In a matrix, where no good image is at NaN."""
-    sizes = []
-
-    def spy(part, goods, n_query, counting):
-        sizes.append(np.count_nonzero(counting.columns))
-        return count_few(part, goods, n_query, counting)
-
-    monkeypatch.setattr("reid_ref.ranking.rank.count_few", spy)
-    distances, query, gallery = cases.market_like(8)
-    for matrix in (distances, np.where(np.arange(80) == 3, np.nan, distances)):
-        assert_ranks(matrix, query, gallery, ignored=FEW)
-    assert gallery.identity[3] in query.identity
-    assert sizes == [np.count_nonzero(gallery.identity == -1)]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from reid_ref import evaluate, evaluate_distances
-from reid_ref.ranking import (
-    device_counting as counting, device_parts as sums, device_parts as parts)
-from reid_ref.ranking.device_parts import is_out_of_memory
+from reid_ref.ranking import device_counting as counting, device_parts as parts
+from reid_ref.ranking.device_counting import is_out_of_memory
 from tests.cases import special
 from tests.ranking.devices.common import assert_same, labels
 
@@ -37,30 +36,31 @@ def test_which_errors_speak_of_memory(torch):
 
 def test_smaller_tiles_give_the_same_numbers(torch, there, problem, monkeypatch):
     tensors, both, expected = problem
-    count, widths, told = counting._count, [], []
+    widths, progress = [], []
+    for module, name in ((counting, "_between"), (parts, "divided")):
+        def narrow(*arguments, work=getattr(module, name)):
+            last = arguments[-1] if isinstance(arguments[-1], slice) else slice(0)
+            widths.append(last.stop - (last.start or 0))
+            if widths[-1] > 100 or len(widths) == 9:
+                raise full(torch)
+            return work(*arguments)
 
-    def narrow(block, images):
-        widths.append(images.stop - images.start)
-        if widths[-1] > 100 or len(widths) == 9:
-            raise full(torch)
-        return count(block, images)
-
-    monkeypatch.setattr(counting, "_count", narrow)
-    assert_same(evaluate(*tensors, *both, progress=told.append), expected)
-    assert there.ran() and max(widths[2:]) < 100 and sum(told) == 30
+        monkeypatch.setattr(module, name, narrow)
+    assert_same(evaluate(*tensors, *both, progress=progress.append), expected)
+    assert there.ran() and max(widths) > 100 and sum(progress) == 30
 
 
 def test_fewer_pairs_give_the_same_numbers(torch, there, problem, monkeypatch):
     tensors, both, expected = problem
-    products, sizes = sums._sums_of_products, []
+    row_sums, sizes = parts.row_sums, []
 
-    def few(left, right):
-        sizes.append(left.shape[0])
+    def few(products):
+        sizes.append(products.shape[0])
         if sizes[-1] > 64:
             raise full(torch)
-        return products(left, right)
+        return row_sums(products)
 
-    monkeypatch.setattr(sums, "_sums_of_products", few)
+    monkeypatch.setattr(parts, "row_sums", few)
     assert_same(evaluate(*tensors, *both), expected)
     assert there.ran() and max(sizes) > 64
 
@@ -72,10 +72,10 @@ def test_in_the_end_main_memory(torch, there, problem, monkeypatch):
         raise full(torch)
 
     told = []
-    monkeypatch.setattr(parts, "_scaled", never)
+    monkeypatch.setattr(parts, "divided", never)
     assert_same(evaluate(*tensors, *both, progress=told.append), expected)
     assert there.ran() and sum(told) == 30
-    monkeypatch.setattr(counting, "_count", never)
+    monkeypatch.setattr(counting, "_between", never)
     distances, *sides = special(1)
     assert_same(evaluate_distances(torch.tensor(distances), *sides),
                 evaluate_distances(distances, *sides))
@@ -86,6 +86,6 @@ def test_other_errors_of_a_device_are_not_hidden(torch, there, problem, monkeypa
     def broken(*arguments):
         raise RuntimeError("CUDA error: device-side assert triggered")
 
-    monkeypatch.setattr(counting, "_count", broken)
+    monkeypatch.setattr(counting, "_between", broken)
     with pytest.raises(RuntimeError, match="device-side assert"):
         evaluate(*problem[0], *problem[1])

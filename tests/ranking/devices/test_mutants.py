@@ -29,10 +29,10 @@ def full(torch):
 def small(seed):
     """Set small tiles in the rooms as they are loaded now."""
     rng = np.random.default_rng(seed)
-    counting, sums = afresh("ranking.device_counting"), afresh("ranking.device_parts")
-    counting.TILE, counting.ROWS, counting.TABLE = (int(rng.integers(2, most))
-                                                    for most in (70, 5, 30))
-    sums.AT_ONCE = int(rng.integers(1, 500))
+    counting, parts = afresh("ranking.device_counting"), afresh("ranking.device_parts")
+    parts.TILE, parts.ROWS, counting._AT_ONCE = (int(rng.integers(2, most))
+                                                 for most in (70, 5, 30))
+    parts.AT_ONCE = int(rng.integers(1, 500))
 
 
 @functools.lru_cache
@@ -103,33 +103,32 @@ def check_the_bound(torch):
     query, gallery = (rng.standard_normal((n, 1100)).astype(np.float32) for n in (6, 90))
     both = where_they_are(torch.tensor(query), torch.tensor(gallery))
     parts, row = afresh("ranking.device_parts"), np.arange(6)
-    norms = parts.squared_norms(*both, True)
-    part = parts.feature_part(*both, *norms, "normalized")
-    low, high = part.bounds(row, np.zeros(6))
+    part = parts.feature_parts(*both, "cosine", True)[0](np.float32)
+    low, high = part.bands[0].bounds(row, np.zeros(6))
     np.testing.assert_allclose(high - low, 2 * (512 + 3 + 32) * 2.0**-24, rtol=1e-3)
-    exact = part.exact(torch.arange(6), torch.arange(6)).numpy() / np.sqrt(norms[0])
-    tile = part.tiles(torch.arange(6))(torch.arange(90)).numpy()
+    exact = part.exact(row, row) / np.sqrt((query.astype(float)**2).sum(axis=1))
+    tile = next(part.bands[0].tiles(None)).values.numpy()
     assert tile.dtype == np.float32
     assert (abs(tile[row, row] - exact) < (high - low) / 8).all()
-    scaled = parts._scaled
+    divided = parts.divided
     labelled = labels(rng, 6, 90)
     expected = quietly(evaluate, query, gallery, *labelled)[0]
     used = []
 
     def wrong(*arguments):
         used.append(arguments[-1])
-        rows = scaled(*arguments)
-        return rows * (1 + 1e-4) if arguments[-1] == np.float32 else rows
+        rows = divided(*arguments)
+        return rows * (1 + 1e-4) if arguments[-1] == "float32" else rows
 
-    parts._scaled = wrong
+    parts.divided = wrong
     again = quietly(afresh("evaluation.functions").evaluate, torch.tensor(query),
                     torch.tensor(gallery), *labelled)[0]
     assert_same(again, expected)
-    assert np.float64 in used
+    assert "float64" in used
 
 
 def check_full_memory(torch):
-    pieces, tried = afresh("ranking.device_parts"), []
+    pieces, tried = afresh("ranking.device_counting"), []
 
     def work(piece):
         tried.append(piece.stop - piece.start)
@@ -149,7 +148,7 @@ def check_full_memory(torch):
     with pytest.raises(torch.OutOfMemoryError):
         list(pieces.in_pieces(40, 40, never))
     assert tried == [40, 16]
-    sources = afresh("ranking.device_sources")
+    sources = afresh("ranking.device_settings")
     there = where_they_are(torch.ones(2))[0]
     assert sources.or_in_main_memory(lambda one: type(one), np.ones(2)) is np.ndarray
     seen = []
@@ -169,7 +168,7 @@ def check_settings(torch):
     matmul, there = torch.backends.cuda.matmul, where_they_are(torch.ones(2, 2))[0]
     product = torch.backends.mkldnn.matmul
     before = matmul.fp32_precision, product.fp32_precision
-    full_precision = afresh("ranking.device_sources").full_precision
+    full_precision = afresh("ranking.device_settings").full_precision
     try:
         torch.set_float32_matmul_precision("medium")
         with pytest.raises(ZeroDivisionError), torch.autocast("cpu", dtype=torch.bfloat16):
@@ -201,7 +200,7 @@ def reranked(variant):
 def check_neighbours(torch, module, images):
     there, = where_they_are(torch.tensor(images))
     for distance in ("squared", "fourth", "cosine-fourth"):
-        pairs = module.pairs_on_device(there, None, distance), pairs_of(images, None, distance)
+        pairs = module.pairs_of(there, None, distance), pairs_of(images, None, distance)
         for one, other in zip(*(side.nearest(8) for side in pairs)):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(*(side.tile(slice(3, 7), slice(2, 9)) for side in pairs))
@@ -227,46 +226,40 @@ def check_rerank(torch):
 
 #: File to its checks and its mutants: a snippet that is there once, and what replaces it.
 MUTANTS = {
-    "ranking.device_counting": ([check_features, check_matrices, check_the_bound], [
-        ("values <= block.table.farthest[:, None]", "values < block.table.farthest[:, None]"),
-        ("own[:, None] != place[None, :]", "own[:, None] == place[None, :]"),
-        ("key[~_among(", "key[_among("),
-        ("place[here] - images.start)", "place[here])"),
-        ("value[None, :] < take(table.low", "value[None, :] <= take(table.low"),
-        ("value[None, :] <= take(table.high", "value[None, :] < take(table.high"),
-        ("undecided & (own != image[None, :])", "undecided"),
-        ("tied & (image[None, :] < own)", "tied & (image[None, :] > own)"),
-        ("undecided & (exact[None, :] < good)", "undecided & (exact[None, :] <= good)"),
-        ("exact[None, :] == good", "exact[None, :] <= good"),
-        ("xp.where(edge > 0, edge - 1, edge)", "edge - 1"),
-        ("* xp.astype(edge > 0, xp.int32)", ""),
-        ('stop, side="left"))', 'stop, side="right"))'),
-        ("np.argsort(-n_good,", "np.argsort(n_good,"),
-        ("sums = sums + of_tile", "sums = of_tile"),
-        ("start += len(queries)", "start += len(queries) + 1"),
-        ("np.fmax.reduce", "np.maximum.reduce"),
-        ("(high - low) / 8", "(high - low)"),
-        ("raise TooFarOff", "return"),
-        ("np.count_nonzero(counts) - len(images)", "np.count_nonzero(counts)"),
-        ("len(images) - counts[goods.image[pairs]]", "len(images)"),
-        ("goods.image[pairs])\n", "goods.image[pairs]) + 1\n"),
-        (".left_out_query == query]] = False", ".left_out_query == query]] = True"),
-        ("counts &= counting.place != ", "counts &= counting.place == "),
-        ("done(1)", "done(0)"),
+    "ranking.device_counting": ([check_features, check_matrices, check_the_bound,
+                                 check_full_memory], [
+        ("[:, columns] <= on_device(far", "[:, columns] < on_device(far"),
+        ("query_place[:, None] != place[None, :]", "query_place[:, None] == place[None, :]"),
+        ("np.sort(row * len(images) + column)", "row * len(images) + column"),
+        ("        key = key[take(left_out, at) != key]\n", ""),
+        ("at < len(row), at", "at > 0, at"),
+        ("[on_device(low), values", "[on_device(high), values"),
+        ("argsort(xp.concat", "argsort(-xp.concat"),
+        ("take(order, xp.argsort(take(rows, order), stable=True))", "order"),
+        ("which < len(pairs), which, which", "which >= 0, which, which"),
+        ("order < len(pairs) + n_image", "order <= len(pairs) + n_image"),
+        ("first - row_start[row]", "first"),
+        ("nonzero(is_image)[0]) - len(pairs)", "nonzero(is_image)[0])"),
+        ("take(image, in_order % width)", "take(image, in_order // width)"),
+        ("[bounds[0][pairs] == bounds[0][pairs]]", ""),
+        ("other = open_image != goods", "other = open_image >= 0 * goods"),
+        ("// _AT_ONCE", "// (1 + 0 * _AT_ONCE) * 0 + np.arange(len(pairs)) % 2"),
+        ("        if not part.is_exact:\n", "        if False:\n"),
+        ("before[0, pairs] += nearer", "before[0, pairs] = nearer"),
+        ("yield tile.share, ", "yield 2 * tile.share, "),
+        ("size <= SMALLEST", "size <= 4 * SMALLEST"),
+        ("size // 4", "size // 2"),
+        ("min(start + step, count)", "start + step"),
+        ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
     ]),
-    "ranking.device_parts": ([check_features, check_matrices, check_the_bound, check_sums,
-                              check_full_memory], [
-        ("size - 2 * product", "size - product"),
-        ("gallery, -scale, gallery_scale", "gallery, scale, gallery_scale"),
-        ("take(of_query, row) == 0", "take(of_query, row) < 0"),
-        ("gallery_norm if scaling", "gallery_square if scaling"),
-        ("product + left[:, some]", "product - left[:, some]"),
-        ("min(DEPTH, query.shape[1]) + times", "query.shape[1]"),
-        ("largest / divisor, ", "largest / divisor / 2, "),
+    "ranking.device_parts": ([check_features, check_matrices, check_the_bound, check_sums], [
+        ("(query, -scales.query)", "(query, scales.query)"),
+        ("tile + left[:, depth]", "tile - left[:, depth]"),
+        ("min(DEPTH, dimension) - (-dimension // DEPTH)", "dimension"),
+        ("on_device(1 / scales.distance[", "on_device(.5 / scales.distance["),
         ('{"float16": "float32", "bool": "uint8"}', '{"bool": "uint8", "float64": "float32"}'),
-        ("(gallery_square == 0) | (norm[row] == 0)", "gallery_square == 0"),
-        ("(middle - off[row])", "(middle - off[row] / 8)"),
-        ("np.flatnonzero(square == 0)", "np.flatnonzero(square > 0)"),
+        ("row != row", "row == row"),
+        ('if distances.dtype.kind != "f"', 'if distances.dtype.kind == "f"'),
         ("_BLOCK, _LANES = 128, 8", "_BLOCK, _LANES = 64, 8"),
         ("_BLOCK, _LANES = 128, 8", "_BLOCK, _LANES = 128, 4"),
         ("width // 2 // _LANES * _LANES", "width // 2"),
@@ -274,21 +267,16 @@ MUTANTS = {
          "pairs[:, 0] + pairs[:, 1] + pairs[:, 2] + pairs[:, 3]"),
         ("total, whole = products[:, 0], 1", "total, whole = products[:, 0], 0"),
         ("xp.astype(left, xp.float64) * right", "xp.astype(left * right, xp.float64)"),
-        ("found[rows] = sums", "found[:len(sums)] = sums"),
-        ("size <= SMALLEST", "size <= 4 * SMALLEST"),
-        ("size // 4", "size // 2"),
-        ("min(start + step, count)", "start + step"),
-        ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
+        ("products[pairs] = sums", "products[:len(sums)] = sums"),
+        ('normalize or metric == "cosine"', "True"),
+        ("height * (piece.stop", "2 * height * (piece.stop"),
     ]),
-    "ranking.device_sources": ([check_full_memory, check_features, check_matrices,
-                                check_settings], [
-        ("is_out_of_memory(error)", "error"),
-        ('if distances.dtype.kind != "f"', 'if distances.dtype.kind == "f"'),
-        ('scaling == "normalized")', "True)"),
+    "ranking.device_settings": ([check_full_memory, check_settings], [
+        ("and is_out_of_memory(error)", "and error"),
         ('fp32_precision = "ieee"', 'fp32_precision = "tf32"'),
         ('torch.set_float32_matmul_precision("highest")', "pass"),
         ("torch.set_float32_matmul_precision(older)", "pass"),
-        ("one.fp32_precision = precision", "pass"),
+        ("matmul.fp32_precision = precision", "pass"),
         ("enabled=False", "enabled=True"),
         ("stack.enter_context(torch.no_grad())", "pass"),
     ]),
@@ -296,7 +284,7 @@ MUTANTS = {
         ("tile <= first", "tile < first"),
         ("count - 1]", "count - 2]"),
         ("take(xp.reshape(tile, (-1,)), key), stable=True", "-key, stable=True"),
-        ("(own * size)[:, None]", "own[:, None]"),
+        ("(row_number * size)[:, None]", "row_number[:, None]"),
         ("sums - 2 * products", "sums - products"),
         ("distances * distances if", "distances if"),
         ("divisor[:, None]", "1"),

@@ -1,9 +1,11 @@
 """Small faults, put into one file of the package at a time, and the checks that must notice.
 
-A mutant is the source of one file with one snippet replaced. The rooms that stand on the file
-are loaded afresh around it, so that the fault reaches them all.
+A mutant is the source of one file with one snippet replaced. The rooms that import the file are
+loaded afresh around it, so that the fault reaches them all. A table holds for each file its
+checks and snippets that are in the source once: "k {{< => <= => >}} n" is k < n with two mutants.
 """
 import importlib
+import re
 import sys
 import warnings
 from contextlib import contextmanager
@@ -120,8 +122,19 @@ def each(mutants, step=1):
 
     `step`: take every so many of a file, the first included.
     """
-    return [pytest.param(name, *many[k], id=f"{name}-{k}")
-            for name, (_, many) in mutants.items() for k in range(0, len(many), step)]
+    pairs = {name: [pair for snippet in snippets for pair in replacements(snippet)]
+             for name, (_, snippets) in mutants.items()}
+    return [pytest.param(name, *of_file[k], id=f"{name}-{k}")
+            for name, of_file in pairs.items() for k in range(0, len(of_file), step)]
+
+
+def replacements(snippet):
+    """The snippet and what replaces it, for each of its mutants; a pair is one mutant."""
+    if isinstance(snippet, tuple):
+        return [snippet]
+    before, changed, after = re.fullmatch(r"(.*?){{(.*)}}(.*?)", snippet, re.DOTALL).groups()
+    old, *news = changed.split(" => ")
+    return [(before + old + after, before + new + after) for new in news]
 
 
 def all_checks(mutants):

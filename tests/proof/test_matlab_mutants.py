@@ -137,181 +137,151 @@ def check__arithmetic():
 MUTANTS = {
     "matlab.compute_AP": ((check_compute_AP,), [
         # precision off by one
-        ("intersect_size / (j + 1)", "intersect_size / (j + 2)"),
-        ("intersect_size / (j + 1)", "intersect_size / max(j, 1)"),
+        "intersect_size / {{(j + 1) => (j + 2) => max(j, 1)}}",
         # rank counted with the junk
-        ("intersect_size / (j + 1)", "intersect_size / (n + 1)"),
+        "intersect_size / ({{j => n}} + 1)",
         # step for trapezoid
-        ("height = (old_precision + precision) / 2", "height = precision"),
-        ("height = (old_precision + precision) / 2", "height = old_precision"),
+        "height = {{(old_precision + precision) / 2 => precision => old_precision}}",
         # precision of the previous hit, not of the previous image
-        (" = precision\n", " = precision if is_good[n] else old_precision\n"),
-        ("    old_precision = 1.0\n", "    old_precision = 0.0\n"),
+        " = precision{{ =>  if is_good[n] else old_precision}}\n",
+        "    old_precision = {{1.0 => 0.0}}\n",
         # recall step 1/n: other last bits
-        (" (recall - old_recall) * height", " (is_good[n] / ngood if ngood else recall) * height"),
+        " ({{recall - old_recall => is_good[n] / ngood if ngood else recall}}) * height",
         # recall over what is in the list
-        ("ngood = len(good_image)", "ngood = int(ismember(good_image, index).sum())"),
+        "ngood = {{len(good_image) => int(ismember(good_image, index).sum())}}",
         # junk not skipped, junk known to the curve only, or to the walk only
-        ("        if is_junk[n]:\n", "        if False:\n"),
-        ("            njunk = njunk + 1\n", "            j = j + 1\n"),
+        "        if {{is_junk[n] => False}}:\n", "            {{njunk = njunk => j = j}} + 1\n",
         # match curve without the offset, or off by one
-        ("cmc[n - njunk:] = 1", "cmc[n:] = 1"),
-        ("cmc[n - njunk:] = 1", "cmc[n - njunk + 1:] = 1"),
-        ("cmc[n - njunk:] = 1", "cmc[n - njunk] = 1"),
+        "cmc[n{{ - njunk: => : =>  - njunk + 1: =>  - njunk}}] = 1",
         # good and junk at once: not seen by the curve, not counted, or counted as a hit
-        ("        if is_good[n]:\n", "        if is_good[n] and not is_junk[n]:\n"),
-        ("good_now = good_now + 1\n", "good_now = good_now + 1\n            is_junk[n] = False\n"),
+        "        if is_good[n]{{ =>  and not is_junk[n]}}:\n",
+        "good_now = good_now + 1\n{{ =>             is_junk[n] = False\n}}",
         # 0/0 as 0, or all junk as NaN
-        ("divide(intersect_size, ngood)", "(divide(intersect_size, ngood) if ngood else 0)"),
-        ("    ap = 0.0\n", "    ap = 0.0 if ngood else np.nan\n"),
+        "{{divide(intersect_size, ngood) => (divide(intersect_size, ngood) if ngood else 0)}}",
+        "    ap = 0.0{{ =>  if ngood else np.nan}}\n",
         # the walk does not end when all good images are seen
-        ("                break\n", "                pass\n"),
+        "                {{break => pass}}\n",
     ]),
     "matlab.evaluation": ((check_evaluation,), [
         # label -1 counts as a wrong image, or is junk of the query's camera only
-        ("np.concatenate((junk0, junk))", "junk"),
-        (" = find(label_gallery == -1)\n", " = find((label_gallery == -1) & (cam_gallery > 1))\n"),
+        "{{np.concatenate((junk0, junk)) => junk}}",
+        " = find({{label_gallery == -1 => (label_gallery == -1) & (cam_gallery > 1)}})\n",
         # distractors are junk
-        ("junk0 = find(label_gallery == -1)\n", "junk0 = find(label_gallery < 7)\n"),
+        "junk0 = find(label_gallery {{== -1 => < 7}})\n",
         # the query's own camera counts
-        ("np.concatenate((junk0, junk))", "junk0"),
-        ("good_image = pos[~same_cam]", "good_image = pos"),
+        "{{np.concatenate((junk0, junk)) => junk0}}", "good_image = pos{{[~same_cam] => }}",
         # a query without a good image: NaN, or left out
-        ("    ap[np.isnan(ap)] = 0\n", ""),
-        ("    ap[np.isnan(ap)] = 0\n", "    ap = ap[~np.isnan(ap)]\n    n_query = len(ap) or 1\n"),
+        "{{    ap[np.isnan(ap)] = 0\n =>  =>     ap = ap[~np.isnan(ap)]\n    n_query = len(ap) "
+        "or 1\n}}",
         # far first; the last of equals first
-        ("sort_ascending(dist[:, k])", "sort_ascending(dist[:, k])[::-1]"),
-        ("sort_ascending(dist[:, k])", "len(dist) - 1 - sort_ascending(dist[::-1, k])"),
-        ("CMC = CMC / n_query\n", "CMC = CMC / max(n_query - 1, 1)\n"),
-        ("CMC = CMC + cmc", "CMC = cmc"),
-        ("cam_query[k]", "cam_query[0] + 1"),
+        "{{sort_ascending(dist[:, k]) => sort_ascending(dist[:, k])[::-1] => len(dist) - 1 - "
+        "sort_ascending(dist[::-1, k])}}",
+        "CMC = CMC / {{n_query => max(n_query - 1, 1)}}\n", "CMC = {{CMC +  => }}cmc",
+        "cam_query{{[k] => [0] + 1}}",
     ]),
     "matlab.evaluation_mars": ((check_evaluation_mars,), [
-        ("    map = add_up(ap)", "    ap[np.isnan(ap)] = 0\n    map = add_up(ap)"),
-        ("np.concatenate((junk0, junk))", "junk"),
+        "    {{ => ap[np.isnan(ap)] = 0\n    }}map = add_up(ap)",
+        "{{np.concatenate((junk0, junk)) => junk}}",
         # label -1 is ignored by the scores of each camera as well
-        ("        ap_pairwise[k, :] = compute_AP_multiCam(\n            good_image, junk, ",
-         "        ap_pairwise[k, :] = compute_AP_multiCam(\n"
-         "            good_image, np.concatenate((junk0, junk)), "),
-        ("        r1_pairwise[k, :] = compute_r1_multiCam(\n            good_image, junk, ",
-         "        r1_pairwise[k, :] = compute_r1_multiCam(\n"
-         "            good_image, np.concatenate((junk0, junk)), "),
+        "        ap_pairwise[k, :] = compute_AP_multiCam(\n            good_image, {{junk => "
+        "np.concatenate((junk0, junk))}}, ",
+        "        r1_pairwise[k, :] = compute_r1_multiCam(\n            good_image, {{junk => "
+        "np.concatenate((junk0, junk))}}, ",
     ]),
     "matlab.compute_AP_multiCam": ((check_compute_AP_multiCam,), [
-        ("ngood = len(junk_image) - 1", "ngood = len(junk_image)"),
-        ("ngood = len(junk_image) - 1", "ngood = len(good_here)"),
-        ("setdiff(junk_image, index[:1])", "junk_image"),
-        ("np.concatenate((good_image, index[:1]))", "index[:1]"),
-        ("np.concatenate((good_image, index[:1]))", "good_image"),
-        ("np.concatenate((junk_image, good_image[~on_cam]))", "junk_image"),
-        ("np.concatenate((junk_image, good_image[~on_cam]))", "good_image[~on_cam]"),
-        ("    if complete:\n        ap_multi[queryCam", "    if True:\n        ap_multi[queryCam"),
-        ("        if complete:\n            ap_multi[", "        if True:\n            ap_multi["),
-        ("intersect_size / (j + 1)", "intersect_size / (j + 2)"),
-        ("height = (old_precision + precision) / 2", "height = precision"),
-        ("        if good_now == ngood:\n", "        if False:\n"),
+        "ngood = len{{(junk_image) - 1 => (junk_image) => (good_here)}}",
+        "{{setdiff(junk_image, index[:1]) => junk_image}}",
+        "{{np.concatenate((good_image, index[:1])) => index[:1] => good_image}}",
+        "{{np.concatenate((junk_image, good_image[~on_cam])) => junk_image => "
+        "good_image[~on_cam]}}",
+        "    if {{complete => True}}:\n        ap_multi[queryCam",
+        "        if {{complete => True}}:\n            ap_multi[",
+        "intersect_size / (j + {{1 => 2}})",
+        "height = {{(old_precision + precision) / 2 => precision}}",
+        "        if {{good_now == ngood => False}}:\n",
     ]),
     "matlab.compute_r1_multiCam": ((check_compute_r1_multiCam,), [
-        ("    if ngood == 0:\n        r1[queryCam - 1] = -1", "    if False:\n        pass"),
-        ("    if ngood == 0:\n", "    if ngood <= 0:\n"),
-        ("r1 = -2 * np.ones(6)", "r1 = np.zeros(6)"),
-        ("np.concatenate((good_image, index[:1]))", "index[:1]"),
-        ("np.concatenate((good_image, index[:1]))", "good_image"),
-        ("np.concatenate((junk_image, good_image[~on_cam]))", "junk_image"),
-        ("np.concatenate((junk_image, good_image[~on_cam]))", "good_image[~on_cam]"),
-        ("ismember(kept[:1], good_here)", "ismember(index[:1], good_here)"),
+        "    if {{ngood == 0:\n        r1[queryCam - 1] = -1 => False:\n        pass}}",
+        "    if ngood {{== => <=}} 0:\n", "r1 = {{-2 * np.ones => np.zeros}}(6)",
+        "{{np.concatenate((good_image, index[:1])) => index[:1] => good_image}}",
+        "{{np.concatenate((junk_image, good_image[~on_cam])) => junk_image => "
+        "good_image[~on_cam]}}",
+        "ismember({{kept => index}}[:1], good_here)",
     ]),
     "matlab.draw_confusion_matrix": ((check_draw_confusion_matrix,), [
         # true zeros are counted, NaN is left out
-        ("            if ap[n, col] != 0:\n", "            if True:\n"),
-        ("            if ap[n, col] != 0:\n", "            if ap[n, col] > 0:\n"),
-        ("            if r1[n, col] >= 0:\n", "            if r1[n, col] > 0:\n"),
-        ("            if r1[n, col] >= 0:\n", "            if r1[n, col] >= -1:\n"),
+        "            if {{ap[n, col] != 0 => True => ap[n, col] > 0}}:\n",
+        "            if r1[n, col] {{>= 0 => > 0 => >= -1}}:\n",
         # divided by all queries
-        ("divide_elements(ap_mat, ap_count)", "divide_elements(ap_mat, 0 * ap_count + len(ap))"),
-        ("divide_elements(r1_mat, r1_count)", "divide_elements(r1_mat, 0 * r1_count + len(ap))"),
+        "divide_elements(ap_mat, {{ap_count => 0 * ap_count + len(ap)}})",
+        "divide_elements(r1_mat, {{r1_count => 0 * r1_count + len(ap)}})",
         # empty cells are 0
-        ("divide_elements(ap_mat, ap_count)", "divide_elements(ap_mat, np.maximum(ap_count, 1))"),
-        ("ap_mat[row, col] = ap_mat[row, col]", "ap_mat[col, row] = ap_mat[col, row]"),
+        "divide_elements(ap_mat, {{ap_count => np.maximum(ap_count, 1)}})",
+        "ap_mat{{[row, col] = ap_mat[row, col] => [col, row] = ap_mat[col, row]}}",
     ]),
     "matlab.MahDist": ((check_MahDist,), [
-        ("product(Xg, M) * Xg", "Xg * Xg"),
-        ("product(Xp, M) * Xp", "product(Xg[:1], M) * Xp"),
-        ("product(2 * Xg, M)", "product(Xg, M)"),
-        ("product(2 * Xg, M)", "2 * Xg"),
+        "{{product(Xg, M) => Xg}} * Xg", "product({{Xp => Xg[:1]}}, M) * Xp",
+        "{{product(2 * Xg, M) => product(Xg, M) => 2 * Xg}}",
     ]),
     "matlab.my_pdist2": ((check_my_pdist2,), [
         # held at 0
-        ("root(square)", "root(np.maximum(square, 0))"),
-        ("root(square)", "np.abs(root(square))"),
-        ("root(square)", "square"),
-        ("2 * product(A, B.T)", "product(A, B.T)"),
+        "{{root(square) => root(np.maximum(square, 0)) => np.abs(root(square)) => square}}",
+        "{{2 *  => }}product(A, B.T)",
     ]),
     "matlab.re_ranking": ((check_re_ranking,), [
         # the published Python's window; halves to the even number, or down
-        ("round_half_away((k1 + 1) / 2)", "int(np.around(k1 / 2)) + 1"),
-        ("round_half_away((k1 + 1) / 2)", "round((k1 + 1) / 2)"),
-        ("round_half_away((k1 + 1) / 2)", "(k1 + 1) // 2"),
+        "{{round_half_away((k1 + 1) / 2) => int(np.around(k1 / 2)) + 1 => round((k1 + 1) / 2) => "
+        "(k1 + 1) // 2}}",
         # an image is its own first neighbour, and k1 others follow
-        ("        reciprocal = k_reciprocal(initial_rank, i, k1 + 1)",
-         "        reciprocal = k_reciprocal(initial_rank, i, k1)"),
-        ("(backward == i).any(axis=1)", "(backward >= 0).any(axis=1)"),
-        ("initial_rank[forward, :k]", "initial_rank[forward, 1:k]"),
+        "        reciprocal = k_reciprocal(initial_rank, i, k1{{ + 1 => }})",
+        "(backward {{== i => >= 0}}).any(axis=1)", "initial_rank[forward, {{ => 1}}:k]",
         # the rule of two thirds
-        ("> 2 / 3 * len(brought)", ">= 2 / 3 * len(brought)"),
-        ("> 2 / 3 * len(brought)", "> 1 / 2 * len(brought)"),
-        ("> 2 / 3 * len(brought)", "> 2 / 3 * len(reciprocal)"),
-        ("ismember(brought, reciprocal)", "ismember(brought, expansion)"),
-        ("expansion = np.concatenate((expansion, brought))", "expansion = brought"),
-        ("        expansion = unique(expansion)\n", "        expansion = unique(reciprocal)\n"),
+        "{{> 2 / 3 * len(brought) => >= 2 / 3 * len(brought) => > 1 / 2 * len(brought) => > 2 / "
+        "3 * len(reciprocal)}}",
+        "ismember(brought, {{reciprocal => expansion}})",
+        "expansion = {{np.concatenate((expansion, brought)) => brought}}",
+        "        expansion = unique({{expansion => reciprocal}})\n",
         # weights: the distance as it is, each image its own share
-        ("exponential(-original_dist[i, expansion])", "exponential(original_dist[i, expansion])"),
-        ("divide_rows(weight, add_up_rows(weight))", "weight"),
-        ("divide_rows(original_dist, farthest)", "original_dist"),
-        ("divide_rows(original_dist, farthest)", "original_dist / original_dist.max()"),
+        "exponential({{- => }}original_dist[i, expansion])",
+        "{{divide_rows(weight, add_up_rows(weight)) => weight}}",
+        "{{divide_rows(original_dist, farthest) => original_dist => original_dist / "
+        "original_dist.max()}}",
         # the last of equals first
-        ("sort_ascending(row)", "n - 1 - sort_ascending(row[::-1])"),
+        "{{sort_ascending(row) => n - 1 - sort_ascending(row[::-1])}}",
         # the mean without the image itself, or of one image where it is not the image itself
-        ("initial_rank[i, :k2]", "initial_rank[i, 1:k2 + 1]"),
-        ("    if k2 != 1:\n", "    if True:\n"),
-        ("    if k2 != 1:\n", "    if k2 > 2:\n"),
-        ("        V = V_qe\n", ""),
-        ("        V = V_qe\n", "            V[i] = V_qe[i]\n"),
+        "initial_rank[i, {{:k2 => 1:k2 + 1}}]", "    if {{k2 != 1 => True => k2 > 2}}:\n",
+        "{{        V = V_qe\n =>  =>             V[i] = V_qe[i]\n}}",
         # Jaccard
-        ("1 - shared / (2 - shared)", "1 - shared / 2"),
-        ("np.fmin(V[i, used], V[:, used])", "V[i, used] * V[:, used]"),
-        (", 1 - lambda_) + weigh(original_dist, ", ", lambda_) + weigh(original_dist, 1 - "),
+        "1 - shared / {{(2 - shared) => 2}}",
+        "{{np.fmin(V[i, used], V[:, used]) => V[i, used] * V[:, used]}}",
+        ", {{1 - lambda_) + weigh(original_dist, => lambda_) + weigh(original_dist, 1 -}} ",
     ]),
     "matlab._values": ([check__values, check__arithmetic], [
         # the last of equals first
-        ('np.argsort(column, kind="', 'len(column) - 1 - np.argsort(column[::-1], kind="'),
+        '{{np.argsort(column => len(column) - 1 - np.argsort(column[::-1]}}, kind="',
         # equals in any order
-        ('np.argsort(column, kind="stable")', 'np.argsort(column, kind="heapsort")'),
+        'np.argsort(column, kind="{{stable => heapsort}}")',
         # NaN first
-        (".argsort(column, kind", ".argsort(np.nan_to_num(column, nan=-np.inf, neginf=-9), kind"),
+        ".argsort({{column => np.nan_to_num(column, nan=-np.inf, neginf=-9)}}, kind",
         # complex: by real part, as numpy does; always by modulus
-        ("return sort_complex(column)", 'return np.argsort(column, kind="stable")'),
-        ("        if np.any(column.imag != 0):\n", "        if True:\n"),
-        ("np.lexsort((angle, modulus))", "np.lexsort((modulus,))"),
-        ("    angle[angle == -angle.dtype.type(np.pi)] = np.pi\n", ""),
-        ("np.isnan(column.real) | np.isnan(column.imag)", "np.isnan(column.imag)"),
-        ("np.isnan(column.real) | np.isnan(column.imag)", "np.isnan(column.real)"),
-        ("        return math.nan\n", "        return 0.0\n"),
-        ("float(np.cumsum(column)[-1])", "float(np.sum(column))"),
-        ("       for k in range(A.shape[1]):\n", "       for k in reversed(range(A.shape[1])):\n"),
-        ("            total += term\n", "            total = term\n"),
-        ("return A * B\n", "return A + B\n"),
-        ("np.cumsum(rows, axis=-1)[..., -1]", "np.sum(rows, -1, dtype=float)"),
-        (".shape[-1] == 0:\n        return np.zeros", ".shape[-1] == 0:\n        return np.ones"),
-        ("add_up_rows(matrix.T) / len(matrix)", "add_up_rows(matrix.T)"),
-        ("divisor[..., np.newaxis]", "divisor"),
-        ("matrix * matrix.dtype.type(share)", "matrix * np.full(1, share)"),
-        ("matrix * matrix.dtype.type(share)", "matrix.astype(np.float32) * np.float32(share)"),
-        ("        value[is_number] = np.exp(as_complex).real\n", "        value = value + 1\n"),
-        ("    if not np.any(numbers < 0):\n", "    if True:\n"),
-        ("np.sqrt(-numbers[negative])", "-np.sqrt(-numbers[negative])"),
-        ("math.floor(abs(number) + 0.5)", "round(abs(number))"),
-        ("math.copysign(math.floor(abs(number) + 0.5), number)", "math.floor(number + 0.5)"),
+        'return {{sort_complex(column) => np.argsort(column, kind="stable")}}',
+        "        if {{np.any(column.imag != 0) => True}}:\n",
+        "np.lexsort(({{angle, modulus => modulus,}}))",
+        "{{    angle[angle == -angle.dtype.type(np.pi)] = np.pi\n => }}",
+        "np.isnan{{(column.real) | np.isnan(column.imag) => (column.imag) => (column.real)}}",
+        "        return {{math.nan => 0.0}}\n",
+        "float({{np.cumsum(column)[-1] => np.sum(column)}})",
+        "       for k in {{range(A.shape[1]) => reversed(range(A.shape[1]))}}:\n",
+        "            total {{+ => }}= term\n", "return A {{* => +}} B\n",
+        "{{np.cumsum(rows, axis=-1)[..., -1] => np.sum(rows, -1, dtype=float)}}",
+        ".shape[-1] == 0:\n        return {{np.zeros => np.ones}}",
+        "add_up_rows(matrix.T){{ / len(matrix) => }}", "divisor{{[..., np.newaxis] => }}",
+        "{{matrix * matrix.dtype.type(share) => matrix * np.full(1, share) => "
+        "matrix.astype(np.float32) * np.float32(share)}}",
+        "        value{{[is_number] = np.exp(as_complex).real =>  = value + 1}}\n",
+        "    if {{not np.any(numbers < 0) => True}}:\n", "{{ => -}}np.sqrt(-numbers[negative])",
+        "{{math.floor(abs(number) + 0.5) => round(abs(number))}}",
+        "{{math.copysign(math.floor(abs(number) + 0.5), number) => math.floor(number + 0.5)}}",
     ]),
 }
 

@@ -161,50 +161,6 @@ def test_a_convention_is_found_by_the_names_people_know(arguments):
         assert known.stdout.replace("TransReID", "torchreid") == own.stdout
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["evaluate"], "error: the following arguments are required: FILE; see reid-ref evaluate --h"),
-    (["evalute"], "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help"),
-    (["evaluate", MARKET, "--metric", "cosin"], "unknown 'cosin'; known: .*Did you mean 'cosine'"),
-    (["evaluate", MARKET, "--ties", "gallery"], "--ties: unknown 'gallery'; known: gallery-order"),
-    (["ties", MARKET, "--convention", "open-reid"],
-     "--convention: bounds over tie orders are for AP by trapezoid or step"),
-    (["ties", MARKET, "--convention", "matlab,mars"], "--convention: expected one, got matlab, m"),
-    (["evaluate", MARKET, "--convention", "all", "--ties", "reversed"],
-     "--ties: expected one convention, got [0-9]+; name one"),
-    (["evaluate", MARKET, "--convention", "veri"],
-     "--index-lists: convention 'veri' takes the good and junk images .*the files of both"),
-    (["evaluate", MARKET, "--convention", "veri", "--index-lists", "g.txt", "j.txt"],
-     "g.txt: cannot be read: No such file"),
-    (["scripts", MARKET, "--convention", "torchreid", "--only", "octave"],
-     "convention 'torchreid' follows no MATLAB script, only matlab, mars do"),
-    (["conventions", "torchried"],
-     "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'"),
-    (["scripts", MARKET, "--only", "octave", "--matlab-dir", "."],
-     "--matlab-dir: expected the folder of the MATLAB scripts, .* evaluation.m and compute_AP"),
-    (["evaluate", MARKET, "--index-lists", "a", "b"], "expected a convention that takes lists"),
-    (["scripts", MARKET, "--only", "port", "--matlab-dir", "."],
-     "--matlab-dir: expected the scripts to be run in Octave, got --only port"),
-    *((["evaluate", MARKET, "--convention", *options], message) for options, message in (
-        (["matlab,all"], "--convention: expected all, or names, got matlab, all"),
-        (["matlab", "--convention", "mats"], "--convention: unknown 'mats'"),
-        (["matlab,"], "--convention: unknown ''"),
-        (["matlab,mars", "--per-query", "x.csv"], "--per-query: expected one convention, got 2"))),
-])
-def test_wrong_use(arguments, message, tmp_path):
-    done = command(*arguments, cwd=tmp_path)
-    assert_one_line_error(done, message)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(("words", "message"), [
-    (["rank-list", MARKET], "rank-list is gone; use `reid-ref plot rank-lists`"),
-    (["evaluate", MARKET, "--rerank=layumi"], "--rerank is gone; use `reid-ref rerank`"),
-    (["evaluate", MARKET, "--ties", "bounds"], "--ties bounds is gone; use `reid-ref ties`"),
-    (["evaluate", "--matlab-dir", "x"], "--matlab-dir is gone; use `reid-ref scripts`")])
-def test_what_is_gone_names_what_does_it_now(words, message):
-    assert_one_line_error(command(*words), message)
-
-
 def test_without_a_command_the_groups_are_shown():
     done = command()
     assert (done.returncode, done.stderr) == (0, "") and done.stdout == table("--help")

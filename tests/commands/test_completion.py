@@ -67,10 +67,6 @@ def test_without_shtab(monkeypatch):
                           r'pip install "reid-ref\[completion\]"$')
 
 
-def test_another_shell():
-    assert_one_line_error(command("completion", "fish"), "invalid choice: 'fish'")
-
-
 def test_bibtex_says_what_the_citation_file_says():
     facts = dict(re.findall(r"^(\w+): \"?(.*?)\"?$", (ROOT / "CITATION.cff").read_text(),
                             re.MULTILINE))

@@ -11,7 +11,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.query_list import nearest_wrong
 from reid_ref.evaluation.rank_lists import worst_queries
 from tests.cases import market_like, save
-from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
+from tests.commands.common import FIXTURES, MARKET, answer, table
 from tests.documents import ROOT
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
@@ -183,18 +183,6 @@ def test_a_table_shows_twenty_identities(tmp_path):
     shown = table("evaluate", many, "--by", "identity").splitlines()
     assert shown[-1] == "and 3 more; --json has all" and shown[-2].startswith("20 ")
     assert len(answer("evaluate", many, "--by", "identity")["by"]["identity"]) == 23
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--at", "0"], "--at: expected whole numbers from 1, such as 1,5,10, got '0'"),
-    (["--at", "1,,5"], "--at: expected whole numbers from 1, such as 1,5,10, got '1,,5'"),
-    (["--at", "2.5"], "got '2.5'"), (["--at", "²"], "--at: expected whole numbers"),
-    (["--at", "9" * 30], "--at: expected whole numbers"),
-    (["--worst", "0"], "--worst: expected a number of queries from 1, got 0"),
-    (["--by", "camera", "--convention", "all"], "--by: expected one convention, got 15; name one"),
-    (["--at", "1", "--format", "csv"], "--at: expected a table or JSON, got csv")])
-def test_what_is_refused(arguments, message):
-    assert_one_line_error(command("evaluate", MARKET, *arguments), re.escape(message))
 
 
 SCREENS = re.findall(r"^`reid-ref ([^`]*)` ends in\n\n```text\n(.*?)^```",

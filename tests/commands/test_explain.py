@@ -10,7 +10,7 @@ from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.query_list import ranked_list
 from tests import cases
-from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
+from tests.commands.common import MARKET, answer, table
 
 ORDINARY = [name for name in CONVENTIONS if name not in NOT_IN_ALL and name != "mars"]
 
@@ -88,16 +88,6 @@ def test_a_good_image_that_is_junk_is_called_both():
     listed = ranked_list(np.array([.2, .1]), Labels([-1], [1]), Labels([-1, 7], [2, 2]),
                          [CONVENTIONS["matlab"]])
     assert [one.role for one in listed] == ["wrong", "good+junk (label -1)"]
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("--to", "torchried"), "--to: unknown 'torchried'; known: .* Did you mean 'torchreid'?"),
-    (("--from", "x"), "--from: unknown 'x'; known: matlab, mars"),
-    (("--query", "48"), "--query: expected a number from 0 to 47, got 48"),
-    (("--to", "veri"), "convention .* takes the good and junk images of every query from lists"),
-])
-def test_wrong_use(arguments, message):
-    assert_one_line_error(command("explain", MARKET, *arguments), message)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])

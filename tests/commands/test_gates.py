@@ -78,30 +78,6 @@ def test_the_report_is_printed_all_the_same(tmp_path):
     assert (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    (["--expect", "76.12"], "--expect: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, "
-                            "e.g. mAP=76.12,Rank-1=90.1, got '76.12'"),
-    (["--expect", "map=76.12"], "got 'map=76.12'"), (["--expect", "Rank-0=3"], "got 'Rank-0=3'"),
-    (["--expect", "mAP=3,mAP=4"], "--expect: expected mAP once, got it twice; leave one out"),
-    (["--fail-under", "mAP=3", "--fail-under", "mAP=4"],
-     "--fail-under: expected mAP once, got it twice; leave one out"),
-    (["--expect", "mAP=0.7612"], "--expect mAP: expected percent, got 0.7612, which looks like a "
-                                 "fraction; write 76.12"),
-    (["--fail-under", "mAP=x"], "--fail-under mAP: expected a number in percent such as 81.1, got "
-                                "'x'"),
-    (["--expect", "Rank-346=3"], "--expect: expected a rank up to 345, where this CMC curve ends, "
-                                 "got Rank-346"),
-    (["--expect", "mAP=3", "--tolerance", "-1"],
-     "--tolerance: expected percent points up to 5, such as 0.01, got '-1'"),
-    (["--expect", "mAP=3", "--tolerance", "999"],
-     "--tolerance: expected percent points up to 5, such as 0.01, got '999'"),
-    (["--tolerance", "1"], "--tolerance: expected --expect with it, got none; add it"),
-    (["--expect", "mAP=3", "--convention", "matlab,mars"], "--expect: expected one convention"),
-    ([MARS, "--fail-under", "mAP=3"], "--fail-under: expected one result and no --name")])
-def test_gates_that_cannot_be(options, message):
-    assert_one_line_error(command("evaluate", MARKET, *options), re.escape(message))
-
-
 def test_an_option_given_twice_is_joined():
     assert gate("--fail-under", "mAP=99", "--fail-under", "Rank-1=10")[0] == 4
     assert gate("--expect", "mAP=99", "--expect", "Rank-1=45.83")[0] == 3

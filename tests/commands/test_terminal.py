@@ -75,17 +75,6 @@ def test_help_on_any_terminal(name, columns, monkeypatch, capsys):
         assert max(map(len, out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("arguments", [
-    ["evaluate", MARKET, "--bogus"], ["evaluate", MARKET, "--format", "x"],
-    ["validate", "--bogus", "x"], ["explain", MARKET, "--query", "x"]])
-def test_a_wrong_option_points_to_the_help_of_its_command(arguments):
-    assert_one_line_error(command(*arguments), f"; see reid-ref {arguments[0]} --help$")
-
-
-def test_a_wrong_option_before_the_command():
-    assert command("--bogus", "evaluate", "x").stderr.endswith("; see reid-ref --help\n")
-
-
 # ---------------------------------------------------------------- streams
 
 @full
@@ -283,15 +272,6 @@ def test_arguments_become_options():
             (("k1", "", "too many"), "--k1: too many"),
             (("query", "k1: 3"), "query: expected k1: 3")):
         assert str(reid_ref.InputError(*given).renamed(OPTIONS)) == shown
-
-
-def test_the_library_names_no_options():
-    labels = reid_ref.Labels([1], [1]), reid_ref.Labels([1, 2], [2, 2])
-    for options in ({"convention": "veri"}, {}):
-        with pytest.raises(reid_ref.InputError) as caught:
-            reid_ref.evaluate_distances(np.array([[1j, 2]] if not options else [[1., 2]]),
-                                        *labels, **options)
-        assert "--" not in str(caught.value)
 
 
 # ---------------------------------------------------------------- signals

@@ -21,7 +21,7 @@ from reid_ref.datasets.printed import (
 from reid_ref.datasets.published import by_key
 from reid_ref.files import ResultFile, read_result
 from tests.cases import market_like, save_features
-from tests.commands.common import MARKET, assert_one_line_error, command
+from tests.commands.common import MARKET, command
 from tests.shared import shared
 
 unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:UserWarning")
@@ -375,18 +375,6 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set():
     assert answer["published"]["key"] == "vehicleid/bot-r50-ibn-small"
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ([], "--published, --paper: expected one of them, got none; write --published 81.1/67.6, or"),
-    (["--published", "1/2", "--paper", "x"], "--published, --paper: expected one of them, got bo"),
-    (["--published", "abc"], "--published: expected RANK1/mAP in percent"),
-    (["--paper", "mars/rnn"], "KEY: unknown 'mars/rnn'; nearest: mars/rnn-resnet50"),
-    (["--published", "45.8/", "--convention", "matlap"], "--convention: unknown 'matlap'; known"),
-    (["--published", "45.8/", "--convention", "veri"], "--convention: 'veri' needs lists of good"),
-])
-def test_wrong_use(arguments, message):
-    assert_one_line_error(command("validate", MARKET, *arguments), message)
-
-
 @pytest.fixture
 def sketch():
     return str(shared("real/sketch_reid") / "pytorch_result.mat")
@@ -468,15 +456,3 @@ def test_bounds_of_a_benchmark_are_those_of_its_labels():
 def test_a_paper_on_another_benchmark_warns():
     _, _, err = run("--dataset", "mars", "--paper", "market1501/bagtricks-resnet50")
     assert "is over 3,368 queries of Market-1501, MARS has 1,980: it is not the same" in err
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    ((), "FILE, --dataset: expected one of them, got none; name a result file, or write --dat"),
-    ((MARKET, "--dataset", "mars"), "FILE, --dataset: expected one of them, got both"),
-    (("--dataset", "markt1501"), "--dataset: unknown 'markt1501'; known: .* 'market1501'?"),
-    (("--dataset", "mars", "--convention", "matlab"),
-     "--convention, --set, --max-memory: expected a result file"),
-    (("--dataset", "mars", "--max-memory", "1G"), "--max-memory: expected a result file"),
-])
-def test_wrong_use_of_a_benchmark(arguments, message):
-    assert_one_line_error(command("validate", "--published", "81.1/67.6", *arguments), message)

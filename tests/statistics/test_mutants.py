@@ -189,6 +189,9 @@ def check_result():
                   "R@3": ([.5, 1, 0, 0], 4)}),
             ({"unmatched": "drop"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 2)}),
             ({"unmatched": "drop-from-map"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 4)}),
+            ({"unmatched": "nan"}, {"Rank-1": ([1, 0, 0, 0], 4)}),
+            ({"cmc": "all-shots"}, {"Rank-1": ([.5, 0, 0, 0], 4)}),
+            ({"cmc": "all-shots", "unmatched": "drop"}, {"Rank-3": ([1, 1, 0, 0], 2)}),
             ({"top_k": 2}, {"Rank-3": ([1, 0, 0, 0], 4)})):
         found = functions.evaluate_distances(
             distances, query, gallery, convention=matlab.replace(ap="step", **changes))

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref import CONVENTIONS, InputError
 from reid_ref.console.confidence import intervals
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
-from reid_ref.statistics import interval, standard_error, unit_sums, units as draws
+from reid_ref.statistics import interval, units as draws
 from tests import cases
 
 METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")
@@ -63,29 +63,6 @@ def test_values_have_the_printed_mean_under_every_convention(seed):
     assert done > 5 * len(found)
 
 
-def own(**changes):
-    return CONVENTIONS["matlab"].replace(name="own", ap="step", **changes)
-
-
-@FEW
-@pytest.mark.parametrize("convention, metric, values, counted", [
-    (own(unmatched="nan"), "Rank-1", [1, 0, 0, 0], 4),
-    (own(unmatched="drop"), "R@1", [.5, 0, 0, 0], 2),
-    (own(cmc="all-shots"), "Rank-1", [.5, 0, 0, 0], 4),
-    (own(cmc="all-shots", unmatched="drop"), "Rank-2", [1, 1, 0, 0], 2),
-    (own(top_k=1), "Rank-2", [1, 0, 0, 0], 4),
-])
-def test_by_hand(convention, metric, values, counted):
-    """Query 0 has its matches at 1 and 3, query 1 at 2, query 2 has none, 3 is labelled -1."""
-    result = reid_ref.evaluate_distances(
-        np.tile(np.arange(3.0), (4, 1)), Labels([1, 2, 3, -1], [1] * 4),
-        Labels([1, 2, 1], [2] * 3), convention=convention)
-    found = query_values(result, metric)
-    np.testing.assert_array_equal(found.values, values)
-    np.testing.assert_array_equal(found.counted, np.arange(4) < counted)
-    assert found.mean == printed(result, metric)
-
-
 def many(convention="matlab", seed=3):
     distances, query, gallery = cases.market_like(
         seed, n_query=200, n_gallery=300, identities=40)
@@ -104,17 +81,6 @@ def test_interval_is_that_of_the_values():
         result.mAP, "identity", len(np.unique(query.identity)), 200)
     assert (found.level, found.resamples, found.seed, found.method) == (90, 199, 4, "bootstrap-t")
     assert 0 < found.low < found.value < found.high < 1
-
-
-@FEW
-def test_dropped_queries_are_no_units():
-    result, query = many("torchreid")
-    kept = result.per_query.n_good > 0
-    found = result.interval("mAP", resamples=99)
-    assert 0 < found.queries == np.count_nonzero(kept) < 200
-    assert found.units == len(np.unique(query.identity[kept])) < len(np.unique(query.identity))
-    assert found.se == pytest.approx(
-        standard_error(unit_sums(result.per_query.ap[kept], query.identity[kept])), abs=1e-15)
 
 
 @FEW

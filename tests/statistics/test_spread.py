@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError
-from reid_ref.statistics import design_effect, intraclass_correlation, standard_error, unit_sums
+from reid_ref.statistics import design_effect, standard_error, unit_sums
 from tests.statistics import cityflow
 
 #: List, metric, mean, standard error by query and by identity, design effect: computed apart from
@@ -29,13 +29,6 @@ def test_submitted_lists(name, metric, mean, by_query, by_identity, effect):
     assert standard_error(units) == pytest.approx(by_identity, abs=1e-12)
     assert standard_error(queries) == pytest.approx(by_query, abs=1e-12)
     assert design_effect(units, queries) == pytest.approx(effect, abs=6e-7)
-
-
-def test_one_query_a_unit_is_the_textbook_formula():
-    values = np.random.default_rng(0).random(40)
-    sums = unit_sums(values, np.arange(40))
-    assert standard_error(sums) == pytest.approx(values.std(ddof=1) / 40**.5, abs=1e-15)
-    assert design_effect(sums, sums) == 1 and np.isnan(intraclass_correlation(sums, sums))
 
 
 def test_labels_of_units_are_only_names():

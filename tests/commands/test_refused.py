@@ -1,0 +1,175 @@
+"""Wrong use of each command ends in one line that says what was expected, and writes no file."""
+import shlex
+
+import pytest
+
+from tests.commands.common import MARKET, MARS, assert_one_line_error, command
+
+GATE = "evaluate MARKET --expect "
+TWICE = "expected mAP once, got it twice; leave one out"
+NO_NAMES = "--name: expected a name of its own for each of "
+NO_RANKS = "--ranks: expected different whole numbers from 1, e.g. 1,5,10"
+NO_NUMBERS = "--at: expected whole numbers from 1, such as 1,5,10, got '{}'"
+BENCHMARK = "validate --published 81.1/67.6 "
+#: Words of a command and a pattern of its error, in which MARKET and MARS are fixtures.
+REFUSED = {
+    # What is no command, option or choice.
+    "evalute": "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help$",
+    "--bogus evaluate x": "; see reid-ref --help$",
+    "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
+    "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
+    "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
+    "validate --bogus x": "; see reid-ref validate --help$",
+    "explain MARKET --query x": "; see reid-ref explain --help$",
+    "completion fish": "invalid choice: 'fish'",
+    "evaluate MARKET --metric cosin": "unknown 'cosin'; known: .*Did you mean 'cosine'",
+    "evaluate MARKET --ties gallery": "--ties: unknown 'gallery'; known: gallery-order",
+    "conventions torchried":
+        "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
+    # What is gone names what does it now.
+    "rank-list MARKET": "rank-list is gone; use `reid-ref plot rank-lists`",
+    "evaluate MARKET --rerank=layumi": "--rerank is gone; use `reid-ref rerank`",
+    "evaluate MARKET --ties bounds": "--ties bounds is gone; use `reid-ref ties`",
+    "evaluate --matlab-dir x": "--matlab-dir is gone; use `reid-ref scripts`",
+    # Conventions and their choices.
+    "evaluate MARKET --convention matlab,all":
+        "--convention: expected all, or names, got matlab, all",
+    "evaluate MARKET --convention matlab --convention mats": "--convention: unknown 'mats'",
+    "evaluate MARKET --convention matlab,": "--convention: unknown ''",
+    "evaluate MARKET --convention matlab,mars --per-query x.csv":
+        "--per-query: expected one convention, got 2",
+    "evaluate MARKET --convention all --ties reversed":
+        "--ties: expected one convention, got [0-9]+; name one",
+    "evaluate MARKET --convention all --by camera":
+        "--by: expected one convention, got 15; name one",
+    "evaluate MARKET --convention veri":
+        "--index-lists: convention 'veri' takes the good and junk images .*the files of both",
+    "evaluate MARKET --convention veri --index-lists g.txt j.txt":
+        "g.txt: cannot be read: No such file",
+    "evaluate MARKET --index-lists a b": "expected a convention that takes lists",
+    "ties MARKET --convention open-reid":
+        "--convention: bounds over tie orders are for AP by trapezoid or step",
+    "ties MARKET --convention matlab,mars": "--convention: expected one, got matlab, m",
+    "evaluate MARKET --set ap=stp":
+        "--set ap: unknown 'stp'; known: trapezoid, .*Did you mean 'step'",
+    "evaluate MARKET --set ap": "--set: expected KEY=VALUE, e.g. ap=step, got 'ap'",
+    "evaluate MARKET --set app=step":
+        "--set: unknown 'app'; known: loads, .*top_k. Did you mean 'ap'",
+    "evaluate MARKET --set top_k=0":
+        "--set, convention matlab: top_k: expected a whole number from 1, got 0",
+    "evaluate MARKET --set top_k=ten":
+        "--set top_k: expected a whole number from 1, or None, got 'ten'",
+    "evaluate MARKET --set cmc_length=-1":
+        "--set cmc_length: unknown '-1'; known: gallery, .*a number",
+    "evaluate MARKET --set ignored=junk":
+        "--set ignored: unknown 'junk'; known: label -1, same identity",
+    "evaluate MARKET --set ap=step,ap=step": "--set: expected ap once, got it twice",
+    "evaluate MARKET --set ties=numpy --ties reversed":
+        "--ties, --set ties: expected one of them, got both",
+    "evaluate MARKET --set ap=sklearn-0.18,arithmetic=float32":
+        "--set, convention matlab: ap in float32: unknown 'sklearn-0.18'; known: trapezoid, step",
+    "validate MARKET --published 1/1 --set ap=step":
+        "--set: expected --convention NAME with it, got none",
+    # Numbers.
+    "evaluate MARKET --ranks=0": NO_RANKS, "evaluate MARKET --ranks=x": NO_RANKS,
+    "evaluate MARKET --ranks=1,1": NO_RANKS, "evaluate MARKET --ranks=\u0661": NO_RANKS,
+    "evaluate MARKET --ranks=" + "9" * 5000: NO_RANKS,
+    "evaluate MARKET --at 0": NO_NUMBERS.format(0), "evaluate MARKET --at \u00b2": "--at: expect",
+    "evaluate MARKET --at 1,,5": NO_NUMBERS.format("1,,5"),
+    "evaluate MARKET --at 2.5": NO_NUMBERS.format(2.5),
+    "evaluate MARKET --at " + "9" * 30: "--at: expected whole numbers",
+    "evaluate MARKET --at 1 --format csv": "--at: expected a table or JSON, got csv",
+    "evaluate MARKET --worst 0": "--worst: expected a number of queries from 1, got 0",
+    "doctor MARKET --seed -3": "expected a whole number from 0, got -3",
+    "evaluate MARKET --confidence --seed -1": "--seed: expected a whole number from 0, got -1",
+    "evaluate MARKET --confidence --level 100":
+        "--level: expected percent from 50 to below 100, such as 95, got 100",
+    "evaluate MARKET --confidence --resamples 10":
+        "--resamples: expected at least 39 for this level, got 10",
+    **{f"evaluate MARKET {words}":
+       "--level, --unit, --confidence-method, --resamples, --seed: expected --confidence with "
+       "them; add it, or leave them out"
+       for words in ("--level 90", "--unit query", "--seed 1", "--resamples 99",
+                     "--confidence-method analytic")},
+    # Several files.
+    "evaluate MARKET nowhere.mat": "nowhere.mat: No such file",
+    "evaluate MARKET nowhere.csv": "nowhere.csv: No such file",
+    "evaluate MARKET MARKET": "market_like.mat: expected different files, got this one twice",
+    "evaluate MARKET MARS --per-query x.csv":
+        "--per-query: expected one result and no --name, got 2 res",
+    "evaluate MARKET --name ours --save x.json":
+        "--save: expected one .*, got 1 result and --name",
+    "evaluate MARKET --save x.txt": "--save: expected a name that ends in .json, got ",
+    "evaluate MARKET --save -": "--save: expected a file, got '-'",
+    "evaluate MARKET --save x.json --convention all":
+        "--save: expected one convention, got 15; name one",
+    "evaluate MARKET --save missing/x.json": "missing/x.json: expected a file name in a folder",
+    "evaluate MARKET --save x.json --per-query x.json":
+        "expected different files, got this one twice",
+    "evaluate MARKET MARS --name ours": NO_NAMES + "2 results, got 'o",
+    "evaluate MARKET MARS --name a,a": NO_NAMES + "2",
+    "evaluate MARKET MARS --name a,": NO_NAMES + "2",
+    "evaluate MARKET --name ''": NO_NAMES + "1 results, got ''",
+    "evaluate MARKET MARS --convention veri":
+        "market_like: --index-lists: convention 'veri' takes the",
+    # Gates.
+    GATE + "76.12": "--expect: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, e.g. "
+                    "mAP=76.12,Rank-1=90.1, got '76.12'",
+    GATE + "map=76.12": "got 'map=76.12'", GATE + "Rank-0=3": "got 'Rank-0=3'",
+    GATE + "mAP=3,mAP=4": f"--expect: {TWICE}",
+    GATE + "mAP=0.7612":
+        "--expect mAP: expected percent, got 0.7612, which looks like a fraction; write 76.12",
+    GATE + "Rank-346=3":
+        "--expect: expected a rank up to 345, where this CMC curve ends, got Rank-346",
+    GATE + "mAP=3 --tolerance -1":
+        "--tolerance: expected percent points up to 5, such as 0.01, got '-1'",
+    GATE + "mAP=3 --tolerance 999":
+        "--tolerance: expected percent points up to 5, such as 0.01, got '999'",
+    GATE + "mAP=3 --convention matlab,mars": "--expect: expected one convention",
+    "evaluate MARKET --tolerance 1": "--tolerance: expected --expect with it, got none; add it",
+    "evaluate MARKET --fail-under mAP=3 --fail-under mAP=4": f"--fail-under: {TWICE}",
+    "evaluate MARKET --fail-under mAP=x":
+        "--fail-under mAP: expected a number in percent such as 81.1, got 'x'",
+    "evaluate MARKET MARS --fail-under mAP=3": "--fail-under: expected one result and no --name",
+    # Scripts.
+    "scripts MARKET --convention torchreid --only octave":
+        "convention 'torchreid' follows no MATLAB script, only matlab, mars do",
+    "scripts MARKET --only octave --matlab-dir .":
+        "--matlab-dir: expected the folder of the MATLAB scripts, .* evaluation.m and compute_AP",
+    "scripts MARKET --only port --matlab-dir .":
+        "--matlab-dir: expected the scripts to be run in Octave, got --only port",
+    # From one convention to another.
+    "explain MARKET --to torchried":
+        "--to: unknown 'torchried'; known: .* Did you mean 'torchreid'?",
+    "explain MARKET --from x": "--from: unknown 'x'; known: matlab, mars",
+    "explain MARKET --query 48": "--query: expected a number from 0 to 47, got 48",
+    "explain MARKET --to veri":
+        "convention .* takes the good and junk images of every query from lists",
+    # A published figure.
+    "validate MARKET":
+        "--published, --paper: expected one of them, got none; write --published 81.1/67.6, or",
+    "validate MARKET --published 1/2 --paper x":
+        "--published, --paper: expected one of them, got bo",
+    "validate MARKET --published abc": "--published: expected RANK1/mAP in percent",
+    "validate MARKET --paper mars/rnn": "KEY: unknown 'mars/rnn'; nearest: mars/rnn-resnet50",
+    "validate MARKET --published 45.8/ --convention matlap":
+        "--convention: unknown 'matlap'; known",
+    "validate MARKET --published 45.8/ --convention veri":
+        "--convention: 'veri' needs lists of good",
+    "validate MARKET --published 1/1 --max-memory much":
+        "--max-memory: expected a size such as 512M or 2G, got 'much'",
+    BENCHMARK: "FILE, --dataset: expected one of them, got none; name a result file, or write --d",
+    BENCHMARK + "MARKET --dataset mars": "FILE, --dataset: expected one of them, got both",
+    BENCHMARK + "--dataset markt1501": "--dataset: unknown 'markt1501'; known: .* 'market1501'?",
+    BENCHMARK + "--dataset mars --convention matlab":
+        "--convention, --set, --max-memory: expected a result file",
+    BENCHMARK + "--dataset mars --max-memory 1G": "--max-memory: expected a result file",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[:60])
+def test_wrong_use(words, tmp_path):
+    given = [{"MARKET": MARKET, "MARS": MARS}.get(word, word) for word in shlex.split(words)]
+    done = command(*given, cwd=tmp_path)
+    assert_one_line_error(done, REFUSED[words])
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 
 import reid_ref
 import reid_ref.evaluation.distributed
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances
+from reid_ref import InputError, Labels, evaluate_distances
 from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
 from tests import cases
 from tests.commands.common import answer
@@ -273,19 +273,3 @@ def test_commands_rank_features_as_evaluate_does(tmp_path):
     rounded = reid_ref.evaluate_distances(
         distance_matrix(*features, "euclidean", True), query, gallery)
     assert not bounds["worst"]["mAP"] <= rounded.mAP <= bounds["best"]["mAP"]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_conventions_together_are_those_alone(seed):
-    """What conventions share changes nothing, and no result can be written to by another."""
-    make = cases.special if seed == 1 else cases.market_like
-    distances, query, gallery = make(seed, n_query=25, levels=9) if seed == 2 else make(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        wanted = [one for one in CONVENTIONS.values() if not one.needs_lists]
-        together = evaluate_distances(distances, query, gallery, convention=wanted)
-        for one in wanted:
-            alone = evaluate_distances(distances, query, gallery, convention=one)
-            cases.same(together[one.name], alone)
-    statuses = [id(result.counts.status) for result in together.values()]
-    assert len(set(statuses)) == len(statuses)

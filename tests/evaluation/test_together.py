@@ -4,43 +4,51 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
-from tests.cases import market_like, same
+from tests.cases import market_like, same, special
 from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 RULES = ["label -1", "same identity, same camera", "same camera", "same location"]
 
 
+def together(problem, conventions, **options):
+    """The results of conventions evaluated together, which are those of each alone."""
+    results = reid_ref.evaluate_distances(*problem, convention=conventions, **options)
+    for one, result in zip(conventions, results.values(), strict=True):
+        same(result, reid_ref.evaluate_distances(*problem, convention=one, **options))
+    return results
+
+
 @pytest.mark.parametrize("seed", range(cases(20, 60)))
 def test_random_sets_of_what_is_ignored(seed):
     rng = np.random.default_rng(seed)
-    problem = market_like(seed, levels=[None, 6][seed % 2])
     conventions = []
     for k in range(5):
-        ignored = tuple(rule for rule in RULES if rng.random() < 0.5)
-        order = tuple(rng.permutation(ignored)) if ignored else ()
+        ignored = [rule for rule in RULES if rng.random() < 0.5]
         conventions.append(CONVENTIONS["torchreid"].replace(
-            name=f"{k}", ignored=tuple(map(str, order)),
+            name=f"{k}", ignored=tuple(map(str, rng.permutation(ignored))),
             ties=str(rng.choice(["gallery-order", "reversed", "numpy", "grouped"])),
             arithmetic=str(rng.choice(["double", "float32"])), ap="step",
             unmatched=str(rng.choice(["zero", "drop", "nan"]))))
-    results = reid_ref.evaluate_distances(*problem, convention=conventions)
-    for one in conventions:
-        same(results[one.name], reid_ref.evaluate_distances(*problem, convention=one))
+    together(market_like(seed, levels=[None, 6][seed % 2]), conventions)
+
+
+@pytest.mark.parametrize("problem", [
+    market_like(0), special(1), market_like(2, n_query=25, levels=9)], ids=range(3))
+def test_every_convention(problem):
+    """What conventions share changes nothing, and no result can be written to by another."""
+    results = together(problem, [one for one in CONVENTIONS.values() if not one.needs_lists])
+    assert len({id(result.counts.status) for result in results.values()}) == len(results)
 
 
 def test_lists_together():
-    distances, query, gallery = market_like(4)
+    problem = distances, query, gallery = market_like(4)
     rng = np.random.default_rng(1)
     good = [rng.permutation(80)[:5] for _ in range(len(query))]
     junk = [rng.permutation(80)[:9] for _ in range(len(query))]
-    lists = IndexLists(good, junk)
     names = ["matlab", "veri", "torchreid", "oxford"]
-    results = reid_ref.evaluate_distances(distances, query, gallery, convention=names, lists=lists)
+    results = together(problem, names, lists=IndexLists(good, junk))
     assert list(results) == names
-    for name in names:
-        same(results[name], reid_ref.evaluate_distances(
-            distances, query, gallery, convention=name, lists=lists))
     for name in ("matlab", "torchreid"):  # which take no lists
         alone = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
         np.testing.assert_array_equal(results[name].per_query.ap, alone.per_query.ap)

@@ -64,3 +64,18 @@ def special(seed, **sizes):
     for value in (np.nan, np.inf, -np.inf, 0.0, -0.0):
         distances[rng.random(distances.shape) < 0.1] = value
     return distances, query, gallery
+
+
+def put(*keys):
+    """A change of a value of JSON: the last of these is put below the others."""
+    def change(value):
+        *inside, last, new = keys
+        for key in inside:
+            value = value[key]
+        value[last] = new
+    return change
+
+
+def signed(old, new):
+    """A change of a value of JSON: a part of its signature."""
+    return lambda value: value.update(signature=value["signature"].replace(old, new))

@@ -11,6 +11,7 @@ from reid_ref import InputError, Labels
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
+from tests.cases import put, signed
 from tests.documents import ROOT
 from tests.nightly import cases
 
@@ -173,16 +174,6 @@ def spoil(tmp_path, change):
     return path
 
 
-def put(*keys):
-    """A change of the value below these keys, the last of which is the new value."""
-    def change(value):
-        *inside, last, new = keys
-        for key in inside:
-            value = value[key]
-        value[last] = new
-    return change
-
-
 SPOILT = {
     "schema: expected a version up to 2, got 3": put("schema", 3),
     "schema: expected a version up to 2, got \"2\"": put("schema", "2"),
@@ -193,16 +184,13 @@ SPOILT = {
     "trials: expected no such key": put("trials", []),
     "signature: expected .*, got none": lambda one: one.pop("signature"),
     "signature: expected ties reversed, as the convention has, got gallery-order":
-        lambda one: one.update(signature=one["signature"].replace("ties:reversed",
-                                                                  "ties:gallery-order")),
+        signed("ties:reversed", "ties:gallery-order"),
     "signature: expected convention matlab\\[ties=reversed\\], .*, got mars":
-        lambda one: one.update(signature=one["signature"].replace("matlab[ties=reversed]",
-                                                                  "mars")),
+        signed("matlab[ties=reversed]", "mars"),
     "signature: expected all of convention": put("signature", "convention:x|ap:step"),
     "signature: expected top_k None, as the convention has, got 3":
-        lambda one: one.update(signature=one["signature"].replace("|ties", "|top_k:3|ties")),
-    "queries of the signature: contradicts": lambda one: one.update(
-        signature=one["signature"].replace("queries:2", "queries:3")),
+        signed("|ties", "|top_k:3|ties"),
+    "queries of the signature: contradicts": signed("queries:2", "queries:3"),
     "convention: expected .*, got none": lambda one: one.pop("convention"),
     "convention: ap: unknown 'steep'": put("convention", "ap", "steep"),
     "convention: ap: expected .*, got 3": put("convention", "ap", 3),

@@ -9,44 +9,35 @@ from tests.commands.common import MARKET
 
 #: What a command says that needs more than a saved result has.
 NO_ARRAYS = "expected a file of arrays, got a .json file, such as a saved result, which has no "
+#: Words of a command, FILE and FILE2 being saved results, and what it says where it refuses them.
 WORDS = {
-    "evaluate": {"evaluate FILE": "", "evaluate FILE --json --cmc all --confidence": "",
-                 "evaluate FILE --format csv --ranks 1,3": "", "evaluate FILE --format latex": "",
-                 "evaluate FILE --format markdown --confidence": "",
-                 "evaluate FILE --at 1,5 --by identity --by camera": "",
-                 "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40": "",
-                 "evaluate FILE --worst 3": "", "evaluate FILE FILE2 --json": "",
-                 "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
-                 "evaluate FILE --ties reversed": "--ties: expected features",
-                 "evaluate FILE --metric dot": "--metric: expected features",
-                 "evaluate FILE --no-normalize": "--no-normalize: expected features",
-                 "evaluate FILE --convention mars": "--convention: expected features or distances",
-                 "evaluate FILE FILE2 --set ap=step": "--set: expected features or distances, g"},
-    "compare": {"compare FILE FILE2 --metric mAP,Rank-7,P@5 --json": "",
-                "compare FILE FILE2 --convention mars": "--convention: expected features or d"},
-    "runs": {"runs FILE FILE2 --metric R@5,mINP": ""},
-    "splits": {"splits FILE FILE2 --format csv": ""},
-    "plot": {"plot cmc FILE -o OUT.svg": "", "plot pr FILE FILE2 -o OUT.svg": "",
-             "plot ap FILE -o OUT.svg": "", "plot conventions FILE -o OUT.svg": NO_ARRAYS,
-             "plot cameras FILE -o OUT.svg": NO_ARRAYS,
-             "plot distances FILE -o OUT.svg": NO_ARRAYS,
-             "plot rank-lists FILE -o OUT.svg": NO_ARRAYS,
-             "plot cmc FILE --set ap=step -o OUT.svg": "--set: expected features or distanc"},
-    "verify": {"verify FILE": ""},
-    "camera-pairs": {"camera-pairs FILE": NO_ARRAYS}, "explain": {"explain FILE": NO_ARRAYS},
-    "validate": {"validate FILE --published 45/40": NO_ARRAYS},
-    "crosscheck": {"crosscheck FILE --evaluator scikit-learn": NO_ARRAYS},
-    "export": {"export FILE --to trec --output OUT": NO_ARRAYS},
-    "dataset": {"dataset FILE": NO_ARRAYS},
-    "baseline": {"baseline FILE --driver market1501": NO_ARRAYS},
-    "doctor": {"doctor FILE": NO_ARRAYS},
-    "rerank": {"rerank FILE": NO_ARRAYS}, "ties": {"ties FILE": NO_ARRAYS},
-    "scripts": {"scripts FILE --only port": NO_ARRAYS},
-    "report": {"report FILE -o OUT.html": "", "report FILE FILE2 --name a,b -o OUT.html": "",
-               "report FILE -o OUT.html --metric dot": "--metric: expected features or distances",
-               "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features",
-               "report FILE -o OUT.html --convention mars": "--convention: expected features",
-               "report FILE -o OUT.html --images .": "--images: expected features"}}
+    **dict.fromkeys((
+        "evaluate FILE", "evaluate FILE --json --cmc all --confidence",
+        "evaluate FILE --format csv --ranks 1,3", "evaluate FILE --format latex",
+        "evaluate FILE --format markdown --confidence",
+        "evaluate FILE --at 1,5 --by identity --by camera",
+        "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40",
+        "evaluate FILE --worst 3", "evaluate FILE FILE2 --json",
+        "compare FILE FILE2 --metric mAP,Rank-7,P@5 --json", "runs FILE FILE2 --metric R@5,mINP",
+        "splits FILE FILE2 --format csv", "plot cmc FILE -o OUT.svg",
+        "plot pr FILE FILE2 -o OUT.svg", "plot ap FILE -o OUT.svg", "verify FILE",
+        "report FILE -o OUT.html", "report FILE FILE2 --name a,b -o OUT.html"), ""),
+    **dict.fromkeys((
+        "plot conventions FILE -o OUT.svg", "plot cameras FILE -o OUT.svg",
+        "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg", "camera-pairs FILE",
+        "explain FILE", "validate FILE --published 45/40",
+        "crosscheck FILE --evaluator scikit-learn", "export FILE --to trec --output OUT",
+        "dataset FILE", "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
+        "ties FILE", "scripts FILE --only port"), NO_ARRAYS),
+    **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
+        "evaluate FILE --ties reversed", "evaluate FILE --metric dot",
+        "evaluate FILE --convention mars", "evaluate FILE FILE2 --set ap=step",
+        "compare FILE FILE2 --convention mars", "plot cmc FILE -o OUT.svg --set ap=step",
+        "report FILE -o OUT.html --metric dot", "report FILE -o OUT.html --convention mars",
+        "report FILE -o OUT.html --images .")},
+    "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
+    "evaluate FILE --no-normalize": "--no-normalize: expected features",
+    "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features"}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
 OF_OTHER_FILES = {"conventions", "published", "oxford", "check-table", "completion"}
 
@@ -67,11 +58,11 @@ def saved(tmp_path_factory):
 
 
 def test_every_command_is_here():
-    assert {*WORDS, *OF_OTHER_FILES} == set(COMMANDS) and not OF_OTHER_FILES & set(WORDS)
+    with_files = {words.split()[0] for words in WORDS}
+    assert with_files | OF_OTHER_FILES == set(COMMANDS) and not OF_OTHER_FILES & with_files
 
 
-@pytest.mark.parametrize(("words", "sentence"), [
-    pair for every in WORDS.values() for pair in every.items()], ids=lambda one: one[:40])
+@pytest.mark.parametrize(("words", "sentence"), WORDS.items(), ids=lambda one: one[:40])
 def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path, capsys):
     names = {"FILE": str(saved / "market_like.json"), "FILE2": str(saved / "raw.json")}
     given = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words.split()]

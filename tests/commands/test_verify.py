@@ -8,6 +8,7 @@ from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
 from reid_ref.signature import convention_of, off_its_name, parse_signature
+from tests.cases import put, signed
 from tests.documents import ROOT
 from tests.nightly import cases
 
@@ -52,38 +53,31 @@ def test_by_hand(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("change", "line"), [
-    (lambda one: one.update(mAP=.4751), "differs mAP is 0.4751, the queries give 0.475"),
-    (lambda one: one.update(mAP=.475 + 2**-54),
-     "differs mAP is 0.47500000000000003, the queries give 0.475"),
-    (lambda one: one.update(mINP=None), "differs mINP is None, the queries give 0.55"),
-    (lambda one: one.update({"Rank-1": .6}), "differs Rank-1 is 0.6, the queries give 0.4"),
-    (lambda one: one["cmc"].__setitem__(2, .8),
-     "differs cmc: entry 3 is 0.8, the queries give 0.6"),
-    (lambda one: one.update(counted=4), "differs counted is 4, the queries give 5"),
-    (lambda one: one["queries"][3].update(counted=False),
+    (put("mAP", .4751), "differs mAP is 0.4751, the queries give 0.475"),
+    (put("mAP", .475 + 2**-54), "differs mAP is 0.47500000000000003, the queries give 0.475"),
+    (put("mINP", None), "differs mINP is None, the queries give 0.55"),
+    (put("Rank-1", .6), "differs Rank-1 is 0.6, the queries give 0.4"),
+    (put("cmc", 2, .8), "differs cmc: entry 3 is 0.8, the queries give 0.6"),
+    (put("counted", 4), "differs counted is 4, the queries give 5"),
+    (put("queries", 3, "counted", False),
      "differs queries that are counted: entry 4 is 4, the queries give 3"),
-    (lambda one: one["counts"].update(good=5), "differs counts: good is 5, the queries give 4"),
-    (lambda one: one["counts"].update(query=6), "differs counts: query is 6, the queries give 5"),
-    (lambda one: one["counts"].update(gallery=10),
-     "differs gallery of the signature is 9, the queries give 10"),
-    (lambda one: one.update(signature=one["signature"].replace("queries:5", "queries:4")),
+    (put("counts", "good", 5), "differs counts: good is 5, the queries give 4"),
+    (put("counts", "query", 6), "differs counts: query is 6, the queries give 5"),
+    (put("counts", "gallery", 10), "differs gallery of the signature is 9, the queries give 10"),
+    (signed("queries:5", "queries:4"),
      "differs queries of the signature is 4, the queries give 5"),
-    (lambda one: one["queries"][0].update(identity=7),
-     "differs labels: query is 5f162251, the queries give "),
-    (lambda one: one["queries"][0].update(camera=7),
-     "differs labels: query is 5f162251, the queries give "),
-    (lambda one: one["queries"][1].update(ap=None),
+    (put("queries", 0, "identity", 7), "differs labels: query is 5f162251, the queries give "),
+    (put("queries", 0, "camera", 7), "differs labels: query is 5f162251, the queries give "),
+    (put("queries", 1, "ap", None),
      "wrong query 1: ap: expected a number, for it has good images"),
-    (lambda one: one["queries"][1].update(ap=.5), "differs mAP is 0.475, the queries give 0.525"),
-    (lambda one: one["queries"][1].update(ap=1.5),
-     "wrong query 1: ap: expected a number from 0 to 1"),
-    (lambda one: one["queries"][1].update(inp=0),
-     "wrong query 1: inp: expected a number above 0, to 1"),
-    (lambda one: one["queries"][4].update(first_match=3),
+    (put("queries", 1, "ap", .5), "differs mAP is 0.475, the queries give 0.525"),
+    (put("queries", 1, "ap", 1.5), "wrong query 1: ap: expected a number from 0 to 1"),
+    (put("queries", 1, "inp", 0), "wrong query 1: inp: expected a number above 0, to 1"),
+    (put("queries", 4, "first_match", 3),
      "wrong query 4: first_match: expected none, for it has no good image"),
-    (lambda one: one["queries"][4].update(status="ok"),
+    (put("queries", 4, "status", "ok"),
      "wrong query 4: status: expected a reason, not ok, for it has no good image"),
-    (lambda one: one.update(signature=one["signature"].replace("ap:trapezoid", "ap:step")),
+    (signed("ap:trapezoid", "ap:step"),
      "wrong signature: ap is step, but convention matlab has trapezoid")])
 def test_what_was_changed_is_named(change, line, tmp_path, capsys):
     value = by_hand()
@@ -93,49 +87,40 @@ def test_what_was_changed_is_named(change, line, tmp_path, capsys):
     assert any(one.startswith(line) for one in lines), lines
 
 
-@pytest.mark.parametrize("name", CONVENTIONS)
+@pytest.mark.parametrize("options", [f"--convention {name}" for name in CONVENTIONS] + [
+    f"--set {choices}" for choices in ("ap=step,top_k=5", "ignored=nothing", "unmatched=drop",
+                                       "arithmetic=float32", "cmc_length=7,ties=reversed")])
 @pytest.mark.parametrize("file", cases(["market_like"], ["market_like", "special_values", "ties"]))
-def test_what_evaluate_writes_holds(name, file, tmp_path, capsys):
-    path = str(tmp_path / "out.json")
-    extra = []
-    if CONVENTIONS[name].needs_lists:
-        n_query = len(read_result(FIXTURES / f"{file}.mat").query)
+def test_what_evaluate_writes_holds(options, file, tmp_path, capsys):
+    given, path = str(FIXTURES / f"{file}.mat"), str(tmp_path / "out.json")
+    words, convention = options.split(), CONVENTIONS.get(options.split()[1], CONVENTIONS["matlab"])
+    if convention.needs_lists:
+        n_query = len(read_result(given).query)
         (tmp_path / "good").write_text("1 2\n" * n_query)
         (tmp_path / "junk").write_text("3\n" * n_query)
-        extra = ["--index-lists", str(tmp_path / "good"), str(tmp_path / "junk")]
-    assert main(["evaluate", str(FIXTURES / f"{file}.mat"), "--convention", name, *extra,
-                 "--per-query", path]) == 0
+        words += ["--index-lists", str(tmp_path / "good"), str(tmp_path / "junk")]
+    assert main(["evaluate", given, *words, "--per-query", path]) == 0
     capsys.readouterr()
     assert main(["verify", path]) == 0, capsys.readouterr().out
-    assert ("left out" in capsys.readouterr().out) == (CONVENTIONS[name].cmc != "first-match")
-
-
-@pytest.mark.parametrize("choices", ["ap=step,top_k=5", "ignored=nothing", "unmatched=drop",
-                                     "arithmetic=float32", "cmc_length=7,ties=reversed"])
-def test_what_evaluate_writes_of_another_choice_holds(choices, tmp_path, capsys):
-    path = str(tmp_path / "out.json")
-    assert main(["evaluate", str(FIXTURES / "market_like.mat"), "--set", choices,
-                 "--per-query", path]) == 0
-    assert main(["verify", path]) == 0, capsys.readouterr().out
+    assert ("left out" in capsys.readouterr().out) == (convention.cmc != "first-match")
 
 
 @pytest.mark.parametrize(("change", "message"), [
     (lambda one: one.pop("queries"), "expected the values of each query, got summaries alone"),
     (lambda one: one.pop("signature"), "signature: expected what reid-ref evaluate FILE"),
-    (lambda one: one.update(signature="ap:step"), "signature: expected all of convention, ap,"),
-    (lambda one: one.update(signature="x"), "signature: expected KEY:VALUE, each key once, got"),
-    (lambda one: one.update(signature=one["signature"].replace("trapezoid", "other")),
-     "signature ap: unknown 'other'; known: trapezoid"),
-    (lambda one: one.update(signature=one["signature"].replace("gallery:9", "gallery:many")),
+    (put("signature", "ap:step"), "signature: expected all of convention, ap,"),
+    (put("signature", "x"), "signature: expected KEY:VALUE, each key once, got"),
+    (signed("trapezoid", "other"), "signature ap: unknown 'other'; known: trapezoid"),
+    (signed("gallery:9", "gallery:many"),
      "signature: expected a number of images, got gallery:many"),
-    (lambda one: one["queries"][4].update(query=3), "query 4: query: expected 4, for queries are "
-                                                    "numbered from 0, in order, got 3"),
-    (lambda one: one["queries"][2].update(ap=10**400), "query 2: ap: expected what reid-ref"),
+    (put("queries", 4, "query", 3),
+     "query 4: query: expected 4, for queries are numbered from 0, in order, got 3"),
+    (put("queries", 2, "ap", 10**400), "query 2: ap: expected what reid-ref"),
     (lambda one: one["queries"][2].pop("n_good"), "query 2: n_good: expected what reid-ref"),
-    (lambda one: one["queries"][2].update(n_good=1e30), "query 2: n_good: expected what"),
-    (lambda one: one["queries"][2].update(status="fine"), 'got "fine"'),
-    (lambda one: one.update(queries=[]), "queries: expected what reid-ref evaluate FILE"),
-    (lambda one: one.update(queries=[3]), "query 0: query: expected what reid-ref evaluate")])
+    (put("queries", 2, "n_good", 1e30), "query 2: n_good: expected what"),
+    (put("queries", 2, "status", "fine"), 'got "fine"'),
+    (put("queries", []), "queries: expected what reid-ref evaluate FILE"),
+    (put("queries", [3]), "query 0: query: expected what reid-ref evaluate")])
 def test_what_is_no_stored_result(change, message, tmp_path, capsys):
     value = by_hand()
     change(value)

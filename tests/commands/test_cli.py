@@ -223,12 +223,6 @@ def test_ties_warns_as_evaluate_does(tmp_path):
     assert "3 of 48 queries have no good image" in done.stderr
 
 
-def test_a_metric_for_distances_is_refused(hopeless):
-    for options in (["--metric", "dot"], ["--no-normalize"]):
-        done = command("evaluate", hopeless, *options)
-        assert_one_line_error(done, "expected features, got distances .*leave them out")
-
-
 def test_the_report_says_what_the_convention_ignores():
     words = " ".join(table("evaluate", MARKET, "--convention", "torchreid").split())
     assert "285 loaded; 60 not loaded (label -1: the toolbox's loader leaves them out)" in words

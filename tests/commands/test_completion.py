@@ -35,16 +35,12 @@ def folder(tmp_path_factory):
     ("reid-ref c", {"camera-pairs", "check-table", "compare", "conventions", "crosscheck",
                     "completion"}),
     ("reid-ref --c", {"--cite"}),
-    ("reid-ref evaluate --wor", {"--worst"}),
     ("reid-ref evaluate mod", {"model_a.mat", "model_b.npz"}),
-    ("reid-ref evaluate model_a.mat model_b", {"model_b.npz"}),
     ("reid-ref evaluate --per-query model_a", {"model_a.mat"}),
     ("reid-ref evaluate --convention fast-", {
         "fast-reid", "fast-reid-function", "fast-reid-cython", "fast-reid-cython-function"}),
-    ("reid-ref evaluate --by ", {"identity", "camera"}),
     ("reid-ref evaluate --format ma", {"markdown"}),
     ("reid-ref explain --from mar", {"mars"}), ("reid-ref explain --from laym", set()),
-    ("reid-ref explain --to layu", {"layumi"}),
     ("reid-ref conventions reid-surv", {"reid-survey", "reid-survey-function"}),
     ("reid-ref baseline --driver mar", {"market1501", "mars"}),
     ("reid-ref completion ", {"bash", "zsh", "tcsh"})])

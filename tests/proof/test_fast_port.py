@@ -74,13 +74,6 @@ def test_every_dtype(dtype):
         assert_as_script([(2**60 + distances.astype(dtype), query, gallery)])
 
 
-@pytest.mark.parametrize("block_size", [1, 2, 5, 12, 100])
-def test_every_block_size(block_size):
-    problem = cases.special(3)
-    blocks, = assert_as_script([problem], max_memory=block_size * problem[0][0].nbytes)
-    cases.same(blocks, reid_ref.evaluate_distances(*problem))
-
-
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "readonly"])
 def test_every_memory_layout(layout):
     distances, query, gallery = cases.market_like(4)

@@ -5,18 +5,13 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, ResultFile, cli
-from tests.commands.common import MARKET
+from reid_ref import InputError, Labels, ResultFile
+from tests.commands.common import MARKET, answer, command
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 # Kept, in order: wrong, good, good: step AP (1/2 + 2/3) / 2, trapezoid (1/4 + 7/12) / 2.
 HAND = ResultFile("arrays", Labels([7], [1]), Labels([7, 8, 7, -1], [2, 2, 3, 2]),
                   distances=np.array([[.2, .1, .3, .4]]))
-
-
-def answer(capsys, *words):
-    status = cli.main([*map(str, words)])
-    return status, json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("call", [
@@ -28,8 +23,8 @@ def test_the_name_of_a_file_is_no_result_file(call):
         call(MARKET)
 
 
-def test_explain_is_the_command(capsys):
-    _, printed = answer(capsys, "explain", MARKET, "--json", "--metric", "dot", "--no-normalize")
+def test_explain_is_the_command():
+    printed = answer("explain", MARKET, "--metric", "dot", "--no-normalize")
     why = reid_ref.explain(reid_ref.read(MARKET), metric="dot", normalize=False)
     assert why.start.signature == printed["from"]["signature"]
     assert [step.result.mAP for step in why.steps] == [
@@ -37,23 +32,23 @@ def test_explain_is_the_command(capsys):
     assert (why.end.mAP, why.end.signature) == (printed["to"]["mAP"], printed["to"]["signature"])
 
 
-def test_validate_is_the_command(capsys):
-    status, printed = answer(capsys, "validate", MARKET, "--published", "80/60", "--json")
-    found = reid_ref.validate(reid_ref.read(MARKET), "80/60")
-    assert found.reproduced == printed["reproduced"] == (status == 0)
+def test_validate_is_the_command():
+    done = command("validate", MARKET, "--published", "80/60", "--json")
+    printed, found = json.loads(done.stdout), reid_ref.validate(reid_ref.read(MARKET), "80/60")
+    assert found.reproduced == printed["reproduced"] == (done.returncode == 0)
     assert [None if np.isnan(one.mAP) else one.mAP for one in found.candidates] == [
         one["mAP"] for one in printed["candidates"]]
     # Rank-1 is 0; mAP 58.3 is the step rule's.
     assert reid_ref.validate(HAND, "0.0/58.3", convention="torchreid").reproduced
 
 
-def test_crosscheck_is_the_command(capsys):
+def test_crosscheck_is_the_command():
     options = {"metric": "dot", "normalize": False}
     evaluator = "reid_ref.evaluation.functions:evaluate_distances"
-    status, printed = answer(capsys, "crosscheck", MARKET, "--evaluator", evaluator, "--json",
-                             "--metric", "dot", "--no-normalize")
+    printed = answer("crosscheck", MARKET, "--evaluator", evaluator, "--metric", "dot",
+                     "--no-normalize")
     found = reid_ref.crosscheck(reid_ref.read(MARKET), evaluator, **options)
-    assert (status, found.verdict, found.follows) == (0, "equal", "matlab")
+    assert (found.verdict, found.follows) == ("equal", "matlab")
     assert (printed["follows"], printed["fed"]) == (found.follows, found.fed)
     data = reid_ref.read(MARKET)
     expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,

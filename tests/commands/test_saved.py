@@ -3,9 +3,8 @@ import json
 
 import pytest
 
-from reid_ref import cli
 from reid_ref.cli.parser import COMMANDS
-from tests.commands.common import MARKET
+from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
 
 #: What a command says that needs more than a saved result has.
 NO_ARRAYS = "expected a file of arrays, got a .json file, such as a saved result, which has no "
@@ -42,18 +41,12 @@ WORDS = {
 OF_OTHER_FILES = {"conventions", "published", "oxford", "check-table", "completion"}
 
 
-def run(words, capsys):
-    status = cli.main(words)
-    out, err = capsys.readouterr()
-    return status, out, [line for line in err.splitlines() if "warning: " not in line]
-
-
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """The folder of two saved results, one named as its file is."""
     folder = tmp_path_factory.mktemp("saved")
     for name, extra in (("market_like.json", []), ("raw.json", ["--no-normalize"])):
-        cli.main(["evaluate", MARKET, "--save", str(folder / name), "--quiet", *extra])
+        table("evaluate", MARKET, "--save", folder / name, "--quiet", *extra)
     return folder
 
 
@@ -63,15 +56,14 @@ def test_every_command_is_here():
 
 
 @pytest.mark.parametrize(("words", "sentence"), WORDS.items(), ids=lambda one: one[:40])
-def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path, capsys):
+def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path):
     names = {"FILE": str(saved / "market_like.json"), "FILE2": str(saved / "raw.json")}
     given = [names.get(word, word.replace("OUT", str(tmp_path / "out"))) for word in words.split()]
-    status, out, told = run(given, capsys)
     if sentence:
-        assert status == 2 and out == "" and len(told) == 1 and sentence in told[0], told
+        assert_one_line_error(command(*given), sentence)
         assert list(tmp_path.iterdir()) == []
     else:
-        assert (status, told) == (0, []) and out
+        assert table(*given)
 
 
 @pytest.mark.parametrize("words", [
@@ -79,45 +71,41 @@ def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path,
     "evaluate FILE --at 1,5 --by identity --by camera --confidence --json --cmc all",
     "compare FILE FILE --metric P@5,R@10,mINP --json", "runs FILE FILE --format markdown",
     "plot cmc FILE -o OUT.svg", "plot pr FILE -o OUT.svg", "plot ap FILE -o OUT.svg"])
-def test_it_gives_what_the_file_gives(words, saved, tmp_path, capsys):
+def test_it_gives_what_the_file_gives(words, saved, tmp_path):
     """To the last digit, but for the names of files and layouts."""
     answers = []
     for file in (MARKET, saved / "market_like.json"):
         given = [{"FILE": str(file), "OUT.svg": str(tmp_path / "out.svg")}.get(word, word)
                  for word in words.split()]
-        status, out, _ = run(given, capsys)
+        out = table(*given)
         if "--json" in given:
             out = {key: value for key, value in json.loads(out).items()
                    if key not in ("files", "layout", "dataset", "warnings", "name")}
-        answers.append((status, out, [path.read_bytes() for path in tmp_path.iterdir()]))
-    assert answers[0] == answers[1] and answers[0][0] == 0
+        answers.append((out, [path.read_bytes() for path in tmp_path.iterdir()]))
+    assert answers[0] == answers[1]
 
 
-def test_the_worst_queries_have_no_wrong_image(saved, capsys):
-    fresh, kept = (json.loads(run(["evaluate", str(file), "--worst", "9", "--json"], capsys)[1])
+def test_the_worst_queries_have_no_wrong_image(saved):
+    fresh, kept = (answer("evaluate", file, "--worst", "9")
                    for file in (MARKET, saved / "market_like.json"))
     assert [{**one, "nearest_wrong": None} for one in fresh["worst"]] == kept["worst"]
 
 
-def test_a_saved_result_beside_a_file_and_a_table(saved, tmp_path, capsys):
-    table = str(tmp_path / "table.json")
-    assert run(["evaluate", MARKET, "--per-query", table, "--quiet"], capsys)[0] == 0
-    ours = str(saved / "market_like.json")
-    assert run(["evaluate", table], capsys)[2][0].startswith(
-        f"reid-ref: error: {table}: schema: expected 2, ")
-    status, out, told = run(["compare", ours, table, str(MARKET)], capsys)
-    assert (status, told) == (0, []) and out.count("identical per-query values") == 4
-    assert run(["evaluate", str(MARKET), "--baseline", ours], capsys)[0] == 0
-    assert run(["evaluate", ours, str(MARKET), "--set", "ap=step", "--json"], capsys)[0] == 0
-    csv = str(tmp_path / "again.csv")
-    again = ["--save", str(tmp_path / "again.json"), "--per-query", csv]
-    assert run(["evaluate", ours, *again], capsys)[0] == 0
-    assert (tmp_path / "again.json").read_text() == (saved / "market_like.json").read_text()
-    run(["evaluate", str(MARKET), "--per-query", str(tmp_path / "fresh.csv")], capsys)
-    assert (tmp_path / "fresh.csv").read_text() == (tmp_path / "again.csv").read_text()
+def test_a_saved_result_beside_a_file_and_a_table(saved, tmp_path):
+    per_query, ours = tmp_path / "table.json", saved / "market_like.json"
+    table("evaluate", MARKET, "--per-query", per_query, "--quiet")
+    assert_one_line_error(command("evaluate", per_query), f"{per_query}: schema: expected 2, ")
+    out = table("compare", ours, per_query, MARKET)
+    assert out.count("identical per-query values") == 4
+    table("evaluate", MARKET, "--baseline", ours)
+    table("evaluate", ours, MARKET, "--set", "ap=step", "--json")
+    again, csv, fresh = (tmp_path / name for name in ("again.json", "again.csv", "fresh.csv"))
+    table("evaluate", ours, "--save", again, "--per-query", csv)
+    assert again.read_text() == ours.read_text()
+    table("evaluate", MARKET, "--per-query", fresh)
+    assert fresh.read_text() == csv.read_text()
 
 
-def test_a_result_is_not_saved_over_itself(saved, capsys):
-    path = str(saved / "raw.json")
-    status, out, told = run(["evaluate", path, "--save", path], capsys)
-    assert status == 2 and out == "" and "expected a file to write, got " in told[0], told
+def test_a_result_is_not_saved_over_itself(saved):
+    path = saved / "raw.json"
+    assert_one_line_error(command("evaluate", path, "--save", path), "expected a file to write, g")

@@ -4,15 +4,13 @@ import json
 import pytest
 
 from reid_ref.arrays import InputError
-from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from tests.cases import put, signed
-from tests.documents import ROOT
+from tests.commands.common import FIXTURES, assert_one_line_error, command, table
 from tests.nightly import cases
 
-FIXTURES = ROOT / "fixtures"
 #: By hand: five queries, one good image each but for the last, first matches 1, 2, 4, 1 and none.
 #: AP by the trapezoid of one good image at rank r: (1/r + 0)/2, or 1 at rank 1.
 AP = [1.0, .25, .125, 1.0, None]
@@ -33,23 +31,24 @@ BY_HAND = {
         for k in range(5)]}
 
 
-def verified(value, tmp_path, capsys):
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(value))
-    status = main(["verify", str(path)])
-    out, err = capsys.readouterr()
-    assert err == ""
-    return status, [" ".join(line.split()) for line in out.replace("\n          ", " ").split(
+def verify(folder, *changes):
+    """Verify the result worked by hand, with some changes."""
+    value = json.loads(json.dumps(BY_HAND))
+    for change in changes:
+        change(value)
+    (folder / "result.json").write_text(json.dumps(value))
+    return command("verify", folder / "result.json")
+
+
+def lines_of(done):
+    return [" ".join(line.split()) for line in done.stdout.replace("\n          ", " ").split(
         "\n")[1:-1]]
 
 
-def by_hand():
-    return json.loads(json.dumps(BY_HAND))
-
-
-def test_by_hand(tmp_path, capsys):
-    assert verified(BY_HAND, tmp_path, capsys) == (0, [
-        "verified 12 of 12 numbers agree with the values of 5 queries, to the last bit"])
+def test_by_hand(tmp_path):
+    done = verify(tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and lines_of(done) == [
+        "verified 12 of 12 numbers agree with the values of 5 queries, to the last bit"]
 
 
 @pytest.mark.parametrize(("change", "line"), [
@@ -79,30 +78,27 @@ def test_by_hand(tmp_path, capsys):
      "wrong query 4: status: expected a reason, not ok, for it has no good image"),
     (signed("ap:trapezoid", "ap:step"),
      "wrong signature: ap is step, but convention matlab has trapezoid")])
-def test_what_was_changed_is_named(change, line, tmp_path, capsys):
-    value = by_hand()
-    change(value)
-    status, lines = verified(value, tmp_path, capsys)
-    assert status == 1
-    assert any(one.startswith(line) for one in lines), lines
+def test_what_was_changed_is_named(change, line, tmp_path):
+    done = verify(tmp_path, change)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert any(one.startswith(line) for one in lines_of(done)), done.stdout
 
 
 @pytest.mark.parametrize("options", [f"--convention {name}" for name in CONVENTIONS] + [
     f"--set {choices}" for choices in ("ap=step,top_k=5", "ignored=nothing", "unmatched=drop",
                                        "arithmetic=float32", "cmc_length=7,ties=reversed")])
 @pytest.mark.parametrize("file", cases(["market_like"], ["market_like", "special_values", "ties"]))
-def test_what_evaluate_writes_holds(options, file, tmp_path, capsys):
-    given, path = str(FIXTURES / f"{file}.mat"), str(tmp_path / "out.json")
+def test_what_evaluate_writes_holds(options, file, tmp_path):
+    given = FIXTURES / f"{file}.mat"
     words, convention = options.split(), CONVENTIONS.get(options.split()[1], CONVENTIONS["matlab"])
     if convention.needs_lists:
         n_query = len(read_result(given).query)
         (tmp_path / "good").write_text("1 2\n" * n_query)
         (tmp_path / "junk").write_text("3\n" * n_query)
-        words += ["--index-lists", str(tmp_path / "good"), str(tmp_path / "junk")]
-    assert main(["evaluate", given, *words, "--per-query", path]) == 0
-    capsys.readouterr()
-    assert main(["verify", path]) == 0, capsys.readouterr().out
-    assert ("left out" in capsys.readouterr().out) == (convention.cmc != "first-match")
+        words += ["--index-lists", "good", "junk"]
+    table("evaluate", given, *words, "--per-query", "out.json", cwd=tmp_path)
+    out = table("verify", tmp_path / "out.json")
+    assert ("left out" in out) == (convention.cmc != "first-match")
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -121,14 +117,8 @@ def test_what_evaluate_writes_holds(options, file, tmp_path, capsys):
     (put("queries", 2, "status", "fine"), 'got "fine"'),
     (put("queries", []), "queries: expected what reid-ref evaluate FILE"),
     (put("queries", [3]), "query 0: query: expected what reid-ref evaluate")])
-def test_what_is_no_stored_result(change, message, tmp_path, capsys):
-    value = by_hand()
-    change(value)
-    path = tmp_path / "result.json"
-    path.write_text(json.dumps(value))
-    assert main(["verify", str(path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and message in err and str(path) in err
+def test_what_is_no_stored_result(change, message, tmp_path):
+    assert_one_line_error(verify(tmp_path, change), f"{tmp_path}/result.json: .*{message}")
 
 
 def test_a_signature_says_its_convention():
@@ -149,8 +139,7 @@ def test_a_signature_has_each_key_once():
         parse_signature("convention:matlab|ap:step|ap:step")
 
 
-def test_a_sum_above_1_by_its_last_bits_is_no_fault(tmp_path, capsys):
-    value = by_hand()
-    value["queries"][0].update(ap=1 + 2**-52)
-    value["mAP"] = (1 + 2**-52 + .25 + .125 + 1) / 5
-    assert verified(value, tmp_path, capsys)[0] == 0
+def test_a_sum_above_1_by_its_last_bits_is_no_fault(tmp_path):
+    above = 1 + 2**-52
+    assert verify(tmp_path, put("queries", 0, "ap", above),
+                  put("mAP", (above + .25 + .125 + 1) / 5)).returncode == 0

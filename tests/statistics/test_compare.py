@@ -176,13 +176,11 @@ def test_splits_by_hand():
     assert found.values == {"a": 57 / 60, "b": 18 / 20} and found.queries == {"a": 60, "b": 20}
     assert found.mean == found.interval.value == pytest.approx((57 / 60 + 18 / 20) / 2, abs=1e-15)
     assert found.sd == pytest.approx(abs(57 / 60 - 18 / 20) / math.sqrt(2), abs=1e-15)
-    # One unit an identity: what it adds to the mean of the two means, less what is expected.
-    share = np.full(30, 2 / 60 / 2)
-    share[:20] += 1 / 20 / 2
-    value = share.copy()
-    value[[0, 1]] -= 2 / 60 / 2, 1 / 60 / 2
-    value[[0, 5]] -= 1 / 20 / 2
-    error = value - found.mean * share
+    # One unit per identity: what it adds to each mean, less what that set's mean lets expect.
+    error = np.full(30, (1 - 57 / 60) * 2 / 60 / 2)
+    error[:20] += (1 - 18 / 20) / 20 / 2
+    error[[0, 1]] -= 2 / 60 / 2, 1 / 60 / 2
+    error[[0, 5]] -= 1 / 20 / 2
     assert found.interval.se == pytest.approx(math.sqrt(30 / 29 * (error**2).sum()), abs=1e-15)
     assert (found.interval.units, found.interval.queries) == (30, 80)
 

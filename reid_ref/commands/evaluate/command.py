@@ -212,9 +212,9 @@ def _check(args: argparse.Namespace) -> Request:
     if saved:
         common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
                       "a saved result; evaluate the result file anew")
+    _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions))
-    _check_written(args)
     ranked_lists.check(args, {**of_distances, "--worst": args.worst})
     return request
 

@@ -1,4 +1,4 @@
-"""The error of a mean over query sets is each set's own; against simulation and hand-worked sums."""
+"""Each query set has an error of its own: held to simulation and to hand-worked sums."""
 import numpy as np
 import pytest
 

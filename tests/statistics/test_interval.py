@@ -13,7 +13,7 @@ import scipy.special
 import scipy.stats
 
 from reid_ref import InputError
-from reid_ref.statistics import difference, interval, unit_sums, units as draws
+from reid_ref.statistics import UnitSums, difference, interval, unit_sums, units as draws
 from reid_ref.statistics.interval import bootstrap_t
 from reid_ref.statistics.paired import sign_flips
 from tests.statistics import cityflow
@@ -154,8 +154,11 @@ def every_choice(values):
 def test_few_units_try_every_choice(seed):
     """Multiples of 1/16, so that many sums are equal."""
     values = np.random.default_rng(seed).integers(-8, 10, 10) / 16
-    moved = [one for one in values.tolist() if one]
-    assert sign_flips(values, 10_000, 0) == (every_choice(moved), 2 ** len(moved))
+    moved = [value for value in values.tolist() if value]
+    largest = max(map(abs, moved))
+    *_, p, tried = sign_flips(UnitSums(values, np.ones(10)), .05, 10_000, 0)
+    assert p == every_choice([*moved, largest, -largest])
+    assert tried == 10_000 - 10_000 % 2 ** (len(moved) + 2)
 
 
 @pytest.mark.parametrize("units", [8, 40])
@@ -163,10 +166,12 @@ def test_scipys_permutation_test(units):
     rng = np.random.default_rng(units)
     one, two = rng.random((2, units))
     two += .07
+    largest = np.abs(two - one).max()  # of the two imagined units
     found = scipy.stats.permutation_test(
-        (one, two), lambda a, b, axis: np.sum(b - a, axis=axis), permutation_type="samples",
-        vectorized=True, n_resamples=10_000, **{SEEDED: np.random.default_rng(0)})
-    p = sign_flips(two - one, 10_000, 1)[0]
+        ([*one, 0, largest], [*two, largest, 0]), lambda a, b, axis: np.sum(b - a, axis=axis),
+        permutation_type="samples", vectorized=True, n_resamples=10_000,
+        **{SEEDED: np.random.default_rng(0)})
+    p = sign_flips(UnitSums(two - one, np.ones(units)), .05, 10_000, 1)[2]
     # Every choice of 8; of 40 both draw.
     slack = 1e-12 if units == 8 else 1.5 * chance(found.pvalue)
     assert p == pytest.approx(found.pvalue, abs=slack)
@@ -176,7 +181,7 @@ def test_against_nothing_the_difference_is_the_mean():
     rng = np.random.default_rng(5)
     values, unit = .3 + .4 * rng.random(80), rng.integers(0, 25, 80)
     found, alone = difference(np.zeros(80), values, unit), interval(values, unit)
-    assert (found.difference, found.low, found.high) == (alone.value, alone.low, alone.high)
+    assert (found.difference, found.se) == (alone.value, alone.se)
 
 
 @pytest.mark.parametrize("change, message", [

@@ -101,7 +101,8 @@ def ends(interval: Interval, between: str = " .. ") -> str:
 def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     """Return how the intervals of some rows are made and what they cover, as rows of a report."""
     text: list[str] = []
-    for title, words in (("interval", sentence), ("exact", _exact), ("analytic", _few)):
+    for title, words in (("interval", sentence), ("exact", _exact), ("unseen", _unseen),
+                         ("analytic", _few)):
         said = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
         grouped = by_reason({name: note for name, note in said.items() if note})
         several_rows = len(grouped if title == "interval" else intervals) > 1
@@ -141,6 +142,16 @@ def _few(by_metric: Mapping[str, Interval]) -> str:
         return ""
     return (f"{', '.join(names)}: too few {NOUNS[by_metric[names[0]].unit]} differ in this metric "
             "for the bootstrap; the interval is Student's on the logit scale")
+
+
+def _unseen(by_metric: Mapping[str, Interval]) -> str:
+    names = [name for name, interval in by_metric.items() if interval.method == "unseen"]
+    if not names:
+        return ""
+    interval = by_metric[names[0]]
+    nouns = NOUNS[interval.unit]
+    return (f"{', '.join(names)}: no spread over these {interval.units:,} {nouns}; the interval "
+            f"allows for {nouns} of a kind that was not drawn")
 
 
 def _exact(by_metric: Mapping[str, Interval]) -> str:

@@ -106,7 +106,7 @@ def test_analytic_by_scipy(level):
 def test_values_that_are_all_alike():
     """0.3 + 0.3 + 0.3 is not 3 * 0.3; that is no spread."""
     found = interval(np.full(90, .3), np.repeat(np.arange(30), 3))
-    assert found.se == 0 and found.low == found.high == found.value
+    assert found.se == 0 and found.low < found.value < found.high
     assert found.value == pytest.approx(.3)
 
 
@@ -136,6 +136,17 @@ def test_all_right_but_for_rounding(value):
     found = interval(np.full(30, value), range(30))
     assert found.method == "exact" and found.high == found.value == pytest.approx(1, abs=1e-15)
     assert found.low**30 == pytest.approx(.025, abs=1e-12)
+
+
+@pytest.mark.parametrize("values", [np.full(40, .5), np.tile([1., 0], 20)])
+def test_no_spread_is_no_certainty(values):
+    """All alike at rank 2, or one right and one wrong query of each identity: not exact."""
+    found = interval(values, np.arange(40) // 2)
+    # Of 20 identities: a share of up to 1 - .025**(1/20) of all may be of a kind not drawn.
+    share = 1 - .025**(1 / 20)
+    assert (found.method, found.se, found.value) == ("unseen", 0, .5)
+    np.testing.assert_allclose([found.low, found.high], [.5 - .5 * share, .5 + .5 * share],
+                               rtol=1e-14)
 
 
 def chance(p, resamples=10_000):

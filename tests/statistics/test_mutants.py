@@ -139,6 +139,7 @@ def check_interval():
     bound = .025**(1 / 20)
     near(ends(module.interval(np.ones(20), range(20))), (bound, 1))
     near(ends(module.interval(np.zeros(20), range(20))), (0, 1 - bound))
+    near(ends(module.interval(np.full(20, .25), range(20))), (.25 * bound, 1 - .75 * bound))
     for level in (49, 100):
         raises("level", lambda: module.interval(values, unit, level=level))
     raises("at least 39", lambda: module.interval(values, unit, resamples=38))
@@ -276,8 +277,9 @@ MUTANTS = {
         ("square > ROUNDING * ee", "square > 0"),
         ("np.copysign(np.inf, shift)", "0.0"),
         ("bound = (alpha / 2) **", "bound = alpha **"), ("** (1 / len(sums.weight))", "** .1"),
-        ("(mean, 1 - bound) if mean <=", "(mean, bound) if mean <="),
+        ("return mean, 1 - bound", "return mean, bound"),
         ("return bound, mean", "return mean, mean"),
+        ("return mean * bound", "return mean"), ("1 - (1 - mean) * bound", "mean"),
         ("stdtrit(len(sums.weight) - 1,", "stdtrit(len(sums.weight),"),
         ("1 - alpha / 2))", "1 - alpha))"),
         ("se / (mean * (1 - mean))", "se / mean"), ("if low < 0 or high > 1:", "if high > 1:"),

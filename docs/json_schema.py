@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.commands.baseline.show import DriverLines
-from reid_ref.commands.camera_pairs import Pairs
+from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.command import Compared
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered
@@ -24,7 +24,7 @@ from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank.compute import Rerank
 from reid_ref.commands.runs.show import Spread
 from reid_ref.commands.scripts.command import Scripts
-from reid_ref.commands.ties import Ties
+from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Validated
 from reid_ref.console.options import SCHEMA
 from reid_ref.conventions import Convention
@@ -44,8 +44,8 @@ SHAPES = {
     "explain": (Explained, "reid-ref explain FILE"),
     "conventions": (Records, "reid-ref conventions"),
     "conventions_name": (Record, "reid-ref conventions NAME"),
-    "ties": (Ties, "reid-ref ties FILE"),
-    "camera_pairs": (Pairs, "reid-ref camera-pairs FILE"),
+    "ties": (TieAnswer, "reid-ref ties FILE"),
+    "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),

@@ -178,7 +178,7 @@ def add(command: Any) -> None:
 
 def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
-    command.add_argument("--level", type=number, metavar="PERCENT",
+    command.add_argument("--level", type=percentage, metavar="PERCENT",
                          help="of the intervals; default 95")
     command.add_argument("--unit", metavar="UNIT",
                          help="what is independent: identity (default), query, or a file with "
@@ -188,7 +188,7 @@ def add_options(command: Any) -> None:
     command.add_argument("--seed", type=int, metavar="N", help="of what is drawn; default 12345")
 
 
-def number(text: str) -> float:
+def percentage(text: str) -> float:
     value = float(text)
     return int(value) if value.is_integer() else value
 

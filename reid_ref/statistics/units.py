@@ -103,7 +103,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     sums = UnitSums(by_code(code, numbers * weights), by_code(code, weights))
     if len(sums.weight) < 2:
         raise InputError("unit", "at least 2 units with a query that counts", len(sums.weight),
-                         "nothing tells how much units differ")
+                         "how much units differ cannot be estimated")
     return sums
 
 

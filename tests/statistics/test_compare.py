@@ -133,7 +133,7 @@ def test_bad_input(arguments, options, message):
 
 def test_bad_dicts():
     one = with_wrong([1])
-    with pytest.raises(InputError, match="baseline: expected nothing beside a dict"):
+    with pytest.raises(InputError, match="baseline: expected nothing with a dict"):
         reid_ref.compare({"a": one, "b": one}, one)
     with pytest.raises(InputError, match="results: expected a text as the name of each, got 1"):
         reid_ref.compare({1: one, 2: one})

@@ -213,7 +213,7 @@ def _systems(baseline: Any, others: tuple[Any, ...],
              names: Sequence[str] | None) -> dict[str, Result]:
     if isinstance(baseline, Mapping):
         if others or names is not None:
-            raise InputError("baseline", "nothing beside a dict of name to Result, whose first is "
+            raise InputError("baseline", "nothing with a dict of name to Result, whose first is "
                              "the baseline")
         return results_by_name(baseline)
     defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]

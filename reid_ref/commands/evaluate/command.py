@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-class Answer(NamedTuple):
+class FileAnswer(NamedTuple):
     """What is known of one result; `status` is the exit code of its gates."""
 
     method: Method
@@ -116,7 +116,7 @@ class Answer(NamedTuple):
 
 
 def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: Request,
-               several: bool) -> Answer:
+               several: bool) -> FileAnswer:
     """Evaluate the files of one result, or take a saved one; write what is requested of one."""
     saved = systems.saved_results(args, files)
     findings: gates.Findings = []
@@ -136,7 +136,7 @@ def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: R
         _write(args, result)
         more = _details(args, data, result, request.lists)
     results, intervals = confidence.find(args, results, request.intervals)
-    return Answer(Method(name, files, *about, results, intervals), findings, more, status)
+    return FileAnswer(Method(name, files, *about, results, intervals), findings, more, status)
 
 
 def _print(args: argparse.Namespace, methods: list[Method], left_out: dict[str, str],

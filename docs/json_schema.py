@@ -9,10 +9,13 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+
 from reid_ref.commands.baseline.show import DriverLines
-from reid_ref.commands.camera_pairs import Pairs
+from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.command import Compared
 from reid_ref.commands.conventions import Record, Records
+from reid_ref.commands.crosscheck.command import Answered
 from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
@@ -21,10 +24,13 @@ from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank.compute import Rerank
 from reid_ref.commands.runs.show import Spread
 from reid_ref.commands.scripts.command import Scripts
-from reid_ref.commands.ties import Ties
+from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Validated
 from reid_ref.console.options import SCHEMA
+from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
+from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.result import RANK_COLUMNS, SAVED, Fingerprints, Numbers, PerQuery, Ranks
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -38,10 +44,11 @@ SHAPES = {
     "explain": (Explained, "reid-ref explain FILE"),
     "conventions": (Records, "reid-ref conventions"),
     "conventions_name": (Record, "reid-ref conventions NAME"),
-    "ties": (Ties, "reid-ref ties FILE"),
-    "camera_pairs": (Pairs, "reid-ref camera-pairs FILE"),
+    "ties": (TieAnswer, "reid-ref ties FILE"),
+    "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
+    "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
     "dataset": (Counted, "reid-ref dataset FILE"),
     "published": (Figures, "reid-ref published"),
@@ -52,6 +59,7 @@ SHAPES = {
 #: Shapes of files that commands write; nothing is warned of in them.
 FILES = ("per_query",)
 _PLAIN = {str: "string", int: "integer", bool: "boolean", type(None): "null", Decimal: "string"}
+_NUMPY = {np.float64: float, np.int64: int, np.str_: str}
 
 
 class Schema:
@@ -69,6 +77,9 @@ class Schema:
             return self._either([self.of(argument) for argument in arguments])
         if hint is float:  # NaN is null
             return {"type": ["number", "null"]}
+        if origin is np.ndarray:
+            dtype, = typing.get_args(arguments[1])
+            return {"type": "array", "items": self.of(_NUMPY[dtype])}
         if hint in _PLAIN:
             return {"type": _PLAIN[hint]}
         if origin in (list, tuple):
@@ -122,6 +133,26 @@ class Schema:
                 "additionalProperties": False}
 
 
+def saved(found):
+    """Return the shape of a saved result: a list for each column of a query or a good image."""
+    whole = found.object(Numbers)["properties"]
+    queries = {**found.object(PerQuery)["properties"], "counted": {"type": "array", "items": {
+        "type": "boolean"}}, "first_match": {"type": "array", "items": {
+            "type": ["integer", "null"]}}}
+    ranks = found.object(GoodRanks)["properties"]
+    parts = {"queries": queries, "ranks": {name: ranks[name] for name in RANK_COLUMNS}}
+    properties = {
+        "schema": {"const": SAVED}, **whole, "labels": found.of(Fingerprints),
+        "convention": found.of(Convention),
+        **{name: {"type": "object", "properties": columns, "required": [*columns],
+                  "additionalProperties": False} for name, columns in parts.items()}}
+    optional = {key(name) for name in Ranks.__dataclass_fields__}
+    return {"description": "The file of reid-ref evaluate FILE --save OUT.json and Result.save.",
+            "type": "object", "properties": properties,
+            "required": [name for name in properties if name not in optional],
+            "additionalProperties": False}
+
+
 def schema():
     """Return all of docs/schema.json."""
     found, shapes = Schema(), {}
@@ -130,6 +161,7 @@ def schema():
         if name not in FILES:
             head["warnings"] = {"type": "array", "items": {"type": "string"}}
         shapes[name] = {**found.object(cls, head), "description": f"{command}."}
+    shapes["saved"] = saved(found)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "JSON of reid-ref",

@@ -52,10 +52,10 @@ def _run(argv: list[str] | None) -> int:
         return CLOSED_PIPE
     except (OSError, MemoryError) as error:
         # What no check foresees: a full disk under stdout, a name that is too long.
-        from reid_ref.console.terminal import tell
+        from reid_ref.console.terminal import print_stderr
 
         _drop_output()
-        tell(f"error: {_reason(error)}")
+        print_stderr(f"error: {_reason(error)}")
         return 2
 
 
@@ -63,7 +63,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.cli.parser import make_parser, removed
-    from reid_ref.console.terminal import OPTIONS, WARNINGS, flush, set_quiet, tell
+    from reid_ref.console.terminal import OPTIONS, WARNINGS, flush, set_quiet, print_stderr
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -71,7 +71,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else argv
     if gone := removed(words):
-        tell(f"error: {gone}")
+        print_stderr(f"error: {gone}")
         return 2
     try:
         args = make_parser(words).parse_args(words)
@@ -98,7 +98,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             _drop_output()
         return status
     except InputError as error:
-        tell(f"error: {error.renamed(OPTIONS)}")
+        print_stderr(f"error: {error.renamed(OPTIONS)}")
         return 2
 
 
@@ -119,9 +119,9 @@ def _reason(error: OSError | MemoryError) -> str:
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
                   file: TextIO | None = None, line: str | None = None) -> None:
-    from reid_ref.console.terminal import tell_warning
+    from reid_ref.console.terminal import print_warning
 
-    tell_warning(str(message))
+    print_warning(str(message))
 
 
 def _drop_output() -> None:
@@ -165,10 +165,10 @@ def _unless_stopped(args: Any) -> int:
 def _stopped(stop: KeyboardInterrupt) -> int:
     import signal
 
-    from reid_ref.console.terminal import tell
+    from reid_ref.console.terminal import print_stderr
 
     number = int(stop.args[0]) if isinstance(stop, Terminated) else int(signal.SIGINT)
-    tell(_ended_by(number))
+    print_stderr(_ended_by(number))
     return 128 + number
 
 

@@ -16,8 +16,8 @@ from reid_ref.text.table import Table, as_csv as csv_text, as_markdown as markdo
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Pairs of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
+class PairMatrices:
+    """PairMatrices of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
 
     files: list[str]
     layout: str
@@ -29,9 +29,9 @@ class Pairs:
     signature: str
 
 
-def as_answer(pairs: CameraPairs, files: list[str], layout: str) -> Pairs:
+def as_answer(pairs: CameraPairs, files: list[str], layout: str) -> PairMatrices:
     """Return the pairs for JSON."""
-    return Pairs(
+    return PairMatrices(
         files, layout, pairs.rule, pairs.cameras.tolist(),
         {"Rank-1": pairs.mean_rank1, "mAP": pairs.mAP},
         {"Rank-1": pairs.rank1_matrix.tolist(), "mAP": pairs.ap_matrix.tolist()},

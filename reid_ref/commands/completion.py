@@ -52,7 +52,7 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentPars
 
 
 def _names() -> dict[str, list[str]]:
-    """Return the known names of what argparse is not told about, by the argument's name."""
+    """Return the names that argparse does not know, by the argument's name."""
     return {"convention": [*NAMES, "all"], "name": [*NAMES],
             "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES],
             "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reid_ref.arrays import Doubles
 from reid_ref.console import options as common
-from reid_ref.console.answers import Curve, curve_of
+from reid_ref.console.answers import NamedCurve, curve_of
 from reid_ref.console.terminal import show
 from reid_ref.evaluation.tie_bounds import TieBounds, tie_bounds_of
 from reid_ref.result import RANKS, named_ranks
@@ -16,14 +16,14 @@ from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True)
-class Ties:
+class TieAnswer:
     """The bounds as JSON has them."""
 
     files: list[str]
     layout: str
     convention: str
     tied: int
-    results: list[Curve]
+    results: list[NamedCurve]
     signature: str
 
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         bounds = tie_bounds_of(data.input, data.query, data.gallery,
                                common.how(args, [convention], lists, bar))
     if args.format == "json":
-        common.print_json(Ties(args.files, data.layout, convention.name, bounds.tied, [
+        common.print_json(TieAnswer(args.files, data.layout, convention.name, bounds.tied, [
             curve_of(name, mAP, cmc, length) for name, (mAP, cmc) in columns_of(bounds).items()],
             str(bounds.signature)))
     else:

@@ -29,7 +29,7 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve(Ranks):
+class NamedCurve(Ranks):
     """mAP and a CMC curve, by a name; cmc may end before the curve does."""
 
     name: str
@@ -42,6 +42,6 @@ def dataset_of(benchmark: Recognised | None) -> Dataset | None:
     return None if benchmark is None else Dataset(benchmark.fingerprint.name, list(benchmark.off))
 
 
-def curve_of(name: str, mAP: float, cmc: Doubles, length: int | None) -> Curve:
+def curve_of(name: str, mAP: float, cmc: Doubles, length: int | None) -> NamedCurve:
     """Return mAP and a curve to rank `length` for JSON."""
-    return Curve(name=name, **ranks_of(cmc), mAP=mAP, cmc=cmc[:length].tolist())
+    return NamedCurve(name=name, **ranks_of(cmc), mAP=mAP, cmc=cmc[:length].tolist())

@@ -101,7 +101,8 @@ def ends(interval: Interval, between: str = " .. ") -> str:
 def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     """Return how the intervals of some rows are made and what they cover, as rows of a report."""
     text: list[str] = []
-    for title, words in (("interval", sentence), ("exact", _exact), ("analytic", _few)):
+    for title, words in (("interval", sentence), ("exact", _exact), ("unseen", _unseen),
+                         ("analytic", _few)):
         said = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
         grouped = by_reason({name: note for name, note in said.items() if note})
         several_rows = len(grouped if title == "interval" else intervals) > 1
@@ -143,6 +144,16 @@ def _few(by_metric: Mapping[str, Interval]) -> str:
             "for the bootstrap; the interval is Student's on the logit scale")
 
 
+def _unseen(by_metric: Mapping[str, Interval]) -> str:
+    names = [name for name, interval in by_metric.items() if interval.method == "unseen"]
+    if not names:
+        return ""
+    interval = by_metric[names[0]]
+    nouns = NOUNS[interval.unit]
+    return (f"{', '.join(names)}: no spread over these {interval.units:,} {nouns}; the interval "
+            f"allows for {nouns} of a kind that was not drawn")
+
+
 def _exact(by_metric: Mapping[str, Interval]) -> str:
     names = [name for name, interval in by_metric.items() if interval.method == "exact"]
     if not names:
@@ -167,7 +178,7 @@ def add(command: Any) -> None:
 
 def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
-    command.add_argument("--level", type=number, metavar="PERCENT",
+    command.add_argument("--level", type=percentage, metavar="PERCENT",
                          help="of the intervals; default 95")
     command.add_argument("--unit", metavar="UNIT",
                          help="what is independent: identity (default), query, or a file with "
@@ -177,7 +188,7 @@ def add_options(command: Any) -> None:
     command.add_argument("--seed", type=int, metavar="N", help="of what is drawn; default 12345")
 
 
-def number(text: str) -> float:
+def percentage(text: str) -> float:
     value = float(text)
     return int(value) if value.is_integer() else value
 

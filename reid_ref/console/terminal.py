@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from reid_ref.text import visible
 
-#: The warnings that this command has told, in order: JSON repeats them.
+#: The warnings of this command, in order: JSON repeats them.
 WARNINGS: list[str] = []
 
 #: Arguments of the library, and the option of a command that sets each.
@@ -104,14 +104,14 @@ def _stdout_named() -> Iterator[None]:
         raise OSError(error.errno, error.strerror, "standard output") from None
 
 
-def tell(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print one line on stderr."""
     if sys.stderr is not None:  # or print would take standard output
         print(visible(f"reid-ref: {text}"), file=sys.stderr)
 
 
-def tell_warning(message: str) -> None:
+def print_warning(message: str) -> None:
     """Print one warning of the library on stderr."""
     WARNINGS.append(message)
     if not _quiet:
-        tell(f"warning: {WARNINGS[-1]}")
+        print_stderr(f"warning: {WARNINGS[-1]}")

@@ -331,7 +331,7 @@ class Result(Value):
         >>> result.rank(1), result.rank(2)
         (0.0, 1.0)
         """
-        k = check_count(k, "k", 1, len(self.cmc), ", the length of this CMC curve")
+        k = check_count(k, "k", 1, len(self.cmc), "the length of this CMC curve")
         return float(self.cmc[k - 1])
 
     def at(self, k: int) -> AtK:

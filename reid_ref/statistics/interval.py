@@ -104,7 +104,8 @@ class Interval(Value):
         How many the mean is of.
     method : str
         "bootstrap-t"; "analytic", also where so few units have an error that the bootstrap
-        leaves [0, 1]; or "exact" where all queries are right, or all wrong: a one-sided bound.
+        leaves [0, 1]; or "exact" where all queries are right, or all wrong: a one-sided bound;
+        or "unseen" where all have another value alike: units that were not drawn may differ.
     level : float
         In percent.
     resamples : int
@@ -200,7 +201,7 @@ def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = L
         warn_few(len(by_unit.weight))
         se, naive, how = standard_error(by_unit), standard_error(by_query), method
         if se == 0:
-            how, (low, high) = "exact", exact_bound(by_unit, alpha)
+            low, high, how = unseen_bound(by_unit, alpha)
         else:
             low, high = next(ends)
             if low < 0 or high > 1:  # the bootstrap has broken down
@@ -283,14 +284,21 @@ def logistic(value: float) -> float:
     return 1 / (1 + math.exp(-value))
 
 
-def exact_bound(sums: UnitSums, alpha: float) -> tuple[float, float]:
-    """Return the one-sided exact bound where all are right or all wrong."""
+def unseen_bound(sums: UnitSums, alpha: float) -> tuple[float, float, str]:
+    """Return an interval where no unit differs from another, and its method.
+
+    A share of units that was seen in none of G has at most 1 - bound of all units, the bound
+    being (alpha / 2)**(1 / G). Where all are right or all wrong this is the exact bound; else such
+    units could be all right or all wrong.
+    """
     bound = (alpha / 2) ** (1 / len(sums.weight))
     mean = sums.mean
     # An AP that adds up n times 1/n is 1 but for rounding.
     if mean >= 1 - ZERO:
-        return bound, mean
-    return (mean, 1 - bound) if mean <= ZERO else (mean, mean)
+        return bound, mean, "exact"
+    if mean <= ZERO:
+        return mean, 1 - bound, "exact"
+    return mean * bound, 1 - (1 - mean) * bound, "unseen"
 
 
 #: The methods that a user may name.

@@ -1,6 +1,7 @@
 """Two systems on the same queries: the difference, its interval, and a paired test."""
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,10 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, as_vector
 from reid_ref.arrays.value import Value
-from reid_ref.statistics.interval import LEVEL, bootstrap_t, check_level, standard_error, student
+from reid_ref.statistics.interval import LEVEL, check_level, standard_error
 from reid_ref.statistics.units import (
-    RESAMPLES, SEED, UnitSums, add_up, all_flipped_sums, check_random, flipped_sums, unit_sums,
-    warn_few, without_rounding)
+    RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, flipped_sums, unit_sums, warn_few,
+    without_rounding)
 
 #: A test at 5 % shows a difference of so many standard errors in 80 % of cases: 1.96 + 0.84.
 DETECTABLE = 2.8
@@ -27,12 +28,11 @@ class Difference(Value):
     difference : float
         Mean of the other system minus that of the baseline.
     low, high : float
-        Its bootstrap-t interval; Student's where so few units differ that the bootstrap
-        leaves [-1, 1].
+        Ends of its interval: every difference that the test of `p` does not reject.
     se : float
         Its standard error by unit.
     p : float
-        Of the two-sided test by sign flips of units.
+        Of the two-sided test by sign flips of units that there is no difference.
     better, worse, same : int
         Units whose queries together gained, lost, or did neither.
     detectable : float
@@ -89,7 +89,7 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     >>> round(found.difference, 6), found.better, found.worse, found.same
     (0.05, 16, 4, 4)
     >>> round(found.p, 3)
-    0.012
+    0.018
     """
     return differences([(baseline, other, counted)], unit, level=level, resamples=resamples,
                        seed=seed)[0]
@@ -97,13 +97,13 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
 
 def differences(pairs: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: float = LEVEL,
                 resamples: int = RESAMPLES, seed: int = SEED) -> list[Difference]:
-    """As `difference`, of several (baseline, other, counted); resamples are drawn once."""
+    """As `difference`, of several (baseline, other, counted)."""
     alpha = check_level(level)
     check_random(resamples, seed)
-    gains = [_gains(*pair, unit) for pair in pairs]
-    ends = bootstrap_t(gains, alpha, resamples, seed)
-    return [_difference(sums, *low_high, alpha, resamples, seed)
-            for sums, low_high in zip(gains, ends)]
+    if resamples + 1 < 1 / alpha - 1e-9:
+        raise InputError("resamples", f"at least {math.ceil(1 / alpha - 1e-9) - 1} for this level",
+                         resamples)
+    return [_difference(_gains(*pair, unit), alpha, resamples, seed) for pair in pairs]
 
 
 def _gains(baseline: Any, other: Any, counted: Any, unit: Any) -> UnitSums:
@@ -116,34 +116,74 @@ def _gains(baseline: Any, other: Any, counted: Any, unit: Any) -> UnitSums:
     return UnitSums(without_rounding(sums.value, sums.weight), sums.weight)
 
 
-def _difference(sums: UnitSums, low: float, high: float, alpha: float, resamples: int,
-                seed: int) -> Difference:
-    """Return the difference, given the ends of its bootstrap-t interval."""
+def _difference(sums: UnitSums, alpha: float, resamples: int, seed: int) -> Difference:
+    low, high, p, trials = sign_flips(sums, alpha, resamples, seed)
     se = standard_error(sums)
-    if low < -1 or high > 1:  # the bootstrap has broken down
-        half = student(sums, alpha) * se
-        low, high = sums.mean - half, sums.mean + half
-    p, trials = sign_flips(sums.value, resamples, seed)
     better, worse, same = (
         int(np.count_nonzero(np.sign(sums.value) == sign)) for sign in (1, -1, 0))
     return Difference(sums.mean, low, high, se, p, better, worse, same, DETECTABLE * se, trials)
 
 
-def sign_flips(gains: Doubles, resamples: int, seed: int) -> tuple[float, int]:
-    """Return p of the two-sided test that flips the signs of units, and the choices tried.
+def sign_flips(gains: UnitSums, alpha: float, resamples: int,
+               seed: int) -> tuple[float, float, float, int]:
+    """Return the interval of a mean gain, p that it is 0, and the choices of signs tried.
 
-    Every choice is tried where there are no more than `resamples`; else one is added to both
-    counts, for the signs as they are (Phipson and Smyth, 2010).
+    The test of a gain d flips the signs of what each unit gained beyond d, and counts the choices
+    whose sum is at least as large as that of the signs as they are. The interval has every d that
+    the test does not reject, so p and interval never contradict each other. Two imagined units
+    are flipped with the rest, one that gained as much as any unit and one that lost as much:
+    without them a few units that changed make the interval too narrow.
+
+    Every choice of the units that changed is tried where there are no more than `resamples`; else
+    one is added to both counts, for the signs as they are (Phipson and Smyth, 2010).
     """
-    moved = gains[gains != 0]
-    if not len(moved):
-        return 1.0, 1
-    exact = len(moved) < 64 and 2 ** len(moved) <= resamples
-    sums = all_flipped_sums(moved) if exact else flipped_sums(moved, resamples, seed)
-    # Equal sums may differ by rounding, which grows with what is added up.
-    slack = 1e-12 * add_up(np.abs(moved))
-    count = int(np.count_nonzero(np.abs(sums) >= abs(add_up(moved)) - slack))
-    return (count / len(sums) if exact else (count + 1) / (len(sums) + 1)), len(sums)
+    moved = gains.value != 0
+    largest = _largest_gain(gains)
+    sums = np.concatenate([gains.value[moved], [largest, -largest], gains.value[~moved]])
+    weights = np.concatenate([gains.weight[moved], [0, 0], gains.weight[~moved]])
+    every, tried = flipped_sums(np.stack([sums, weights]), np.count_nonzero(moved) + 2, resamples,
+                                seed)
+    total = gains.total
+    beyond = tried[0] - gains.mean * tried[1]
+    slack = ZERO * add_up(np.abs(sums))
+    beyond[np.abs(beyond) <= slack] = 0
+    above, below = (_reach(sign * beyond, tried[1], total) for sign in (1, -1))
+    # Of (count + extra) / (choices + extra), what is above alpha is not rejected.
+    extra = 0 if every else 1
+    least = math.floor(alpha * (len(beyond) + extra) + 1e-9) + 1 - extra
+    low, high = (max(-1.0, gains.mean - _largest(below, least)),
+                 min(1.0, gains.mean + _largest(above, least)))
+    # No gain is as far below the mean gain as that is above 0. Equal sums may differ by rounding.
+    reach = (below if gains.mean > 0 else above) + slack / total
+    count = int(np.count_nonzero(reach >= abs(gains.mean)))
+    if count >= least:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return low, high, (count + extra) / (len(beyond) + extra), len(beyond)
+
+
+def _largest_gain(gains: UnitSums) -> float:
+    """Return what the unit that changed most would have changed with a mean weight; 1 for none."""
+    largest = float(np.max(np.abs(gains.value / gains.weight)))
+    return largest * gains.total / len(gains.weight) or 1.0
+
+
+def _reach(beyond: Doubles, weight: Doubles, total: float) -> Doubles:
+    """Return how far above the mean gain each choice of signs still has as large a sum.
+
+    With the sum R of what is beyond the mean gain, the flipped weights w and their total W, it has
+    where ``|R - x w| >= x W``: up to ``R / (W + w)``, or ``-R / (W - w)`` where R is below 0.
+    """
+    reach = np.where((beyond == 0) & (np.abs(weight) == total), np.inf, 0.0)
+    positive, negative = beyond > 0, beyond < 0
+    with np.errstate(divide="ignore"):
+        reach[positive] = beyond[positive] / (total + weight[positive])
+        reach[negative] = -beyond[negative] / (total - weight[negative])
+    return reach
+
+
+def _largest(values: Doubles, place: int) -> float:
+    """Return the largest value but `place` - 1; infinity where fewer are asked for than one."""
+    return float(np.partition(values, -place)[-place]) if place > 0 else math.inf
 
 
 def holm(p: Sequence[float]) -> list[float]:

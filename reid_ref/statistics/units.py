@@ -103,7 +103,7 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     sums = UnitSums(by_code(code, numbers * weights), by_code(code, weights))
     if len(sums.weight) < 2:
         raise InputError("unit", "at least 2 units with a query that counts", len(sums.weight),
-                         "nothing tells how much units differ")
+                         "how much units differ cannot be estimated")
     return sums
 
 
@@ -176,30 +176,46 @@ def drawn_counts(units: int, resamples: int, seed: int) -> Iterator[Doubles]:
         yield np.bincount(place, minlength=units * size).reshape(units, size).astype(np.float64)
 
 
-def flipped_sums(values: Doubles, resamples: int, seed: int) -> Doubles:
-    """Return sums of values with random signs: shape (resamples,)."""
-    source = np.random.PCG64(seed)
-    n_words = -(-len(values) // 64)
-    parts = []
-    for size in block_sizes(64 * n_words, resamples):
-        parts.append(_with_signs(values, source.random_raw(size * n_words).reshape(size, n_words)))
-    return np.concatenate(parts)
+def flipped_sums(columns: Doubles, leading: int, resamples: int,
+                 seed: int) -> tuple[bool, Doubles]:
+    """Return whether every choice of signs of the leading units is tried, and the flipped sums.
+
+    Parameters
+    ----------
+    columns : float64, shape (C, G)
+        What is added up, of each unit, with one sign per unit.
+    leading : int
+        Units whose signs are each tried once in `resamples`, or as often each, where that many
+        suffice; the signs of the others are drawn.
+
+    Returns
+    -------
+    bool
+    float64, shape (C, tried)
+    """
+    every = leading < 64 and 2**leading <= resamples
+    tried = resamples - resamples % 2**leading if every else resamples
+    source, first = np.random.PCG64(seed), leading if every else 0
+    n_words = -(-(columns.shape[1] - first) // 64)
+    parts, start = [], 0
+    for size in block_sizes(64 * (n_words + every), tried):
+        words = [source.random_raw(size * n_words).reshape(size, n_words)] if n_words else []
+        signs = [_signs(np.arange(start, start + size, dtype=np.uint64)[:, np.newaxis])[:first]
+                 ] if every else []
+        signs += [_signs(block)[:columns.shape[1] - first] for block in words]
+        parts.append(add_rows(columns, np.concatenate(signs)))
+        start += size
+    return every, np.concatenate(parts, axis=1)
 
 
-def all_flipped_sums(values: Doubles) -> Doubles:
-    """Return the sums with every choice of signs: shape (2**len(values),); fewer than 64."""
-    return _with_signs(values, np.arange(2 ** len(values), dtype=np.uint64)[:, np.newaxis])
-
-
-def _with_signs(values: Doubles, words: npt.NDArray[np.uint64]) -> Doubles:
-    """Return one sum for each row of words; a bit that is set keeps the sign of its value."""
+def _signs(words: npt.NDArray[np.uint64]) -> Doubles:
+    """Return 1 for each bit that is set and -1 for the others, the words of a row in a column."""
     octets = words.astype("<u8").view(np.uint8).reshape(len(words), -1)
-    bits = np.unpackbits(octets, axis=1, bitorder="little")[:, :len(values)]
+    bits = np.unpackbits(octets, axis=1, bitorder="little")
     signs = np.ascontiguousarray(bits.T, dtype=np.float64)
     signs *= 2
     signs -= 1
-    sums: Doubles = add_rows(values[np.newaxis], signs)[0]
-    return sums
+    return signs
 
 
 def add_rows(columns: Doubles, factors: Doubles) -> Doubles:

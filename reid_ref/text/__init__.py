@@ -14,7 +14,7 @@ from reid_ref.text.table import WIDTH
 if TYPE_CHECKING:
     from reid_ref.arrays import Doubles
 
-#: What stands in the place of a benchmark's name.
+#: Printed in the place of a benchmark's name.
 NO_BENCHMARK = "none of the known benchmarks has these counts"
 
 

@@ -62,11 +62,11 @@ def test_formats(compared):
     text = table(*words, "markdown")
     assert "| mat | 26.36 | 47.72 |" in text
     # Bold: the best. One star: p adjusted is 0.025.
-    assert r"| match28000\_Mslm | **27.58**\* [+0.3" in text
-    assert "| match6500 | 25.29 [-2.5" in text
+    assert r"| match28000\_Mslm | **27.58**\* [+0.2" in text
+    assert "| match6500 | 25.29 [-2.6" in text
     assert r"\* p \< 0.05" in text and "difference to mat" in text
     text = table(*words, "latex")
-    assert r"match28000\_Mslm & \textbf{27.58}$^{*}$ {\scriptsize [+0.3" in text
+    assert r"match28000\_Mslm & \textbf{27.58}$^{*}$ {\scriptsize [+0.2" in text
     assert r"mat & 26.36 & 47.72 \\" in text
 
 

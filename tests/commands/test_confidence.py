@@ -123,8 +123,8 @@ def test_bad_input(tmp_path):
     for n, name in ((5, "identity"), (1, "query")):
         save(tmp_path / f"{name}.npz", np.arange(6.) + np.zeros((n, 1)),
              Labels([1] * n, [1] * n), Labels([1, 2] * 3, [2] * 6))
-    one_unit = ("--unit: expected at least 2 units with a query that counts, got 1; nothing "
-                "tells how much units differ")
+    one_unit = ("--unit: expected at least 2 units with a query that counts, got 1; how "
+                "much units differ cannot be estimated")
     for words, message in (
             ([tmp_path / "identity.npz", "--confidence"], one_unit),
             ([tmp_path / "query.npz", "--confidence", "--unit", "query"], one_unit),

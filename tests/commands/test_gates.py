@@ -106,11 +106,12 @@ def results(tmp_path):
 def test_significantly_worse(results):
     status, (line,) = gate("--baseline", results / "good.json", file=results / "bad.npz")
     assert status == 5
-    # All ten differences have one sign: p is 2 / 2**10; of two metrics, twice that (Holm). AP of
-    # the trapezoid at rank 2 of one good image is (0 + 1/2) / 2: 10/40 of 3/4 are lost.
+    # All ten differences have one sign: with two imagined ones, 26 of 2**12 choices of signs are
+    # as large; of two metrics, twice that (Holm). AP of the trapezoid at rank 2 of one good image
+    # is (0 + 1/2) / 2: 10/40 of 3/4 are lost.
     assert line.startswith(f"reid-ref: failed: --baseline: significantly worse than {results}"
                            "/good.json: mAP -18.75 points (95 % interval -")
-    assert "; Rank-1 -25.00 points (95 % interval -" in line and line.count("p = 0.0039") == 2
+    assert "; Rank-1 -25.00 points (95 % interval -" in line and line.count("p = 0.013") == 2
 
 
 def test_better_or_equal_is_no_failure(results):

@@ -279,7 +279,7 @@ def test_the_executable_that_is_named_is_run(tmp_path, monkeypatch, octave):
 
 def command(*arguments, private, **options):
     return subprocess.Popen(
-        [sys.executable, "-m", "reid_ref", "scripts", MARKET, "--only", "octave",
+        [sys.executable, "-m", "reid_ref", "scripts", MARKET, "--only", "octave", "--quiet",
          *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, "TMPDIR": str(private)}, **options)
 

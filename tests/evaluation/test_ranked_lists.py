@@ -348,11 +348,9 @@ def test_bad_input_in_python(ranked, options, message):
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    (["--metric", "cosine"], "--metric, --no-normalize: expected features or distances"),
-    (["--rerank"], "--rerank: expected features or distances, got ranked lists"),
-    (["--ties", "bounds"], "--ties: expected features or distances, got ranked lists"),
+    (["--metric", "cosine"], "--metric: expected features or distances, got ranked lists"),
+    (["--ties", "reversed"], "--ties: expected features or distances, got ranked lists"),
     (["--worst", "2"], "--worst: expected features or distances, got ranked lists"),
-    (["--implementation", "port"], "--implementation: expected features or distances"),
     (["--per-query", TABLES[0]], "query.csv"),
     (["--n-good", TABLES[0]], "query.csv"),
 ])
@@ -362,7 +360,7 @@ def test_options_that_lists_refuse(options, message):
     assert_one_line_error(done, message)
     assert Path(TABLES[0]).read_text() == before
     done = command("evaluate", FIXTURE / "top4.txt", "--numbers-from", "1")
-    assert_one_line_error(done, "expected ranked lists and --labels beside")
+    assert_one_line_error(done, "expected ranked lists and --labels, got a result file")
 
 
 def test_n_good_and_per_query_on_the_command_line(tmp_path):

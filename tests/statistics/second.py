@@ -37,13 +37,36 @@ def bootstrap_t(value, weight, number, seed, place):
     return mean - t[-place] * error, mean - t[place - 1] * error
 
 
-def sign_flips(gains, number, seed):
-    """p of the two-sided test, with one added to both counts."""
-    each = -(-len(gains) // 64)
-    observed, count = abs(math.fsum(gains)), 1
-    drawn = words(each * number, seed)
-    for k in range(number):
-        bits = sum(word << 64 * place for place, word in enumerate(drawn[k * each:(k + 1) * each]))
-        flipped = math.fsum(one if bits >> j & 1 else -one for j, one in enumerate(gains))
-        count += abs(flipped) > observed - 1e-9
-    return count / (number + 1)
+def with_imagined(gains, weights):
+    """Units that changed, two imagined ones that gained and lost the most, and the others."""
+    largest = max(abs(gain / weight) for gain, weight in zip(gains, weights, strict=True))
+    largest = largest * math.fsum(weights) / len(weights) or 1
+    units = list(zip(gains, weights, strict=True))
+    moved = [unit for unit in units if unit[0]]
+    return moved, [*moved, (largest, 0), (-largest, 0), *(unit for unit in units if not unit[0])]
+
+
+def choices_of_signs(n, leading, number, seed):
+    """Whether every choice of the leading signs is tried, and the rows of signs."""
+    every = 2**leading <= number
+    tried, first = (number - number % 2**leading, leading) if every else (number, 0)
+    each = -(-(n - first) // 64)
+    drawn = words(each * tried, seed)
+    bits = [[k >> j & 1 for j in range(first)]
+            + [drawn[k * each + j // 64] >> j % 64 & 1 for j in range(n - first)]
+            for k in range(tried)]
+    return every, [[2 * bit - 1 for bit in row] for row in bits]
+
+
+def sign_flips(gains, weights, number, seed):
+    """Return what gives p of the two-sided test that the mean gain is d, and the choices tried."""
+    moved, units = with_imagined(gains, weights)
+    every, rows = choices_of_signs(len(units), len(moved) + 2, number, seed)
+
+    def p(d):
+        beyond = [gain - d * weight for gain, weight in units]
+        observed = abs(math.fsum(beyond))
+        count = sum(abs(math.fsum(sign * value for sign, value in zip(row, beyond, strict=True)))
+                    >= observed - 1e-9 for row in rows)
+        return count / len(rows) if every else (count + 1) / (len(rows) + 1)
+    return p, len(rows)

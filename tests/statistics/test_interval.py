@@ -3,6 +3,7 @@
 Against the definitions in plain Python: the checks of `test_mutants.py`.
 """
 import inspect
+import itertools
 import math
 import warnings
 
@@ -12,7 +13,7 @@ import scipy.special
 import scipy.stats
 
 from reid_ref import InputError
-from reid_ref.statistics import difference, interval, unit_sums, units as draws
+from reid_ref.statistics import UnitSums, difference, interval, unit_sums, units as draws
 from reid_ref.statistics.interval import bootstrap_t
 from reid_ref.statistics.paired import sign_flips
 from tests.statistics import cityflow
@@ -90,7 +91,7 @@ def test_analytic_by_scipy(level):
 def test_values_that_are_all_alike():
     """0.3 + 0.3 + 0.3 is not 3 * 0.3; that is no spread."""
     found = interval(np.full(90, .3), np.repeat(np.arange(30), 3))
-    assert found.se == 0 and found.low == found.high == found.value
+    assert found.se == 0 and found.low < found.value < found.high
     assert found.value == pytest.approx(.3)
 
 
@@ -122,9 +123,38 @@ def test_all_right_but_for_rounding(value):
     assert found.low**30 == pytest.approx(.025, abs=1e-12)
 
 
+@pytest.mark.parametrize("values", [np.full(40, .5), np.tile([1., 0], 20)])
+def test_no_spread_is_no_certainty(values):
+    """All alike at rank 2, or one right and one wrong query of each identity: not exact."""
+    found = interval(values, np.arange(40) // 2)
+    # Of 20 identities: a share of up to 1 - .025**(1/20) of all may be of a kind not drawn.
+    share = 1 - .025**(1 / 20)
+    assert (found.method, found.se, found.value) == ("unseen", 0, .5)
+    np.testing.assert_allclose([found.low, found.high], [.5 - .5 * share, .5 + .5 * share],
+                               rtol=1e-14)
+
+
 def chance(p, resamples=10_000):
     """Four standard errors of a p-value that is a share of resamples."""
     return 4 * math.sqrt(p * (1 - p) / resamples)
+
+
+def every_choice(values):
+    """p by every choice of signs, and the share that is truly larger."""
+    sums = [abs(sum(sign * value for sign, value in zip(signs, values)))
+            for signs in itertools.product((1, -1), repeat=len(values))]
+    return np.mean(np.array(sums) >= abs(sum(values)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_units_try_every_choice(seed):
+    """Multiples of 1/16, so that many sums are equal."""
+    values = np.random.default_rng(seed).integers(-8, 10, 10) / 16
+    moved = [value for value in values.tolist() if value]
+    largest = max(map(abs, moved))
+    *_, p, tried = sign_flips(UnitSums(values, np.ones(10)), .05, 10_000, 0)
+    assert p == every_choice([*moved, largest, -largest])
+    assert tried == 10_000 - 10_000 % 2 ** (len(moved) + 2)
 
 
 @pytest.mark.parametrize("units", [8, 40])
@@ -132,10 +162,12 @@ def test_scipys_permutation_test(units):
     rng = np.random.default_rng(units)
     one, two = rng.random((2, units))
     two += .07
+    largest = np.abs(two - one).max()  # of the two imagined units
     found = scipy.stats.permutation_test(
-        (one, two), lambda a, b, axis: np.sum(b - a, axis=axis), permutation_type="samples",
-        vectorized=True, n_resamples=10_000, **{SEEDED: np.random.default_rng(0)})
-    p = sign_flips(two - one, 10_000, 1)[0]
+        ([*one, 0, largest], [*two, largest, 0]), lambda a, b, axis: np.sum(b - a, axis=axis),
+        permutation_type="samples", vectorized=True, n_resamples=10_000,
+        **{SEEDED: np.random.default_rng(0)})
+    p = sign_flips(UnitSums(two - one, np.ones(units)), .05, 10_000, 1)[2]
     # Every choice of 8; of 40 both draw.
     slack = 1e-12 if units == 8 else 1.5 * chance(found.pvalue)
     assert p == pytest.approx(found.pvalue, abs=slack)
@@ -145,7 +177,7 @@ def test_against_nothing_the_difference_is_the_mean():
     rng = np.random.default_rng(5)
     values, unit = .3 + .4 * rng.random(80), rng.integers(0, 25, 80)
     found, alone = difference(np.zeros(80), values, unit), interval(values, unit)
-    assert (found.difference, found.low, found.high) == (alone.value, alone.low, alone.high)
+    assert (found.difference, found.se) == (alone.value, alone.se)
 
 
 @pytest.mark.parametrize("change, message", [

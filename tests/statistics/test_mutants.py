@@ -84,12 +84,11 @@ def check_draws():
              np.repeat(expected, 4, axis=0))
         for size in (5, 64, 70):
             values = np.arange(1.0, size + 1)
-            each = -(-size // 64)
-            words = second.words(20 * each, 9)
-            bits = [[words[row * each + k // 64] >> k % 64 & 1 for k in range(size)]
-                    for row in range(20)]
-            same(draws.flipped_sums(values, 20, 9), (2 * np.array(bits) - 1) @ values)
-    same(np.sort(draws.all_flipped_sums(np.array([1., 2]))), [-3, -1, 1, 3])
+            for leading, number in ((size, 20), (3, 20), (4, 16)):
+                every, signs = second.choices_of_signs(size, leading, number, 9)
+                found = draws.flipped_sums(np.stack([values, values**2]), leading, number, 9)
+                assert found[0] == every
+                same(found[1], [np.array(signs) @ values, np.array(signs) @ values**2])
     draws.check_random(1, 0)
     raises("seed", lambda: draws.check_random(1, -1))
     raises("resamples", lambda: draws.check_random(0, 0))
@@ -140,6 +139,7 @@ def check_interval():
     bound = .025**(1 / 20)
     near(ends(module.interval(np.ones(20), range(20))), (bound, 1))
     near(ends(module.interval(np.zeros(20), range(20))), (0, 1 - bound))
+    near(ends(module.interval(np.full(20, .25), range(20))), (.25 * bound, 1 - .75 * bound))
     for level in (49, 100):
         raises("level", lambda: module.interval(values, unit, level=level))
     raises("at least 39", lambda: module.interval(values, unit, resamples=38))
@@ -147,25 +147,29 @@ def check_interval():
 
 def check_paired():
     paired = afresh("statistics.paired")
-    for sign in (-1, 1):  # two of thirty differ: one end of the bootstrap is infinite
-        gains = sign * .3 * (np.arange(30) < 2)
-        found = paired.difference(np.full(30, .5), .5 + gains, range(30), resamples=199, seed=3)
-        half = 2.045229642132703 * gains.std(ddof=1) / 30**.5
-        np.testing.assert_allclose(ends(found), [sign * .02 - half, sign * .02 + half], atol=1e-12)
-    assert paired.sign_flips(np.array([.5, 0, -.25]), 100, 0) == (1, 4)
-    assert paired.sign_flips(np.array([2., 1, -1]), 100, 0) == (.75, 8)
-    assert paired.sign_flips(np.array([2., 1, 1]), 8, 0) == (.25, 8)
-    assert paired.sign_flips(np.array([2., 1, 1]), 7, 0)[1] == 7
-    assert paired.sign_flips(np.array([-.6, .3, .3, .3]), 100, 0) == (1, 16)
-    assert paired.sign_flips(np.zeros(30), 100, 0) == (1, 1)
-    assert paired.sign_flips(np.full(60, .25), 999, 0) == (1 / 1000, 999)
-    gains = np.random.default_rng(2).integers(1, 9, 40) * (-1)**(np.arange(40) % 3 == 0)
-    assert paired.sign_flips(gains / 16, 300, 4)[0] == second.sign_flips(
-        (gains / 16).tolist(), 300, 4)
+    rng = np.random.default_rng(2)
+    units = afresh("statistics.units")
+    for gains, weights in (
+            ([.5, 0, -.25], [1, 1, 1]), ([2, 1, -1, 0, 0], [2, 2, 1, 1, 3]),
+            ([-.6, .3, .3, .3], [1, 2, 1, 1]), ([0] * 9, [1] * 9), ([.25] * 12, [1] * 12),
+            (rng.integers(-3, 9, 14) / 16, rng.integers(1, 7, 14)),
+            (rng.integers(0, 2, 14), rng.integers(1, 7, 14))):
+        gains, weights = [[float(value) for value in column] for column in (gains, weights)]
+        mean = math.fsum(gains) / math.fsum(weights)
+        for alpha, number in ((.05, 99), (.2, 40), (.05, 19)):
+            low, high, p, tried = paired.sign_flips(
+                units.UnitSums(np.array(gains), np.array(weights)), alpha, number, 4)
+            p_of, expected = second.sign_flips(gains, weights, number, 4)
+            near(p, p_of(0))
+            assert tried == expected and low <= mean <= high
+            for end, outwards in ((low, -1), (high, 1)):  # the ends are the last not rejected
+                assert p_of(end - outwards * 1e-6) > alpha + 1e-9 or low == high
+                assert abs(end) == 1 or p_of(end + outwards * 1e-6) <= alpha + 1e-9
+            assert (p > alpha + 1e-9) == (low <= 0 <= high)
     moved = [.5, -.25, .1 + .2 - .3] + [0.] * 20
     found = paired.difference([.4] * 23, [.4 + one for one in moved], range(23), resamples=99)
     near(found.difference, .25 / 23)
-    assert (found.better, found.worse, found.same, found.p, found.trials) == (1, 1, 21, 1, 4)
+    assert (found.better, found.worse, found.same, found.trials) == (1, 1, 21, 96)
     near(found.detectable, 2.8 * found.se)
     near(found.se, math.sqrt(23 / 22 * (.25 + .0625 - .0625 / 23)) / 23)
     down = paired.difference([.9] * 23, np.linspace(.1, .9, 23), range(23), resamples=99)
@@ -252,9 +256,11 @@ MUTANTS = {
         ("np.arange(size, dtype=np.uint64)[:, np.newaxis]", "np.uint64(0)"),
         (".reshape(units, size).astype(", ".reshape(units, size).astype(bool).astype("),
         ("columns[k:k + TOGETHER], counts", "columns[:TOGETHER], counts"),
-        ("n_words = -(-len(values) // 64)", "n_words = len(values) // 64 + 1"),
+        ("-(-(columns.shape[1] - first) // 64)", "(columns.shape[1] - first) // 64 + 1"),
+        ("2**leading <= resamples", "2**leading < resamples"),
+        ("resamples - resamples % 2**leading", "resamples"),
+        ("np.arange(start, start + size", "np.arange(size"),
         ('bitorder="little"', 'bitorder="big"'), ("signs *= 2", "signs *= 1"),
-        ("np.arange(2 ** len(values), dtype", "np.arange(2 ** len(values) - 1, dtype"),
         ("min(step, resamples - start)", "step"),
         ("    source = np.random.PCG64(seed)\n    for size in block_sizes(units, resamples):\n",
          "    for size in block_sizes(units, resamples):\n"
@@ -274,8 +280,9 @@ MUTANTS = {
         ("square > ROUNDING * ee", "square > 0"),
         ("np.copysign(np.inf, shift)", "0.0"),
         ("bound = (alpha / 2) **", "bound = alpha **"), ("** (1 / len(sums.weight))", "** .1"),
-        ("(mean, 1 - bound) if mean <=", "(mean, bound) if mean <="),
+        ("return mean, 1 - bound", "return mean, bound"),
         ("return bound, mean", "return mean, mean"),
+        ("return mean * bound", "return mean"), ("1 - (1 - mean) * bound", "mean"),
         ("stdtrit(len(sums.weight) - 1,", "stdtrit(len(sums.weight),"),
         ("1 - alpha / 2))", "1 - alpha))"),
         ("se / (mean * (1 - mean))", "se / mean"), ("if low < 0 or high > 1:", "if high > 1:"),
@@ -295,19 +302,24 @@ MUTANTS = {
         ("queries == units or ", ""),
     ]),
     "statistics.paired": ((check_paired, check_interval), [
-        # `>` for `>=`, no plus one, one side.
-        (">= abs(add_up(moved)) - slack", "> abs(add_up(moved)) + slack"),
-        ("slack = 1e-12 *", "slack = 0 *"),
-        ("(count + 1) / (len(sums) + 1)), len", "count / len(sums)), len"),
-        ("(count / len(sums) if exact", "((count + 1) / (len(sums) + 1) if exact"),
-        ("np.abs(sums) >=", "sums >="), ("2 ** len(moved) <= resamples", "False"),
-        ("2 ** len(moved) <= resamples", "2 ** len(moved) < resamples"),
-        ("2 ** len(moved) <= resamples", "len(moved) <= resamples"),
-        ("gains[gains != 0]", "gains"),
+        # `>` for `>=`, no plus one, one side, no imagined units.
+        ("reach >= abs(gains.mean)", "reach - 2 * slack / total > abs(gains.mean)"),
+        (" + slack / total", ""), ("(count + extra) / (len(beyond) + extra)",
+                                   "count / len(beyond)"),
+        ("extra = 0 if every else 1", "extra = 1"), ("extra = 0 if every else 1", "extra = 0"),
+        ("+ 1e-9) + 1 - extra", "+ 1e-9) - extra"),
+        ("[largest, -largest]", "[0, 0]"), ("[largest, -largest]", "[largest, largest]"),
+        ("largest * gains.total / len(gains.weight) or 1.0", "largest or 1.0"),
+        ("len(gains.weight) or 1.0", "len(gains.weight)"),
+        ("np.abs(gains.value / gains.weight)", "gains.value / gains.weight"),
+        ("np.count_nonzero(moved) + 2,", "np.count_nonzero(moved),"),
+        ("below if gains.mean > 0 else above", "above if gains.mean > 0 else below"),
+        ("low, high = min(low, 0.0), max(high, 0.0)", "pass"),
+        ("tried[0] - gains.mean * tried[1]", "tried[0]"),
+        ("np.inf, 0.0)", "0.0, 0.0)"),
+        ("total + weight[positive]", "total"), ("total - weight[negative]", "total"),
+        ("max(-1.0, ", "max(-9.0, "), ("min(1.0,\n", "min(9.0,\n"),
         ("np.subtract(after, before,", "np.subtract(before, after,"),
-        ("if low < -1 or high > 1:", "if high > 1:"),
-        ("if low < -1 or high > 1:", "if low < -1:"),
-        ("half = student(sums, alpha) * se", "half = se"),
         ("DETECTABLE = 2.8", "DETECTABLE = 1.96"),
         ("UnitSums(without_rounding(sums.value, sums.weight), sums.weight)", "sums"),
         ("for sign in (1, -1, 0)", "for sign in (-1, 1, 0)"),

@@ -51,7 +51,7 @@ class Comparison(Value):
     difference : float
         The system's number minus that of the baseline, in [-1, 1].
     low, high : float
-        Ends of its confidence interval.
+        Ends of its confidence interval: every difference that the test of `p` does not reject.
     p, p_adjusted : float
         Of a two-sided test that flips the signs of units; the second is adjusted for the number
         of systems by Holm's method.
@@ -117,7 +117,7 @@ class Comparisons(Value):
     def _repr_html_(self) -> str:
         return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), [
             f"differences from {self.baseline} in percentage points; intervals of "
-            f"{self.level:g} % by {self.unit}; p adjusted for the number of systems"]))
+            f"{self.level:g} % by {self.unit}; p of each pair, not adjusted"]))
 
 
 #: Columns of the table that notebooks show.
@@ -127,7 +127,7 @@ _HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "sa
 def _cells(pair: Comparison) -> list[str]:
     return [f"{pair.system} - {pair.baseline}", pair.metric,
             *map(signed_percent, (pair.difference, pair.low, pair.high)),
-            f"{pair.p_adjusted:.2g}", *map(str, (pair.better, pair.worse, pair.same))]
+            f"{pair.p:.2g}", *map(str, (pair.better, pair.worse, pair.same))]
 
 
 def compare(baseline: Result | Mapping[str, Result], *others: Result,
@@ -172,8 +172,8 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
     >>> found, = reid_ref.compare(baseline, other, metrics=["Rank-1"]).comparisons
     >>> round(found.difference, 4), found.better, found.worse, found.same
     (0.3333, 10, 0, 20)
-    >>> found.p == 2 / 2**10, found.gains[0].query
-    (True, 0)
+    >>> round(found.p, 4), found.gains[0].query
+    (0.0063, 0)
     """
     results = _systems(baseline, others, names)
     check_same_queries(results)
@@ -213,7 +213,7 @@ def _systems(baseline: Any, others: tuple[Any, ...],
              names: Sequence[str] | None) -> dict[str, Result]:
     if isinstance(baseline, Mapping):
         if others or names is not None:
-            raise InputError("baseline", "nothing beside a dict of name to Result, whose first is "
+            raise InputError("baseline", "nothing with a dict of name to Result, whose first is "
                              "the baseline")
         return results_by_name(baseline)
     defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]

@@ -9,6 +9,8 @@ from reid_ref.console.confidence import NOUNS
 from reid_ref.text import percent, row, signature_lines, signed_percent, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
+#: Below so many units that changed, the screen says so.
+FEW = 10
 #: How many of the queries that changed most a table names.
 SHOWN = 3
 #: Marks after a number whose adjusted p is below these.
@@ -29,34 +31,41 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
     text: list[str] = []
     for metric in answer.values[answer.baseline]:
         text += [*_block(answer, metric), ""]
-    text += row("units", f"better/worse/same: {NOUNS[answer.unit]} whose queries together "
-                "gained, lost, or did neither")
-    text += row("interval", f"{answer.unit} bootstrap-t, {answer.resamples:,} resamples, seed "
-                f"{answer.seed}; holds for this gallery and these models")
-    text += row("p" if len(answer.values) == 2 else "adj. p", _test(answer))
+    text += row("+/-/=", f"{NOUNS[answer.unit]} whose queries together gained, lost, or did "
+                "neither")
+    text += row("p", _test(answer))
+    if len(answer.values) > 2:
+        text += row("Holm", f"p adjusted for {len(answer.values) - 1} systems by Holm's method")
+    text += row("interval", "every change that the test does not reject; holds for this gallery "
+                "and these models")
     return "\n".join([*text, *signature_lines(signatures)])
 
 
 def _test(answer: Comparisons) -> str:
-    systems = len(answer.values) - 1
-    return (f"two-sided test by sign flips of {NOUNS[answer.unit]}: every choice of signs, or "
-            f"{answer.resamples:,} where there are more"
-            + (f"; adjusted for {systems} systems by Holm's method" if systems > 1 else ""))
+    return (f"two-sided test by sign flips of {NOUNS[answer.unit]}, {answer.resamples:,} draws or "
+            f"fewer where these are all, seed {answer.seed}")
 
 
 def _block(answer: Comparisons, metric: str) -> list[str]:
     changes = [change for change in answer.comparisons if change.metric == metric]
-    text = lines(
-        [metric, "percent", "change", f"{answer.level:g} % interval",
-         "p" if len(changes) == 1 else "adj. p", "better/worse/same"],
-        [[answer.baseline, percent(answer.values[answer.baseline][metric]), *[""] * 4],
-         *([change.system, percent(answer.values[change.system][metric]),
-            signed_percent(change.difference), _ends(change, " .. "), p_text(change.p_adjusted),
-            f"{change.better}/{change.worse}/{change.same}"] for change in changes)], indent=19)
+    several = len(changes) > 1
+    heads = [metric, "percent", "change", f"{answer.level:g} % interval", "p",
+             *["Holm"] * several, "+/-/="]
+    text = lines(heads, [
+        [answer.baseline, percent(answer.values[answer.baseline][metric]),
+         *[""] * (len(heads) - 2)],
+        *([change.system, percent(answer.values[change.system][metric]),
+           signed_percent(change.difference), _ends(change, " .. "), p_text(change.p),
+           *[p_text(change.p_adjusted)] * several,
+           f"{change.better}/{change.worse}/{change.same}"] for change in changes)], indent=16)
     for change in changes:
         if change.better == change.worse == 0:
             text += wrap(f"{change.system}: identical per-query values; p = 1", "  ", "    ")
-        elif not metric.startswith("Rank-"):  # whose queries change by 1, or not at all
+            continue
+        if change.better + change.worse < FEW:
+            text += wrap(f"{change.system}: few {NOUNS[answer.unit]} changed: {change.better} "
+                         f"better, {change.worse} worse", "  ", "    ")
+        if not metric.startswith("Rank-"):  # whose queries change by 1, or not at all
             text += _extremes(change)
     pairs = [change for change in changes if change.detectable > 0]
     if pairs:
@@ -94,8 +103,9 @@ def as_table(answer: Comparisons, signatures: Mapping[str, str]) -> Table:
     """Return one row per system for a paper, the best bold, with marks for p."""
     metrics = list(answer.values[answer.baseline])
     legend = (f"Brackets: {answer.level:g} % interval of the difference to {answer.baseline}, by "
-              f"{answer.unit}; * p < 0.05, ** p < 0.01, {_test(answer)}. Holds for this gallery "
-              "and these models.")
+              f"{answer.unit}; * p < 0.05, ** p < 0.01, {_test(answer)}"
+              + ("" if len(answer.values) == 2 else "; p adjusted by Holm's method")
+              + ". Holds for this gallery and these models.")
     return Table(["System", *metrics],
                  [[name, *(_cell(answer, name, metric) for metric in metrics)]
                   for name in answer.values], [legend], signatures)

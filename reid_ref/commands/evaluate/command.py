@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-class Answer(NamedTuple):
+class FileAnswer(NamedTuple):
     """What is known of one result; `status` is the exit code of its gates."""
 
     method: Method
@@ -116,7 +116,7 @@ class Answer(NamedTuple):
 
 
 def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: Request,
-               several: bool) -> Answer:
+               several: bool) -> FileAnswer:
     """Evaluate the files of one result, or take a saved one; write what is requested of one."""
     saved = systems.saved_results(args, files)
     findings: gates.Findings = []
@@ -136,7 +136,7 @@ def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: R
         _write(args, result)
         more = _details(args, data, result, request.lists)
     results, intervals = confidence.find(args, results, request.intervals)
-    return Answer(Method(name, files, *about, results, intervals), findings, more, status)
+    return FileAnswer(Method(name, files, *about, results, intervals), findings, more, status)
 
 
 def _print(args: argparse.Namespace, methods: list[Method], left_out: dict[str, str],
@@ -212,9 +212,9 @@ def _check(args: argparse.Namespace) -> Request:
     if saved:
         common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
                       "a saved result; evaluate the result file anew")
+    _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions))
-    _check_written(args)
     ranked_lists.check(args, {**of_distances, "--worst": args.worst})
     return request
 

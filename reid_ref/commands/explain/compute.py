@@ -1,7 +1,7 @@
 """Why two conventions give two numbers: from one to the other, one choice at a time.
 
 Every step is an evaluation of its own, so the effects add up exactly: each is the difference
-of two results that stand next to each other.
+of two results in a row.
 """
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _chain(origin: Convention,
     """Yield the choice, its value, its meaning and the convention after each change."""
     now = origin
     if origin.loads != target.loads:
-        # What is not loaded cannot be ignored as well: one step tells what becomes of label -1.
+        # What is not loaded cannot be ignored as well: one step shows what becomes of label -1.
         label = tuple(rule for rule in target.ignored if rule == "label -1")
         kept = tuple(rule for rule in now.ignored if rule != "label -1")
         now = now.replace(loads=target.loads, loader=target.loader, ignored=label + kept)

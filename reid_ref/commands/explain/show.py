@@ -93,7 +93,7 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Ranks):
+class StepNumbers(Ranks):
     """The numbers under one convention as JSON has them."""
 
     mAP: Share
@@ -102,14 +102,14 @@ class Numbers(Ranks):
 
 
 @dataclass(frozen=True, kw_only=True)
-class End(Numbers):
+class End(StepNumbers):
     """The numbers at one end of the walk."""
 
     convention: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepRow(Numbers):
+class StepRow(StepNumbers):
     """The numbers after one step."""
 
     choice: str

@@ -15,7 +15,7 @@ from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.gate.compute import (
     Missed, parse_tolerance, parse_wanted, too_low, unexpected, worse_than)
 from reid_ref.console import options as common
-from reid_ref.console.terminal import tell
+from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result
@@ -100,7 +100,7 @@ def status(args: argparse.Namespace, gates: Gates, result: Result) -> int:
     if gates.stored is not None and (worse := worse_than(gates.stored, result)):
         failed[WORSE] = worse_line(args.baseline, worse)
     for line in failed.values():
-        tell(f"failed: {line}")
+        print_stderr(f"failed: {line}")
     return next(iter(failed), 0)
 
 
@@ -109,7 +109,7 @@ def of_findings(args: argparse.Namespace, findings: Sequence[Finding]) -> int:
     if not (args.strict and findings):
         return 0
     keys = dict.fromkeys(finding.key for finding in findings)
-    tell(f"failed: --strict: {', '.join(keys)}")
+    print_stderr(f"failed: --strict: {', '.join(keys)}")
     return FINDINGS
 
 

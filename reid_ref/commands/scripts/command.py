@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reid_ref.commands.scripts.compute import PROGRAMS, largest_difference
 from reid_ref.commands.scripts.compute.octave import ScriptAnswer, functions_of
 from reid_ref.console import options as common
-from reid_ref.console.answers import Curve, curve_of
+from reid_ref.console.answers import NamedCurve, curve_of
 from reid_ref.console.terminal import show
 from reid_ref.result import RANKS, named_ranks
 from reid_ref.text.table import lines
@@ -21,7 +21,7 @@ class Scripts:
     files: list[str]
     layout: str
     convention: str
-    results: list[Curve]
+    results: list[NamedCurve]
     largest_difference: float
 
 

@@ -3,13 +3,11 @@
 Aim: given the ranking and the printed digits, name every convention and metric that
 reproduces them, show which come closest, and say when no ranking of these labels could.
 
-Conventions: a printed figure is percent and stands for every number that rounds to it; a tie
+Conventions: a printed figure is percent and means every number that rounds to it; a tie
 counts for both neighbours, because which of them a program prints depends on its rounding rule
 and on binary noise. Of features the ranking is judged in three ways: normalised (cosine,
 Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
 features is the first again.
-
-Contents: `validate`, and its two halves `validate_file` and `validate_dataset`.
 """
 from __future__ import annotations
 
@@ -124,7 +122,7 @@ def validate_file(data: ResultFile, figure: Figure,
         Default: all but those in `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where
         an image is labelled -1.
     label_minus_1 : {"", "loaded", "not loaded"}
-        Whether the code behind the figure loaded images labelled -1, where known (a column of
+        Whether the code that made the figure loaded images labelled -1, where known (a column of
         the built-in table). "not loaded": the default leaves out whatever ranks them, and bounds
         are those without them.
     max_memory : int or str, optional
@@ -195,7 +193,7 @@ def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
             del left_out[function]
     if label_minus_1 == "not loaded":
         left_out.update({
-            name: "ranks images labelled -1, which the code behind this figure does not load"
+            name: "ranks images labelled -1, which the code that made this figure does not load"
             for name, convention in CONVENTIONS.items()
             if name not in left_out and "label -1" not in convention.not_ranked})
     return left_out

@@ -1,4 +1,4 @@
-"""What labels alone tell about a broken input: identities that never meet, made-up cameras."""
+"""What labels alone show of a broken input: identities that never meet, made-up cameras."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Finding(Value):
     sentence : str
         What was found.
     evidence : dict of str to int or float
-        The numbers behind the sentence.
+        The numbers that the sentence is about.
     remedy : str
         What to do, with a command where there is one.
 

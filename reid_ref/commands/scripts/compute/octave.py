@@ -238,7 +238,7 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
 
 
 def _kept(dtype: np.dtype[Any]) -> str:
-    """Return how `fread` is told to keep a type; its name alone would mean doubles."""
+    """Return how `fread` keeps a type; its name alone would mean doubles."""
     name = {"float32": "single", "float64": "double"}.get(dtype.name, dtype.name)
     return f"{name}=>{name}"
 

@@ -1,5 +1,6 @@
 """The doctor: a made file for each finding, and nothing on what is sound."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,11 +114,10 @@ def relabelled(**changes):
     """Sound data with other labels: functions of (query, gallery), by array."""
     data = sound()
     sides = {"query": data.query, "gallery": data.gallery}
-    new = {name: Labels(
+    return replace(data, **{name: Labels(
         changes.get(f"{name}_identity", lambda one: one)(side.identity),
         changes.get(f"{name}_camera", lambda one: one)(side.camera))
-        for name, side in sides.items()}
-    return of_features(new["query"], new["gallery"], data.query_features, data.gallery_features)
+        for name, side in sides.items()})
 
 
 def on_one_camera():
@@ -153,22 +153,20 @@ def test_some_identities_differ():
 def test_same_camera_only():
     data = relabelled(query_camera=lambda one: one * 0 + 1, gallery_camera=lambda one: one * 0 + 1)
     other = Labels(data.gallery.identity, np.where(data.gallery.identity > 38, 2, 1))
-    found, = doctor(of_features(data.query, other, data.query_features, data.gallery_features))
+    found, = doctor(replace(data, gallery=other))
     assert (found.key, found.severity) == ("doctor:same-camera-only", "warning")
 
 
 def test_labels_swapped():
     data = sound(identities=300, n_gallery=1200)
-    swap = [Labels(side.camera, side.identity) for side in (data.query, data.gallery)]
-    assert "doctor:labels-swapped" in keys(
-        of_features(*swap, data.query_features, data.gallery_features))
+    query, gallery = (Labels(side.camera, side.identity) for side in (data.query, data.gallery))
+    assert "doctor:labels-swapped" in keys(replace(data, query=query, gallery=gallery))
 
 
 def test_one_good_image():
     data = sound(n_query=40, n_gallery=40, identities=40)
     shifted = Labels(data.query.identity, data.query.camera + 1)
-    assert "doctor:one-good-image" in keys(
-        of_features(shifted, data.gallery, data.query_features, data.gallery_features))
+    assert "doctor:one-good-image" in keys(replace(data, query=shifted))
 
 
 def test_similarities_given_as_distances():
@@ -203,7 +201,7 @@ def test_means_made_with_test_labels():
     for identity in range(1, 41):
         here = data.gallery.identity == identity
         means[here] = means[here].mean(axis=0)
-    found, = doctor(of_features(data.query, data.gallery, data.query_features, means))
+    found, = doctor(replace(data, gallery_features=means))
     assert (found.key, found.severity) == ("doctor:equal-within-identity", "error")
     assert found.evidence["equal"] == found.evidence["identities"] == 40
 
@@ -212,8 +210,7 @@ def test_duplicate_features():
     data = sound()
     last = data.gallery_features.copy()
     last[200:] = last[RNG(0).integers(150, 200, 400)]
-    assert "doctor:duplicate-features" in keys(
-        of_features(data.query, data.gallery, data.query_features, last))
+    assert "doctor:duplicate-features" in keys(replace(data, gallery_features=last))
 
 
 @pytest.mark.parametrize("distances", [False, True])
@@ -224,7 +221,7 @@ def test_query_in_gallery(distances):
         good = (data.gallery.identity == data.query.identity[k]) & (
             data.gallery.camera != data.query.camera[k])
         copied[k] = data.gallery_features[np.flatnonzero(good)[0]]
-    data = of_features(data.query, data.gallery, copied, data.gallery_features)
+    data = replace(data, query_features=copied)
     found, = doctor(of_distances(data) if distances else data)
     assert (found.key, found.severity) == ("doctor:query-in-gallery", "warning")
     assert found.evidence == {"queries": 120, "with_copy": 60}
@@ -241,12 +238,11 @@ def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
                         lambda array, start, stop: read.append(stop - start) or array[start:stop])
     with h5py.File(tmp_path / "features.h5", "w") as file:
         file["gallery"] = data.gallery_features[::-1]
-        stored = of_features(data.query, data.gallery, data.query_features, file["gallery"])
+        stored = replace(data, gallery_features=file["gallery"])
         found = doctor(stored)
         assert findings_of_conventions(stored, [reid_ref.CONVENTIONS["matlab"]]) == []
     assert read == [300] * 7
-    assert found == doctor(of_features(data.query, data.gallery, data.query_features,
-                                       data.gallery_features[::-1])) != []
+    assert found == doctor(replace(data, gallery_features=data.gallery_features[::-1])) != []
 
 
 def test_arrays_that_do_not_fit():
@@ -255,7 +251,7 @@ def test_arrays_that_do_not_fit():
     with pytest.raises(InputError, match="^distances: expected shape"):
         doctor(ResultFile("made", *labels, distances=np.ones((3, 4))))
     with pytest.raises(InputError, match="^query_features"):
-        doctor(of_features(*labels, data.query_features[:5], data.gallery_features))
+        doctor(replace(data, query_features=data.query_features[:5]))
     with pytest.raises(InputError, match="^data: expected distances, or features of both sides, "
                                          "got neither"):
         doctor(ResultFile("made", *labels, query_features=data.query_features))
@@ -284,5 +280,4 @@ def test_the_command(tmp_path):
 
 def test_no_warning_of_numpy():
     data = sound()
-    zero = np.zeros_like(data.query_features)
-    doctor(of_features(data.query, data.gallery, zero, data.gallery_features))
+    doctor(replace(data, query_features=np.zeros_like(data.query_features)))

@@ -3,7 +3,7 @@ import shlex
 
 import pytest
 
-from tests.commands.common import MARKET, MARS, assert_one_line_error, command
+from tests.commands.common import MARKET, MARS, TIES, assert_one_line_error, command
 
 GATE = "evaluate MARKET --expect "
 TWICE = "expected mAP once, got it twice; leave one out"
@@ -11,7 +11,7 @@ NO_NAMES = "--name: expected a name of its own for each of "
 NO_RANKS = "--ranks: expected different whole numbers from 1, e.g. 1,5,10"
 NO_NUMBERS = "--at: expected whole numbers from 1, such as 1,5,10, got '{}'"
 BENCHMARK = "validate --published 81.1/67.6 "
-#: Words of a command and a pattern of its error, in which MARKET and MARS are fixtures.
+#: Words of a command and a pattern of its error, in which names in capitals are fixtures.
 REFUSED = {
     # What is no command, option or choice.
     "evalute": "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help$",
@@ -145,6 +145,15 @@ REFUSED = {
     "explain MARKET --query 48": "--query: expected a number from 0 to 47, got 48",
     "explain MARKET --to veri":
         "convention .* takes the good and junk images of every query from lists",
+    # Re-ranking.
+    "rerank MARKET --variant zhong": "--variant: unknown 'zhong'; known: matlab",
+    "rerank MARKET --k1 400": "k1: expected a whole number from 1 to 392",
+    "rerank MARKET --lambda 2": "--lambda: expected a number from 0 to 1, got 2.0",
+    "rerank MARKET --variant layumi --multi-query x.mat":
+        "--variant: expected re-ranking, got --multi-query; the drivers never re-rank",
+    "rerank MARKET --convention all": "--convention: expected one, got all; name one",
+    "rerank MARKET --multi-query absent.mat": "absent.mat: No such file",
+    "rerank TIES": "FILE: expected features, got distances",
     # A published figure.
     "validate MARKET":
         "--published, --paper: expected one of them, got none; write --published 81.1/67.6, or",
@@ -169,7 +178,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[:60])
 def test_wrong_use(words, tmp_path):
-    given = [{"MARKET": MARKET, "MARS": MARS}.get(word, word) for word in shlex.split(words)]
-    done = command(*given, cwd=tmp_path)
+    paths = {"MARKET": MARKET, "MARS": MARS, "TIES": TIES}
+    done = command(*(paths.get(word, word) for word in shlex.split(words)), cwd=tmp_path)
     assert_one_line_error(done, REFUSED[words])
     assert list(tmp_path.iterdir()) == []

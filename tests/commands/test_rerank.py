@@ -8,7 +8,7 @@ import scipy.io
 import reid_ref
 from reid_ref.files import read_result
 from tests.cases import save_features
-from tests.commands.common import MARKET, TIES, assert_one_line_error, command, results, table
+from tests.commands.common import MARKET, command, results, table
 
 
 @pytest.fixture
@@ -90,20 +90,3 @@ def test_the_table_fits_a_terminal(multi_query):
         for value, change in zip(cells[::2], cells[1::2], strict=True):
             assert change[0] in "+-"  # the three are rounded each for itself
             assert abs(float(value) - float(original) - float(change)) < .0101
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--variant", "zhong"], "--variant: unknown 'zhong'; known: matlab"),
-    (["--k1", "400"], "k1: expected a whole number from 1 to 392"),
-    (["--lambda", "2"], "--lambda: expected a number from 0 to 1, got 2.0"),
-    (["--variant", "layumi", "--multi-query", "x.mat"],
-     "--variant: expected re-ranking, got --multi-query; the drivers never re-rank"),
-    (["--convention", "all"], "--convention: expected one, got all; name one"),
-    (["--multi-query", "absent.mat"], "absent.mat: No such file"),
-])
-def test_wrong_use(arguments, message):
-    assert_one_line_error(command("rerank", MARKET, *arguments), message)
-
-
-def test_distances_cannot_be_re_ranked():
-    assert_one_line_error(command("rerank", TIES), "FILE: expected features, got distances")

@@ -139,15 +139,15 @@ def test_bad_input(tmp_path, monkeypatch):
     Path("gallery.json").write_text(json.dumps(value))
     for words, message in {
             MARKET: "FILE: expected at least 2 files, got 1",
+            "matlab.json torchreid.json":
+                "torchreid: expected convention matlab, as in matlab, got torchreid; evaluate "
+                "both under one convention",
             f"{MARKET} {MARS}":
                 "mars_like: expected 48 queries, as in market_like, got 30; both must be of the "
                 "same labels",
             f"{MARS} {TIES}":
                 "ties: query 0 has .* in mars_like and .* in ties, and .* of 30 queries differ "
                 "so; both must be of the same labels, in the same order",
-            "matlab.json torchreid.json":
-                "torchreid: expected convention matlab, as in matlab, got torchreid; evaluate "
-                "both under one convention",
             "matlab.json gallery.json":
                 rf"gallery: expected the gallery labels of matlab \({old}\), got others "
                 r"\(00000000\); both must rank the same images, in the same order",

@@ -137,42 +137,43 @@ def test_bad_input(tmp_path, monkeypatch):
     value = json.loads(Path("matlab.json").read_text())
     old, value["labels"]["gallery"] = value["labels"]["gallery"], "00000000"
     Path("gallery.json").write_text(json.dumps(value))
-    for words, message in {
-            MARKET: "FILE: expected at least 2 files, got 1",
-            "matlab.json torchreid.json":
-                "torchreid: expected convention matlab, as in matlab, got torchreid; evaluate "
-                "both under one convention",
-            f"{MARKET} {MARS}":
-                "mars_like: expected 48 queries, as in market_like, got 30; both must be of the "
-                "same labels",
-            f"{MARS} {TIES}":
-                "ties: query 0 has .* in mars_like and .* in ties, and .* of 30 queries differ "
-                "so; both must be of the same labels, in the same order",
-            "matlab.json gallery.json":
-                rf"gallery: expected the gallery labels of matlab \({old}\), got others "
-                r"\(00000000\); both must rank the same images, in the same order",
-            "mars.json mars.json":
-                "--metric: mAP of mars.json is NaN, since a query that counts has no value; "
-                "compare another metric",
-            f"{MARKET} {MARKET} --convention mars":
-                "--metric: mAP is NaN under convention 'mars', .*: unmatched='zero' or 'drop'",
-            "matlab.json broken.json":
-                r"broken.json: signature: expected what reid-ref evaluate --per-query writes \(or "
-                r"name a result file, or ranked lists with --labels\), got none",
-            "matlab.json matlab.json --metric P@5":
-                "--metric: matlab.json holds the values of mAP, mINP and Rank-k, got 'P@5'; .*",
-            "matlab.json matlab.json --metric map":
-                "--metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
-                ".*, got 'map'",
-            "matlab.json matlab.json --convention mars":
-                "--convention: expected features or distances, got values of each query, which "
-                "are evaluated already; name the .*",
-            f"{MARKET} {MARKET} --convention matlab,mars":
-                "--convention: expected one, since systems are compared under one, got matlab, "
-                "mars; name one",
-            "matlab.json matlab.json --seed -1":
-                "--seed: expected a whole number from 0, got -1",
-            "matlab.json matlab.json --unit nowhere": "nowhere: cannot be read: .*"}.items():
+    refused = {
+        "matlab.json torchreid.json":
+            "torchreid: expected convention matlab, as in matlab, got torchreid; evaluate "
+            "both under one convention",
+        f"{MARKET} {MARS}":
+            "mars_like: expected 48 queries, as in market_like, got 30; both must be of the "
+            "same labels",
+        f"{MARS} {TIES}":
+            "ties: query 0 has .* in mars_like and .* in ties, and .* of 30 queries differ "
+            "so; both must be of the same labels, in the same order",
+        MARKET: "FILE: expected at least 2 files, got 1",
+        "matlab.json gallery.json":
+            rf"gallery: expected the gallery labels of matlab \({old}\), got others "
+            r"\(00000000\); both must rank the same images, in the same order",
+        "mars.json mars.json":
+            "--metric: mAP of mars.json is NaN, since a query that counts has no value; "
+            "compare another metric",
+        f"{MARKET} {MARKET} --convention mars":
+            "--metric: mAP is NaN under convention 'mars', .*: unmatched='zero' or 'drop'",
+        "matlab.json broken.json":
+            r"broken.json: signature: expected what reid-ref evaluate --per-query writes \(or "
+            r"name a result file, or ranked lists with --labels\), got none",
+        "matlab.json matlab.json --metric P@5":
+            "--metric: matlab.json holds the values of mAP, mINP and Rank-k, got 'P@5'; .*",
+        "matlab.json matlab.json --metric map":
+            "--metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
+            ".*, got 'map'",
+        "matlab.json matlab.json --convention mars":
+            "--convention: expected features or distances, got values of each query, which "
+            "are evaluated already; name the .*",
+        f"{MARKET} {MARKET} --convention matlab,mars":
+            "--convention: expected one, since systems are compared under one, got matlab, "
+            "mars; name one",
+        "matlab.json matlab.json --seed -1":
+            "--seed: expected a whole number from 0, got -1",
+        "matlab.json matlab.json --unit nowhere": "nowhere: cannot be read: .*"}
+    for words, message in refused.items():
         for command in ("compare", "runs"):
             line = refusal(command, *words.split())
             assert re.fullmatch(message, line), line

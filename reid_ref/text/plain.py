@@ -15,8 +15,9 @@ class Bounds(NamedTuple):
     maximum: float
 
 
-#: A number in [0, 1]; like every float here it may be NaN, which JSON has as null.
-Share = Annotated[float, Bounds(0, 1)]
+#: A number in [0, 1], where a toolbox's own sum may be above 1 by its last bits; like every float
+#: here it may be NaN, which JSON has as null.
+Share = Annotated[float, Bounds(0, 1 + 1e-12)]
 
 
 def key(name: str) -> str:

@@ -95,7 +95,7 @@ def as_markdown(table: Table) -> str:
     # After an empty line, because a signature has bars, which would continue the table.
     for note in table.notes:
         text += ["", markdown(note)]
-    text += ["", *(f"- {markdown(name)}: `{one_line(signature)}`"
+    text += ["", *((f"- {markdown(name)}: " if name else "") + f"`{one_line(signature)}`"
                    for name, signature in table.signatures.items() if signature)]
     return "\n".join(text)
 

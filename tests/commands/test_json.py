@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import json
 import re
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.io
 from reid_ref import Labels, cli
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.files import read_result
-from tests.cases import save_features
+from tests.cases import save, save_features
 from tests.documents import ROOT
 from tests.commands.test_baseline import FILES
 from tests.nightly import cases
@@ -227,3 +228,19 @@ def test_the_file_of_a_saved_result(convention, tmp_path):
     assert list(value["convention"]) == [one.name for one in dataclasses.fields(Convention)]
     for key in ("parts", "trials"):
         assert not validator("saved").is_valid({**value, key: None})
+
+
+@pytest.mark.parametrize("convention", ["layumi", "open-reid-allshots"])
+def test_a_share_above_1_by_its_last_bits(convention, tmp_path, capsys):
+    """Nine good images in front: layumi's AP, and open-reid's CMC, add up to a little over 1."""
+    labels = Labels([1], [1]), Labels([1] * 9 + [2] * 3, [2] * 12)
+    save(tmp_path / "nine.npz", np.arange(12.)[np.newaxis], *labels)
+    files = [str(tmp_path / name) for name in ("rows.json", "saved.json")]
+    cli.main(["evaluate", str(tmp_path / "nine.npz"), "--convention", convention, "--json",
+              "--per-query", files[0], "--save", files[1]])
+    value = json.loads(capsys.readouterr().out)
+    assert max(value["mAP"], *value["cmc"]) > 1
+    validator("evaluate").validate(value)
+    for file, shape in zip(files, ("per_query", "saved")):
+        validator(shape).validate(json.loads(Path(file).read_text()))
+        assert cli.main(["verify", file]) == 0

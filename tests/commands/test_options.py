@@ -297,7 +297,7 @@ def test_camera_pairs_in_csv_and_markdown():
     pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
     lines = table(*words, "--format", "markdown").splitlines()
     assert lines[:2] == ["| mAP | 1 | 2 | 3 | 4 | 5 | 6 |", "|:--" + "|--:" * 6 + "|"]
-    assert lines[-1] == f"- : `{rows[0]['signature']}`"
+    assert lines[-1] == f"`{rows[0]['signature']}`"
     for name, key, start in (("mAP", "ap_mat", 2), ("Rank-1", "r1_mat", 11)):
         for i, values in enumerate(stored[key]):
             cells = [cell.strip() for cell in lines[start + i].split("|")[1:-1]]

@@ -71,6 +71,8 @@ class Validation(Value):
         Empty if Rank-1 is impossible, or if bounds are not known.
     no_bounds : str
         Why `bounds` is empty.
+    swapped : bool
+        mAP is printed above Rank-1, and the two fit the other way round.
     """
 
     figure: Figure
@@ -79,6 +81,7 @@ class Validation(Value):
     hit_counts: tuple[HitCounts, ...]
     bounds: tuple[MapBounds, ...]
     no_bounds: str
+    swapped: bool = False
 
     @property
     def reproduced(self) -> bool:
@@ -104,7 +107,17 @@ def validate_dataset(dataset: str, figure: Figure) -> Validation:
     `dataset` is a key of `reid_ref.datasets.FINGERPRINTS`.
     """
     good, wrong = good_and_wrong(dataset)
-    return Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
+    other = _other_way_round(figure)
+    answer = Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
+    return replace(answer, swapped=other is not None and not answer.possible and is_possible(
+        *possible_of_counts(other, good, good + wrong)))
+
+
+def _other_way_round(figure: Figure) -> Figure | None:
+    """Return Rank-1 and mAP exchanged, where the mAP printed is above the Rank-1."""
+    if figure.rank1 is None or figure.mAP is None or figure.mAP <= figure.rank1:
+        return None
+    return Figure(figure.mAP, figure.rank1)
 
 
 def validate_file(data: ResultFile, figure: Figure,
@@ -176,8 +189,11 @@ def validate_file(data: ResultFile, figure: Figure,
                   for (rank1, mAP), ways in numbers.items()]
     order = ("rounded", "truncated", "no")
     candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
-    return Validation(figure, tuple(candidates), left_out,
-                      *possible(figure, query, gallery))
+    answer = Validation(figure, tuple(candidates), left_out, *possible(figure, query, gallery))
+    other = _other_way_round(figure)
+    return replace(answer, swapped=other is not None and not answer.reproduced and any(
+        _candidate(candidate.rank1, candidate.mAP, (), other).match == "rounded"
+        for candidate in candidates))
 
 
 def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from reid_ref.commands.validate.compute import Candidate, Validation
 from reid_ref.datasets import Fingerprint
-from reid_ref.datasets.printed import Figure, HitCounts, MapBounds, nearest
+from reid_ref.datasets.printed import Figure, HitCounts, MapBounds, nearest, unit_of
 from reid_ref.datasets.published import Published
 from reid_ref.text import by_reason, row, wrap
 from reid_ref.text.plain import Share
@@ -68,6 +68,7 @@ class Validated:
     candidates: list[CandidateRow]
     left_out: dict[str, str]
     possible: Possible
+    swapped: bool
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -80,7 +81,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
                       [Way(*way) for way in candidate.ways]) for candidate in answer.candidates],
-        answer.left_out, Possible(answer.hit_counts, answer.bounds))
+        answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped)
 
 
 def as_table(answer: Validation, source: str, paper: Published | None) -> str:
@@ -92,6 +93,9 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
     lines += [*_possible(answer), *_tables(answer)]
+    if answer.swapped:
+        lines += ["", *wrap("The two figures are probably swapped: mAP is above Rank-1, and "
+                            f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
     if answer.candidates:
         lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
     if any(way[0] == "normalised" for candidate in answer.candidates for way in candidate.ways):
@@ -116,7 +120,8 @@ def _row(name: str, text: str) -> list[str]:
 
 
 def _possible(answer: Validation) -> list[str]:
-    lines = [line for counts in answer.hit_counts for line in _row("Rank-1", _hits(counts))]
+    lines = [line for counts in answer.hit_counts
+             for line in _row("Rank-1", _hits(counts, answer.figure))]
     if not answer.bounds:
         return [*lines, *_row("mAP", f"no bounds: {answer.no_bounds}")]
     given = "with that Rank-1, " if answer.figure.rank1 is not None else ""
@@ -140,7 +145,7 @@ def _tables(answer: Validation) -> list[str]:
     return lines
 
 
-def _hits(counts: HitCounts) -> str:
+def _hits(counts: HitCounts, figure: Figure) -> str:
     over = f"{counts.n_query:,} queries"
     if counts.rounding == "no":
         return (f"impossible as a count: no k/{counts.n_query} gives these digits, the nearest k "
@@ -148,6 +153,9 @@ def _hits(counts: HitCounts) -> str:
                 "k/N")
     hits = (f"{counts.fewest:,}" if counts.fewest == counts.most
             else f"{counts.fewest:,} to {counts.most:,}")
+    if figure.rank1 is not None and 100 / counts.n_query <= unit_of(figure.rank1):
+        return (f"{hits} of {over}; with so few decimals every figure is a count of so many "
+                "queries, so this cannot be tested")
     return (f"possible: {hits} of {over}"
             + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
                else ""))

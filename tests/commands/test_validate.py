@@ -446,3 +446,23 @@ def test_bounds_of_a_benchmark_are_those_of_its_labels():
 def test_a_paper_on_another_benchmark_warns():
     _, _, err = run("--dataset", "mars", "--paper", "market1501/bagtricks-resnet50")
     assert "is over 3,368 queries of Market-1501, MARS has 1,980: it is not the same" in err
+
+
+def test_swapped_figures_are_named():
+    """mAP above Rank-1, and the reverse fits: on a file, and by a benchmark's counts."""
+    out = " ".join(command("validate", MARKET, "--published", "40.16/45.83").stdout.split())
+    assert "probably swapped: mAP is above Rank-1, and --published 45.83/40.16 fits." in out
+    assert answer_of("--published", "40.16/45.83")["swapped"]
+    assert not answer_of("--published", "45.83/40.16")["swapped"]
+    assert not answer_of("--published", "40.17/45.83")["swapped"]
+
+
+def answer_of(*words):
+    return json.loads(command("validate", MARKET, *words, "--json").stdout)
+
+
+def test_one_decimal_of_many_queries_cannot_be_tested():
+    words = "validate", "--dataset", "market1501", "--published"
+    out = " ".join(command(*words, "81.1/67.6").stdout.split())
+    assert "with so few decimals every figure is a count of so many queries" in out
+    assert "so few decimals" not in command(*words, "81.12/67.65").stdout

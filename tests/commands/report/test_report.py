@@ -116,7 +116,7 @@ def test_a_comparison():
     # By hand: ten of thirty more; 2 of 2^10 choices of signs are as extreme.
     assert table[1] == [
         "o&r - b<as>e", "Rank-1", "+33.33", f"{100 * rank1.low:+.2f}", f"{100 * rank1.high:+.2f}",
-        "0.002", "10", "0", "20"]
+        "0.0063", "10", "0", "20"]
     assert len(table) == 3 and table[2][1] == "mAP"
     assert note.startswith("differences from b<as>e in percentage points; intervals of 95 %")
     assert shown(rank1)[0] == table[:2]

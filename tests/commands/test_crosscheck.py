@@ -21,7 +21,7 @@ from reid_ref.text.plain import plain
 from reid_ref.commands.crosscheck.compute import ADAPTERS, crosscheck as crosscheck_data
 from reid_ref.commands.crosscheck.compute.comparison import WORDS
 from reid_ref.commands.crosscheck.compute.evaluators import MAX_RANK, Arrays, load_evaluator
-from reid_ref.commands.crosscheck.show import as_text
+from reid_ref.commands.crosscheck.command import as_text
 from reid_ref.distances import distance_matrix
 from tests.cases import market_like, nearly_tied
 from tests.installed import version_of

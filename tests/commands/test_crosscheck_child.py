@@ -14,7 +14,7 @@ import pytest
 
 from reid_ref import InputError
 from reid_ref.text.plain import plain
-from reid_ref.commands.crosscheck.show import as_text
+from reid_ref.commands.crosscheck.command import as_text
 from tests.cases import save
 from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command

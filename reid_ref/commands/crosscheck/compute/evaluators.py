@@ -29,8 +29,6 @@ from reid_ref.text import visible
 
 #: The length of CMC that ReID code is asked for.
 MAX_RANK = 50
-#: No vector of an answer is longer.
-_LONGEST = 10**7
 
 
 class Arrays(NamedTuple):
@@ -96,13 +94,11 @@ def load_evaluator(evaluator: Any) -> tuple[About, Call]:
     if ":" not in evaluator:
         return _load_adapter(evaluator)
     module, _, name = evaluator.rpartition(":")
+    is_file = module.endswith(".py")
     try:
-        if module.endswith(".py"):
-            sys.path.insert(0, str(Path(module).absolute().parent))
-            target = _run_file("reid_ref_evaluator", Path(module))
-        else:
-            sys.path.insert(0, os.getcwd())
-            target = importlib.import_module(module)
+        sys.path.insert(0, str(Path(module).absolute().parent) if is_file else os.getcwd())
+        target = (_run_file("reid_ref_evaluator", Path(module)) if is_file else
+                  importlib.import_module(module))
         target = attrgetter(name)(target)
     except BaseException as error:
         raise InputError("evaluator", got=f"{evaluator} cannot be imported: "
@@ -116,8 +112,7 @@ def check_spec(spec: str) -> None:
     if not (module and name):
         raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
-        raise InputError("evaluator", got=f"{module}: expected a Python file, found none",
-                         remedy=f"the current folder is {os.getcwd()}")
+        raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
 
 
 def _run_file(name: str, file: Path) -> Any:
@@ -204,34 +199,26 @@ def _read(value: Any) -> Answer:
     if not isinstance(value, (tuple, list)) or len(value) < 2:
         raise InputError("", got=f"it returned {_short(value)}", remedy="expected (cmc, mAP), "
                          "(cmc, mAP, mINP), (cmc, all_AP, all_INP) or a Result")
-    if np.ndim(value[0]) == 0 and np.ndim(value[1]) == 1 and not isinstance(value[0], str):
-        raise InputError("", got="it returned a number and a vector, (mAP, cmc) by the look of it",
-                         remedy="expected (cmc, mAP)")
     ap = value[1] if ap is None and np.ndim(value[1]) == 1 else ap
-    cmc, mAP, mINP = _vector(value[0], "cmc"), _mean(value[1], "mAP"), None
+    cmc, mAP, mINP = _numbers(value[0], "cmc", 1), _mean(value[1], "mAP"), None
     with suppress(Exception):  # what follows (cmc, mAP) may be anything
         mINP = _mean(value[2], "mINP")
-    return Answer(mAP, cmc, mINP, ap=None if ap is None else _vector(ap, "AP of each query"))
-
-
-def _vector(value: Any, name: str) -> Doubles:
-    return _real(value, name, "a vector of numbers", (1,)).astype(np.float64)
+    return Answer(mAP, cmc.astype(np.float64), mINP, ap=None if ap is None else _numbers(
+        ap, "AP of each query", 1).astype(np.float64))
 
 
 def _mean(value: Any, name: str) -> float:
-    array = _real(value, name, "a number", (0, 1))
+    array = _numbers(value, name, 0, 1)
     if not array.size:
         raise InputError("", got=f"its {name} is an empty vector")
     return float(np.mean(array))  # in its own dtype, as fast-reid's evaluator does
 
 
-def _real(value: Any, name: str, expected: str, dimensions: tuple[int, ...]) -> npt.NDArray[Any]:
+def _numbers(value: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
     array = np.asarray(value)
     if array.ndim not in dimensions or array.dtype.kind not in "fiub":
+        expected = "a number" if 0 in dimensions else "a vector of numbers"
         raise InputError("", got=f"its {name} is {_short(value)}", remedy=f"expected {expected}")
-    if array.size > _LONGEST:
-        raise InputError("", got=f"its {name} has {array.size:,} entries", remedy="expected at "
-                         "most one an image")
     return array
 
 
@@ -305,17 +292,15 @@ class Adapter(NamedTuple):
 def _load_adapter(name: str) -> tuple[About, Call]:
     adapter = ADAPTERS[name]
     install = f"pip install {'--no-deps ' if adapter.measure is None else ''}{name}"
+    version = ""
     try:
         version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        raise InputError(f"evaluator {name}", got=f"{name} is not installed",
-                         remedy=install) from None
-    try:
         modules = ([_rank_file(name, adapter.modules)] if adapter.measure is None else
                    [importlib.import_module(module) for module in adapter.modules])
     except BaseException as error:
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
-                         f"{describe(error)}", remedy=install) from None
+                         f"{describe(error)}" if version else f"{name} is not installed",
+                         remedy=install) from None
     about = About(name, adapter.fed, version, adapter.expected, adapter.computes)
     if adapter.measure is None:
         return about, lambda arrays: modules[0].evaluate_rank(

@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from reid_ref.commands.baseline.show import DriverLines
+from reid_ref.commands.baseline.command import DriverLines
 from reid_ref.commands.camera_pairs import Pairs
 from reid_ref.commands.compare.command import Compared
 from reid_ref.commands.conventions import Record, Records

@@ -46,7 +46,7 @@ _PROGRAM = ("import sys; sys.path[:] = sys.argv[4:]; "
             "from reid_ref.commands.crosscheck.compute.child import main; main(*sys.argv[1:4])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
-           **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGILL", "SIGABRT"), ", a crash in compiled code")}
+           **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGABRT"), ", a crash in compiled code")}
 
 Process = subprocess.Popen[bytes] | BaseProcess
 _T = TypeVar("_T")

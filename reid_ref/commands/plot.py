@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import (
@@ -108,8 +108,7 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
         raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
                          "images", remedy="name their files after --index-lists")
     for option, value in (("--worst", args.worst), ("--top", args.top)):
-        if value is not None and value < 1:
-            raise InputError(option, "a whole number from 1", value)
+        check_count(1 if value is None else value, option)
     check_images(args)
 
 
@@ -196,10 +195,10 @@ def _rows(start: str, lists: list[RankList], result: Result | None, root: str,
         if result is not None:
             ap = percent(result.per_query.ap[ranked.query], "")
             title += f", AP {ap}" if ap else ", no match"
-        if names is None:
-            rows.append(ListRow(title, ranked))
-        else:
-            rows.append(ListRow(title, ranked, path_below(root, names[0][ranked.query]), {
-                entry.image: path_below(root, names[1][entry.image])
-                for entry in (*ranked.entries, ranked.next_good) if entry}))
+        query, gallery = None, {}
+        if names is not None:
+            query = path_below(root, names[0][ranked.query])
+            gallery = {entry.image: path_below(root, names[1][entry.image])
+                       for entry in (*ranked.entries, ranked.next_good) if entry}
+        rows.append(ListRow(title, ranked, query, gallery))
     return rows

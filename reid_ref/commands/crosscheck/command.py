@@ -100,7 +100,8 @@ def _numbers(check: CrossCheck) -> list[str]:
         if theirs is not None and ours is not None:
             rows.append([field.replace("_", "-"), repr(theirs), repr(ours),
                          f"{theirs - ours:.2g}"])
-    lines = table_lines(["", "theirs", str(check.closest), "difference"], rows) if rows else []
+    lines = table_lines(["", "theirs", str(check.closest), "difference"], rows,
+                        indent=10) if rows else []
     words = {"ap": "AP of each query", "cmc": "all of CMC"}
     return lines + _wrapped([
         ("", f"{words[name]}: {LEVELS[item.level][0]} (largest difference "

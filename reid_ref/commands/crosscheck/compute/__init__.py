@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -201,7 +202,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     arrays = Arrays(distances, data.query.identity, data.gallery.identity, data.query.camera,
                     data.gallery.camera)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            Child(evaluator, arrays, timeout, folder) as child:
+            closing(Child(evaluator, arrays, timeout, folder)) as child:
         check = _compare(child, arrays, progress)
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 

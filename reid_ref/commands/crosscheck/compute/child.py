@@ -71,7 +71,7 @@ class Outcome:
 
 # ------------------------------------------------------------------ our side
 class Child:
-    """The process that runs one evaluator; to be used in a `with` statement.
+    """The process that runs one evaluator, until it is closed.
 
     Parameters
     ----------
@@ -98,12 +98,6 @@ class Child:
             raise InputError("evaluator", got="its process gets the arrays in files, which cannot "
                              f"be written to {folder}: {error.strerror}", remedy="set TMPDIR to a "
                              "folder with more room") from None
-
-    def __enter__(self) -> Child:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
 
     def load(self) -> tuple[About, Outcome]:
         """Import the evaluator; return what it is, and what it printed and warned.
@@ -185,7 +179,7 @@ class Child:
                 "timeout waits longer" + isinstance(self._process, BaseProcess) * (
                     ", and under its name, module:function, it would not share this process's "
                     "threads"))
-        text += self._end()
+        text += self.close()
         return Outcome(failure=failure, printed=text.decode("utf-8", "replace"), ended=True,
                        hung=not over)
 
@@ -219,7 +213,7 @@ class Child:
         name = next((each.name for each in signal.Signals if each == -code), f"signal {-code}")
         return f"its process was ended by {name}{_CAUSES.get(name, '')}"
 
-    def _end(self) -> bytes:
+    def close(self) -> bytes:
         """End the process and all that it started; return what it printed since its answer."""
         process, self._process = self._process, None
         if process is None:

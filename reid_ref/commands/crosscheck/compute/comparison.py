@@ -195,11 +195,11 @@ def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
 def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
     (ranks, cmc), ap = answer.curve(), np.zeros(0) if answer.ap is None else answer.ap
-    wrong = np.flatnonzero(~((cmc >= -ROUNDING) & (cmc <= 1 + ROUNDING)))[:1]
-    numbers = {"mAP": answer.mAP, "mINP": answer.mINP,
-               **{f"AP of query {k}": float(ap[k]) for k in np.flatnonzero(
-                   (ap < -ROUNDING) | (ap > 1 + ROUNDING))[:1]},
-               **{f"CMC at Rank-{ranks[k]}": float(cmc[k]) for k in wrong}}
+    numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
+    for name, places, values in (("AP of query ", np.arange(len(ap)), np.nan_to_num(ap)),
+                                 ("CMC at Rank-", ranks, cmc)):
+        wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
+        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
     texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
              + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
              if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
@@ -215,6 +215,7 @@ def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
 
 
 # ------------------------------------------------------------------ why a query differs
+_CUTOFFS = (1, 5, 10, 20, 50, 100)
 _TIED = "a good image ties with a wrong one, and "
 #: Every choice an evaluator may make, and how a report says it; the first is the default.
 WORDS: dict[str, dict[str, str]] = {
@@ -222,8 +223,7 @@ WORDS: dict[str, dict[str, str]] = {
         "trapezoid": "trapezoids (the precision one place before a hit counts)",
         "step": "step AP (mean precision at the hits) instead of trapezoids",
         "sklearn step": "step AP in which equal distances share one threshold (scikit-learn)",
-        "mistaken trapezoid": "trapezoids from the precision of the hit before, not of the place "
-                              "before",
+        "mistaken trapezoid": "trapezoids from the precision of the hit before, not the place",
         "trapezoid from 0": "trapezoids that start at precision 0 instead of 1",
         "interpolated": "interpolated AP (best precision at this recall or beyond)"},
     "label": {
@@ -231,8 +231,7 @@ WORDS: dict[str, dict[str, str]] = {
         "-1 wrong": "label -1 images are counted as wrong answers"},
     "camera": {
         "same identity ignored": "images of the query's identity on its own camera are ignored",
-        "nothing ignored": "images of the query's identity on its own camera are not ignored: "
-                           "they count as hits",
+        "nothing ignored": "images of the query's identity on its own camera count as hits",
         "camera ignored": "every image on the query's camera is ignored, of any identity",
         "same identity wrong": "images of the query's identity on its own camera count as wrong"},
     "ties": {
@@ -253,10 +252,10 @@ WORDS: dict[str, dict[str, str]] = {
         "descending": "larger values come first: distances are taken for similarities"},
     "cutoff": {
         "whole list": "the whole list counts",
-        **{f"{recall} {k}": f"only the first {k} places count, and recall is over the good images "
-                            f"{words}" for recall, words in (("found in", "found in them"),
-                                                             ("exist, first", "that exist"))
-           for k in (1, 5, 10, 20, 50, 100)}},
+        **{f"found in {k}": f"the first {k} places count, with recall over the good images in them"
+           for k in _CUTOFFS},
+        **{f"exist, first {k}": f"the first {k} places count, with recall over all good images"
+           for k in _CUTOFFS}},
 }
 DEFAULTS = {name: next(iter(values)) for name, values in WORDS.items()}
 

@@ -377,39 +377,35 @@ def _open_metric_learning(good: Any, _: Any, ranks: list[int], torch: Any, metri
     return measured["map"][len(good)].item(), [measured["cmc"][k].item() for k in ranks]
 
 
-_AS_THEY_ARE = ("distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50: the arrays as they "
-                "are, label -1 included (its loader drops such images)")
-_RANKED = ("images ranked by a stable sort, without label -1 and the query's identity on its own "
-           "camera")
+_AS_THEY_ARE = "the arrays as they are, label -1 included (its loader drops such images)"
+_LABEL_LEFT_IN = "the query's identity on its own camera left out, label -1 left in"
+_RANKED = "ranked by a stable sort, without label -1 and the query's identity on its own camera"
 _ALL_RANKS = tuple(range(1, MAX_RANK + 1))
 
 #: By their names on PyPI.
 ADAPTERS: dict[str, Adapter] = {
     "fastreid": Adapter(
-        "evaluate_rank of its evaluation/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "torchreid-function", ("evaluation/rank.py",)),
+        "evaluate_rank of evaluation/rank.py, loaded by itself; use_cython off", _AS_THEY_ARE,
+        "torchreid-function", ("evaluation/rank.py",)),
     "torchreid": Adapter(
-        "evaluate_rank of its metrics/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "torchreid-function", ("metrics/rank.py", "reid/metrics/rank.py")),
+        "evaluate_rank of metrics/rank.py, loaded by itself; use_cython off", _AS_THEY_ARE,
+        "torchreid-function", ("metrics/rank.py", "reid/metrics/rank.py")),
     "scikit-learn": Adapter(
-        "average_precision_score of each query; mAP is the mean over queries with a good image",
-        "score = -distance; the query's identity on its own camera left out, label -1 left in, "
-        "as open-reid feeds it", "open-reid-function", ("sklearn.metrics",), _scikit_learn,
-        drops_unmatched=True),
+        "average_precision_score; mAP is the mean over queries with a good image",
+        f"score = -distance; {_LABEL_LEFT_IN}, as open-reid feeds it", "open-reid-function",
+        ("sklearn.metrics",), _scikit_learn, drops_unmatched=True),
     "pytrec-eval-terrier": Adapter(
-        "map and success_k of each query; queries without a good image count as 0, as with -c",
-        f"{_RANKED}; whole numbers as scores, equal where distances are equal; document names "
-        "count down, so that ties keep gallery order", "trec-eval", ("pytrec_eval",),
-        _pytrec_eval, _ALL_RANKS, drops_label=True),
+        "map and success_k; queries without a good image count as 0, as with -c",
+        f"{_RANKED}; whole numbers as scores, document names so that ties keep gallery order",
+        "trec-eval", ("pytrec_eval",), _pytrec_eval, _ALL_RANKS, drops_label=True),
     "torchmetrics": Adapter(
-        "retrieval_average_precision and retrieval_hit_rate (top_k 1, 5, 10) of each query",
-        f"{_RANKED}; scores n, n - 1, ... (scores that are not above 0 would never be hits)",
-        "trec-eval", ("torch", "torchmetrics.functional.retrieval"), _torchmetrics, (1, 5, 10),
+        "retrieval_average_precision and retrieval_hit_rate (top_k 1, 5, 10)",
+        f"{_RANKED}; scores n, n - 1, ...", "trec-eval",
+        ("torch", "torchmetrics.functional.retrieval"), _torchmetrics, (1, 5, 10),
         drops_label=True),
     "pytorch-metric-learning": Adapter(
-        "mean_average_precision and precision_at_1 of AccuracyCalculator, one query at a time",
-        "the query's identity on its own camera left out, label -1 left in; ranked by a stable "
-        "sort instead of its faiss search", "torchreid-function",
+        "mean_average_precision and precision_at_1 of AccuracyCalculator",
+        f"{_LABEL_LEFT_IN}; ranked by a stable sort, not by faiss", "torchreid-function",
         ("torch", "pytorch_metric_learning.utils.accuracy_calculator"), _metric_learning, (1,),
         drops_unmatched=True),
     "open-metric-learning": Adapter(

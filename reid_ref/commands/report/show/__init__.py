@@ -115,7 +115,7 @@ def _system(system: Reported, k: int) -> dict[str, Any]:
     shown = {
         "name": visible(system.name), "headline": tables.headline(system),
         "interval": tables.interval_words(system), "facts": tables.facts(system),
-        "signature": spaced(str(system.result.signature)), "low": tables.low_identities(system)}
+        "signature": spaced(str(system.result.signature))}
     if more is None:
         return {**shown, "note": NO_DISTANCES}
     drawings = {"distances": _svg(figures.distances, more.sample, f"s{k}-distances")}

@@ -13,7 +13,6 @@ from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.explain import show as explain
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.console.answers import dataset_of
-from reid_ref.evaluation.groups import by_group
 from reid_ref.result import RANKS, named_ranks
 from reid_ref.text import NO_BENCHMARK, by_reason, percent, signed_percent, source
 from reid_ref.text.plain import plain
@@ -22,8 +21,6 @@ from reid_ref.text.plain import plain
 MOST_ROWS = 20_000
 #: Points of the CMC curve, as many as `--json` has.
 CMC = 50
-#: mAP below which an identity is listed, and how many are.
-LOW, SHOWN = 0.1, 20
 
 
 def as_json(content: Page) -> dict[str, Any]:
@@ -90,17 +87,6 @@ def interval_words(system: Reported) -> str:
                if interval and interval.method != shown.method}
     return words + "".join(f" {', '.join(names)}: {method}, since few units differ."
                            for method, names in by_reason(methods).items())
-
-
-def low_identities(system: Reported) -> dict[str, Any]:
-    """Return the identities of lowest mAP."""
-    groups = by_group(system.result)
-    low = np.flatnonzero((groups.mAP < LOW) & (groups.counted > 0))
-    order = low[np.argsort(groups.mAP[low], kind="stable")]
-    return {"count": f"{len(low):,}", "all": f"{np.count_nonzero(groups.counted):,}",
-            "words": ", ".join(f"{groups.value[k]} ({percent(float(groups.mAP[k]))})"
-                               for k in order[:SHOWN]),
-            "more": len(order) > SHOWN}
 
 
 def camera_rows(more: FromDistances) -> dict[str, Any] | None:

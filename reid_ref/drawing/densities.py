@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, check_real_distances, read_only
+from reid_ref.arrays import Doubles, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import COLOURS, add_legend_below, axes_or, label
 from reid_ref.evaluation.how import Progress
@@ -34,10 +34,6 @@ class DistanceSample:
     wrong: Doubles
     good_same_camera: Doubles
     wrong_same_camera: Doubles
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed: int = 0,

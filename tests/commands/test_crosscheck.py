@@ -158,6 +158,7 @@ def test_a_mean_that_is_nan_by_convention_is_equal():
 def test_ties_in_numpys_order_are_told():
     check = crosscheck(made(sort=None), *data(seed=3, levels=3, n_gallery=400))
     assert (check.verdict, check.follows) == ("equal", "torchreid-function[ties=numpy]")
+    assert "machine-ties" in check.defects
 
 
 def test_many_queries_are_screened_and_counted():
@@ -309,13 +310,9 @@ def test_a_good_query_that_it_drops_is_told():
 
 
 # ------------------------------------------------------------------ known defects
-@pytest.mark.parametrize(("name", "evaluator", "arrays"), [
-    ("random-draws", changing(lambda cmc, mAP: (np.sort(np.random.random(50)), mAP)), data()),
-    ("machine-ties", made(sort=None), data(seed=3, levels=3, n_gallery=400)),
-    ("label-counted", made(), data())])
-def test_defects_are_recognised(name, evaluator, arrays):
-    check = crosscheck(evaluator, *arrays)
-    assert name in check.defects, as_text(check)
+def test_random_draws_are_recognised():
+    draws = changing(lambda cmc, mAP: (np.sort(np.random.random(50)), mAP))
+    assert "random-draws" in crosscheck(draws, *data()).defects
 
 
 def test_no_defect_is_seen_where_there_is_none():
@@ -323,6 +320,7 @@ def test_no_defect_is_seen_where_there_is_none():
         for arrays in (data(), data(seed=8, junk=False), data(seed=1, unmatched=False)):
             assert crosscheck(made(unmatched=0, **options), *arrays).defects == {}
     assert crosscheck(made(), *data(junk=False)).defects == {}
+    assert list(crosscheck(made(), *data()).defects) == ["label-counted"]
 
 
 # ------------------------------------------------------------------ bad behaviour

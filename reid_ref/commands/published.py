@@ -24,7 +24,7 @@ _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source
 
 @dataclass(frozen=True)
 class DoubtRow:
-    """A row that is impossible, or possible only if its digits were cut off, as JSON has it.
+    """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ Progress = Callable[[str, int], object]
 
 @dataclass(frozen=True)
 class PairMeans:
-    """Means over pairs of different cameras: what MARS's driver calls those of its matrix."""
+    """Means over pairs of different cameras."""
 
     Rank_1: Share
     mAP: Share

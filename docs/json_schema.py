@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.commands.baseline.show import DriverLines
+from reid_ref.commands.baseline.command import DriverLines
 from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.command import Compared
 from reid_ref.commands.conventions import Record, Records

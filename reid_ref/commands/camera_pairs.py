@@ -9,7 +9,7 @@ from reid_ref.arrays import Doubles, check_choice
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.disk import check_target
-from reid_ref.drawing import style as saving, whole
+from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
 from reid_ref.text import number, percent, row, signature_rows, source
 from reid_ref.text.table import Table, as_csv as csv_text, as_markdown as markdown_text, lines
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     pairs = camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
     if args.plot is not None:
-        saving.save(whole.of_cameras({"": pairs}, whole.TWO_COLUMNS), args.plot)
+        saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
     if args.format == "json":
         common.print_json(as_answer(pairs, args.files, data.layout))
     elif args.format != "table":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import (
@@ -14,7 +14,8 @@ from reid_ref.console.files import (
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.disk import check_target
-from reid_ref.drawing import style, whole
+from reid_ref import drawing as figures
+from reid_ref.drawing import camera_matrix, densities, results as curves, style
 from reid_ref.drawing.densities import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
@@ -26,7 +27,9 @@ from reid_ref.labels import IndexLists
 from reid_ref.result import Result
 from reid_ref.text import percent
 
-FIGURES = ("cmc", "pr", "ap", "cameras", "distances", "conventions", "rank-lists")
+#: Figures in which all methods share the axes.
+SHARED = {"cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision}
+FIGURES = (*SHARED, "cameras", "distances", "conventions", "rank-lists")
 #: Queries of rank lists, and their kept images.
 WORST, TOP = 3, 10
 
@@ -63,7 +66,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     is_list = args.figure == "rank-lists"
-    width = whole.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
+    width = style.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
     style.check_figure(args.output)
     check_target(args.output, [*args.files, *(args.index_lists or ())])
     conventions = _conventions(args)
@@ -105,8 +108,7 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
         raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
                          "images", remedy="name their files after --index-lists")
     for option, value in (("--worst", args.worst), ("--top", args.top)):
-        if value is not None and value < 1:
-            raise InputError(option, "a whole number from 1", value)
+        check_count(1 if value is None else value, option)
     check_images(args)
 
 
@@ -122,18 +124,19 @@ def _numbers(text: str) -> list[int]:
 def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],
             lists: IndexLists | None, width: float) -> Any:
     if args.figure == "cameras":
-        return whole.of_cameras(_of_each(
+        return camera_matrix.of_methods(_of_each(
             args, groups, lambda data, _: camera_pairs_of(
                 data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
     if args.figure == "distances":
-        return whole.of_distances(_of_each(
-            args, groups, lambda data, _: _sample(args, data)), width)
+        samples = _of_each(args, groups, lambda data, _: _sample(args, data))
+        return style.draw_panels(figures.distances, samples, width, densities.HEIGHT)
     results = _of_each(args, groups,
                        lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
-        return whole.of_conventions(results, width)
-    return whole.of_results(args.figure, by_row(results), width)
+        height = curves.conventions_height(max(map(len, results.values())))
+        return style.draw_panels(figures.conventions, results, width, height, scaled=False)
+    return style.draw_panels(SHARED[args.figure], {"": by_row(results)}, width)
 
 
 def _of_each(args: argparse.Namespace, groups: list[list[Path]],
@@ -192,10 +195,10 @@ def _rows(start: str, lists: list[RankList], result: Result | None, root: str,
         if result is not None:
             ap = percent(result.per_query.ap[ranked.query], "")
             title += f", AP {ap}" if ap else ", no match"
-        if names is None:
-            rows.append(ListRow(title, ranked))
-        else:
-            rows.append(ListRow(title, ranked, path_below(root, names[0][ranked.query]), {
-                entry.image: path_below(root, names[1][entry.image])
-                for entry in (*ranked.entries, ranked.next_good) if entry}))
+        query, gallery = None, {}
+        if names is not None:
+            query = path_below(root, names[0][ranked.query])
+            gallery = {entry.image: path_below(root, names[1][entry.image])
+                       for entry in (*ranked.entries, ranked.next_good) if entry}
+        rows.append(ListRow(title, ranked, query, gallery))
     return rows

@@ -6,7 +6,7 @@ the bounds that Rank-1 leaves (`reid_ref.datasets.printed`).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from reid_ref.arrays import InputError
@@ -23,28 +23,32 @@ _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source
 
 
 @dataclass(frozen=True)
-class Doubt:
-    """A row that is impossible, or possible only if its digits were cut off.
+class DoubtRow:
+    """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of.
 
     Parameters
     ----------
-    row : Published
+    key : str
+    verdict : {"impossible", "truncated"}
     ranks : dict of str to HitCounts
         Each printed Rank-k that is not k/N, rounded.
-    bounds : tuple of MapBounds
+    mAP : list of MapBounds
         The bounds of mAP by each AP rule, where the printed mAP is outside all of them.
     """
 
-    row: Published
+    key: str
+    verdict: str
     ranks: dict[str, HitCounts]
-    bounds: tuple[MapBounds, ...]
+    mAP: list[MapBounds]
 
-    @property
-    def verdict(self) -> str:
-        """Either "impossible" or "truncated"."""
-        if self.bounds or any(hits.rounding == "no" for hits in self.ranks.values()):
-            return "impossible"
-        return "truncated"
+
+@dataclass(frozen=True)
+class Checked:
+    """The rows in doubt as JSON has them; `checked` rows have a known number of queries."""
+
+    rows: int
+    checked: int
+    doubts: list[DoubtRow]
 
 
 def benchmark_of(row: Published) -> str | None:
@@ -63,23 +67,25 @@ def benchmark_of(row: Published) -> str | None:
     return None
 
 
-def check(row: Published) -> Doubt | None:
+def check(row: Published) -> DoubtRow | None:
     """Return what is impossible about a row, or possible only by truncation; None if nothing."""
     ranks = {name: hits for name, hits in row.hit_counts().items() if hits.rounding != "rounded"}
-    bounds: tuple[MapBounds, ...] = ()
+    bounds: list[MapBounds] = []
     benchmark = benchmark_of(row)
     if benchmark is not None:
         good, wrong = good_and_wrong(benchmark)
-        _, bounds, _ = possible_of_counts(paper_figure(row), good, good + wrong)
+        bounds = list(possible_of_counts(paper_figure(row), good, good + wrong)[1])
         if any(bound.holds is not False for bound in bounds):
-            bounds = ()
-    return Doubt(row, ranks, bounds) if ranks or bounds else None
+            bounds = []
+    impossible = bounds or any(hits.rounding == "no" for hits in ranks.values())
+    verdict = "impossible" if impossible else "truncated"
+    return DoubtRow(row.key, verdict, ranks, bounds) if ranks or bounds else None
 
 
-def check_all(rows: Iterable[Published]) -> list[Doubt]:
+def check_all(rows: Sequence[Published]) -> Checked:
     """Return the rows in doubt, the impossible ones first."""
-    doubts = [doubt for doubt in map(check, rows) if doubt is not None]
-    return sorted(doubts, key=lambda doubt: doubt.verdict)
+    doubts = sorted(filter(None, map(check, rows)), key=lambda doubt: doubt.verdict)
+    return Checked(len(rows), sum(bool(row.n_query) for row in rows), doubts)
 
 
 def as_list(rows: Sequence[Published]) -> str:
@@ -110,33 +116,31 @@ def as_page(figure: Published) -> str:
                      for line in row(_NAMES.get(name, name), text, 12))
 
 
-def as_doubts(doubts: Iterable[Doubt], rows: Sequence[Published]) -> str:
+def as_doubts(answer: Checked, rows: Sequence[Published]) -> str:
     """Return the rows that are impossible, and those possible only by truncation."""
     lines: list[str] = []
     for verdict, title in (("impossible", "Impossible"),
                            ("truncated", "Possible only if the digits were cut off, not rounded")):
-        chosen = [doubt for doubt in doubts if doubt.verdict == verdict]
+        chosen = [doubt for doubt in answer.doubts if doubt.verdict == verdict]
         if chosen:
-            lines += [f"{title}: {len(chosen)}",
-                      *(line for doubt in chosen for line in _doubt(doubt)), ""]
-    return "\n".join([*lines, f"{_checked(rows)} of {len(rows)} published figures checked: those "
-                              "whose number of queries is known"])
+            lines += [f"{title}: {len(chosen)}"]
+            for doubt in chosen:
+                lines += _doubt(doubt, next(row for row in rows if row.key == doubt.key))
+            lines += [""]
+    return "\n".join([*lines, f"{answer.checked} of {answer.rows} published figures checked: "
+                              "those whose number of queries is known"])
 
 
-def _doubt(doubt: Doubt) -> list[str]:
-    lines = [f"  {doubt.row.key}"]
+def _doubt(doubt: DoubtRow, row: Published) -> list[str]:
+    lines = [f"  {doubt.key}"]
     for name, hits in doubt.ranks.items():
-        printed = getattr(doubt.row, name.lower().replace("-", ""))
+        printed = getattr(row, name.lower().replace("-", ""))
         lines += wrap(f"{name} {printed} of {hits.n_query:,} queries; nearest: {nearest(hits)}",
                       first="      ", rest="          ")
-    for bound in doubt.bounds:
-        lines += wrap(f"mAP {doubt.row.mAP}; {bound.ap} with that Rank-1: "
+    for bound in doubt.mAP:
+        lines += wrap(f"mAP {row.mAP}; {bound.ap} with that Rank-1: "
                       f"{100 * bound.low:.2f} to {100 * bound.high:.2f}", first="      ")
     return lines
-
-
-def _checked(rows: Iterable[Published]) -> int:
-    return sum(bool(figure.n_query) for figure in rows)
 
 
 @dataclass(frozen=True)
@@ -144,32 +148,6 @@ class Figures:
     """The rows as JSON has them."""
 
     published: list[Published]
-
-
-@dataclass(frozen=True)
-class DoubtRow:
-    """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of."""
-
-    key: str
-    verdict: str
-    ranks: dict[str, HitCounts]
-    mAP: list[MapBounds]
-
-
-@dataclass(frozen=True)
-class Checked:
-    """The rows in doubt as JSON has them; `checked` rows have a known number of queries."""
-
-    rows: int
-    checked: int
-    doubts: list[DoubtRow]
-
-
-def doubts_as_answer(doubts: Iterable[Doubt], rows: Sequence[Published]) -> Checked:
-    """Return the rows in doubt for JSON."""
-    return Checked(len(rows), _checked(rows), [
-        DoubtRow(doubt.row.key, doubt.verdict, doubt.ranks, list(doubt.bounds))
-        for doubt in doubts])
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -197,11 +175,17 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("KEY", got=f"{args.key!r} names one figure already", remedy="leave out "
                          "--dataset and --method, or the key")
     rows = find(args.dataset, args.method) if args.key is None else (by_key(args.key),)
-    doubts = check_all(rows) if args.check else []
-    if args.json:
-        common.print_json(doubts_as_answer(doubts, rows) if args.check else rows[0]
-                          if args.key is not None else Figures(list(rows)))
+    answer: Checked | Figures | Published = Figures(list(rows))
+    if args.check:
+        answer = check_all(rows)
+        text = as_doubts(answer, rows)
+    elif args.key is not None:
+        answer, text = rows[0], as_page(rows[0])
     else:
-        show(as_doubts(doubts, rows) if args.check else as_page(rows[0])
-             if args.key is not None else as_list(rows))
-    return int(any(doubt.verdict == "impossible" for doubt in doubts))
+        text = as_list(rows)
+    if args.json:
+        common.print_json(answer)
+    else:
+        show(text)
+    return int(isinstance(answer, Checked) and any(
+        doubt.verdict == "impossible" for doubt in answer.doubts))

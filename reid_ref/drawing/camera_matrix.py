@@ -1,12 +1,14 @@
 """mAP or Rank-1 of each pair of cameras, as a matrix."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
-from reid_ref.drawing.style import add_legend_below, add_title, axes_or, text_size
+from reid_ref.drawing.style import (
+    COLUMN, add_legend_below, add_title, axes_or, draw_panels, panels, text_size)
 from reid_ref.evaluation.camera_pairs import CameraPairs
 from reid_ref.text import percent
 
@@ -80,6 +82,19 @@ def cameras(pairs: CameraPairs, ax: Any = None, metric: str = "mAP",
                             columnspacing=1.2)
 
 
+def of_methods(pairs: Mapping[str, CameraPairs], width: float = COLUMN) -> Any:
+    """Return the figure of mAP and Rank-1 of one method, or of mAP of several on one scale."""
+    if len(pairs) == 1:
+        only, = pairs.values()
+        axes = panels(len(METRICS), width, HEIGHT, scaled=True)
+        for metric, ax in zip(METRICS, axes):
+            cameras(only, ax, metric)
+        return axes[0].figure
+    scale = shared_scale(list(pairs.values()), "mAP")
+    return draw_panels(lambda of_method, ax: cameras(of_method, ax, scale=scale), pairs, width,
+                       HEIGHT)
+
+
 def _values(pairs: CameraPairs, metric: str) -> tuple[Doubles, Integers, float]:
     """Return the matrix of a metric, its numbers of queries, and its mean."""
     if metric == "mAP":
@@ -91,10 +106,9 @@ def shared_scale(pairs: list[CameraPairs], metric: str) -> tuple[float, float]:
     """Return the lowest and the highest value of a metric on pairs of different cameras."""
     matrices = [_values(each, metric)[0] for each in pairs]
     values = np.concatenate([matrix[~np.eye(len(matrix), dtype=bool)] for matrix in matrices])
-    values = values[~np.isnan(values)]
-    if not len(values):
+    if np.isnan(values).all():
         return 0.0, 1.0
-    low, high = float(values.min()), float(values.max())
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return (low, high) if low < high else (max(0.0, low - 0.05), min(1.0, high + 0.05))
 
 
@@ -127,12 +141,11 @@ def _mark_cells(ax: Any, matrix: Doubles, has_counts: bool) -> list[Any]:
     frame: dict[str, Any] = {"fill": False, "edgecolor": "#D55E00", "linewidth": 1.2}
     empty: dict[str, Any] = {
         "facecolor": "#eeeeee", "edgecolor": "#888888", "hatch": "/////", "linewidth": 0}
-    without = np.argwhere(np.isnan(matrix)).tolist()
-    for i, j in without:
+    handles: list[Any] = [Rectangle((0, 0), 1, 1, **frame, label="same camera")]
+    for i, j in np.argwhere(np.isnan(matrix)).tolist():
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, **empty))
+        handles[1:] = [Rectangle((0, 0), 1, 1, **empty, label="no score")]
     for i in range(len(matrix)):
         ax.add_patch(Rectangle((i - 0.46, i - 0.46), 0.92, 0.92, **frame))
-    handles: list[Any] = [Rectangle((0, 0), 1, 1, **frame, label="same camera")]
-    handles += [Rectangle((0, 0), 1, 1, **empty, label="no score")] if without else []
     return handles + ([Line2D([], [], linestyle="none", label="small: queries")]
                       if has_counts else [])

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, check_real_distances, read_only
+from reid_ref.arrays import Doubles, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import COLOURS, add_legend_below, axes_or, label
 from reid_ref.evaluation.how import Progress
@@ -35,10 +34,6 @@ class DistanceSample:
     wrong: Doubles
     good_same_camera: Doubles
     wrong_same_camera: Doubles
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, read_only(getattr(self, name)))
 
 
 def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed: int = 0,
@@ -74,15 +69,13 @@ def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,
               random: np.random.Generator) -> tuple[Doubles, ...]:
     finite = np.isfinite(row) & (gallery.identity != JUNK)
     good, same_camera = gallery.identity == identity, gallery.camera == camera
-    return tuple(part for pairs in (finite & ~same_camera, finite & same_camera)
-                 for part in (row[pairs & good], row[_draw(pairs & ~good, random)]))
-
-
-def _draw(mask: npt.NDArray[np.bool_], random: np.random.Generator) -> npt.NDArray[np.int64]:
-    images = np.flatnonzero(mask)
-    if len(images) <= WRONG_PAIRS:
-        return images
-    return images[np.sort(random.choice(len(images), WRONG_PAIRS, replace=False))]
+    parts = []
+    for pairs in (finite & ~same_camera, finite & same_camera):
+        wrong = np.flatnonzero(pairs & ~good)
+        if len(wrong) > WRONG_PAIRS:
+            wrong = wrong[np.sort(random.choice(len(wrong), WRONG_PAIRS, replace=False))]
+        parts += [row[pairs & good], row[wrong]]
+    return tuple(parts)
 
 
 #: Fewest and most bins.

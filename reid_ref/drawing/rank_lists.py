@@ -9,11 +9,11 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_choice, check_count
 from reid_ref.disk import whole_files
 from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, plain
 from reid_ref.evaluation.how import How
@@ -46,8 +46,7 @@ class ListRow:
     gallery_images: Mapping[int, str] | None = None
 
 
-@dataclass(frozen=True)
-class Framed:
+class Framed(NamedTuple):
     """One image of a row: its left edge in image widths, its role, path and caption."""
 
     left: float
@@ -69,8 +68,12 @@ def draw_rank_lists(rows: Sequence[ListRow], width: float,
     framed = [list(_framed(row)) for row in rows]
     units = 1 + max(images[-1].left for images in framed)
     if size is None:
+        shape, path = SHAPE, rows[0].query_image
+        if path is not None:
+            image = read_image(path)
+            shape = min(TALLEST, max(FLATTEST, image.height / image.width))
         image_width = min(WIDEST, (width - 2 * MARGIN) / units)
-        size = image_width, image_width * _shape(rows)
+        size = image_width, image_width * shape
     else:
         width = units * size[0] + 2 * MARGIN
     lines = [line for images in framed for image in images for line in image.caption]
@@ -110,15 +113,6 @@ def _caption(entry: Entry) -> list[str]:
     place = "-" if entry.rank is None else f"{entry.rank:,}"
     return [f"{MARKS[entry.role]} {place}", f"d {entry.distance:.4g}", f"id {entry.identity}",
             f"cam {entry.camera}", *entry.reason.split()]
-
-
-def _shape(rows: Sequence[ListRow]) -> float:
-    """Return the height of images by their width: that of the first query's."""
-    if rows[0].query_image is None:
-        return SHAPE
-    image = read_image(rows[0].query_image)
-    shape: float = image.height / image.width
-    return min(TALLEST, max(FLATTEST, shape))
 
 
 def _draw(ax: Any, image: Framed, corner: tuple[float, float], size: tuple[float, float],
@@ -218,11 +212,9 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     ['q.jpg']
     """
     check_matplotlib()
-    if data_type not in ("image", "video"):
-        raise InputError("data_type", "'image' or 'video'", repr(data_type))
+    check_choice(data_type, "data_type", ("image", "video"))
     for name, value in (("width", width), ("height", height), ("topk", topk)):
-        if not isinstance(value, int) or value < 1:
-            raise InputError(name, "a whole number from 1", repr(value))
+        check_count(value, name)
     (queries, query), (images, gallery) = (
         _paths_and_labels(rows, name) for name, rows in zip(("query", "gallery"), dataset))
     distances = check_distances(distmat, query, gallery)

@@ -154,16 +154,17 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
     ['ours: 1 query, mean 41.67', 'ours: 1 identity, mean 41.67']
     """
     results, ax = results_by_name(results), axes_or(ax)
+    title, ylabel, place = "AP by query, cumulative", "queries up to this AP (%)", "best"
     if len(results) == 1:
         (name, result), = results.items()
-        title, ylabel, place = "AP by query and by identity", "queries, or identities (%)", (
-            "upper center")
+        title, ylabel = "AP by query and by identity", "queries, or identities (%)"
+        place = "upper center"
         _histograms(ax, name, figure_values.counted_ap(result)[0],
                     figure_values.identity_ap(result))
     else:
-        title, ylabel, place = "AP by query, cumulative", "queries up to this AP (%)", "best"
         for k, (name, result) in enumerate(results.items()):
-            ap = 100 * np.sort(_numbers(figure_values.counted_ap(result)[0]))
+            ap = 100 * np.sort(figure_values.counted_ap(result)[0])
+            ap = ap[~np.isnan(ap)]
             share = 100 * np.arange(1, len(ap) + 1) / max(1, len(ap))
             ax.step(ap, share, where="post", **line_style(k),
                     label=f"{name} (mAP {percent(result.mAP)})")
@@ -173,17 +174,13 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
     return add_legend(ax, loc=place)
 
 
-def _numbers(values: Doubles) -> Doubles:
-    return values[~np.isnan(values)]
-
-
 def _histograms(ax: Any, name: str, by_query: Doubles, by_identity: Doubles) -> None:
     edges, tallest = np.arange(0, 100 + BIN, BIN), 1.0
+    outline = {"color": COLOURS[1], "linestyle": "--", "linewidth": 1.2}
     for values, singular, plural, style in (
             (by_query, "query", "queries", {"fill": True, "color": COLOURS[0], "alpha": 0.35}),
-            (by_identity, "identity", "identities",
-             {"color": COLOURS[1], "linestyle": "--", "linewidth": 1.2})):
-        values = _numbers(values)
+            (by_identity, "identity", "identities", outline)):
+        values = values[~np.isnan(values)]
         share = 100 * np.histogram(100 * values, edges)[0] / max(1, len(values))
         tallest = max(tallest, share.max())
         mean = float(np.mean(values)) if len(values) else float("nan")

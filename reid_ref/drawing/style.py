@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ from reid_ref.text import visible, wrap
 
 #: Width of one column of a two-column page, and the height of a figure, in inches.
 COLUMN, HEIGHT = 3.3, 2.5
+#: Inches of the lowest panel (in a narrow figure text needs the height), and of two columns.
+LOWEST, TWO_COLUMNS = 2.1, 7.0
+#: Inches in a unit of length, and the widths that a figure can have.
+UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+NARROWEST, WIDEST = 2.0, 40.0
 #: Okabe and Ito's colours: they differ for the colour-blind, too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: Lines are told apart without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
@@ -38,28 +44,54 @@ def check_matplotlib() -> None:
                          remedy='pip install "reid-ref[plot]"') from None
 
 
-def panels(n: int, width: float = COLUMN, height: float = HEIGHT) -> list[Any]:
+def inches(text: str, name: str = "width") -> float:
+    """Read a length such as 3.3in, 84mm or 8.4cm; without a unit it is in inches.
+
+    Examples
+    --------
+    >>> inches("3.3in"), round(inches("84mm"), 3)
+    (3.3, 3.307)
+    """
+    length = re.fullmatch(r"\s*(\d{1,4}(?:\.\d{1,6})?)\s*(in|cm|mm|pt|)\s*", text, re.ASCII)
+    width = float(length[1]) * UNITS[length[2] or "in"] if length else 0.0
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(name, f"a length from {NARROWEST:g}in to {WIDEST:g}in, such as 3.3in, "
+                         "84mm or 8.4cm", repr(text))
+    return width
+
+
+def panels(n: int, width: float = COLUMN, height: float = HEIGHT, scaled: bool = False) -> Any:
     """Return n axes in a new figure of this width: as many side by side as have a column each.
 
-    The figure is not pyplot's: it opens no window, and nothing need close it.
+    `scaled`: panels keep the shape that they have in one column. The figure is not pyplot's: it
+    opens no window, and nothing need close it.
     """
     check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    columns = columns_of(n, width)
+    columns = max(1, min(n, int(width / COLUMN + 0.1)))
     rows = -(-n // columns)
+    if scaled:
+        height = max(LOWEST, height * width / columns / COLUMN)
     with rc_context(SETTINGS):
         figure = Figure(figsize=(width, rows * height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for left_over in axes[n:]:
         left_over.remove()
-    return list(axes[:n])
+    return axes[:n]
 
 
-def columns_of(n: int, width: float) -> int:
-    """Return how many of n panels stand side by side."""
-    return max(1, min(n, int(width / COLUMN + 0.1)))
+def draw_panels(draw: Callable[[Any, Any], object], by_name: Mapping[str, Any], width: float,
+                height: float = HEIGHT, scaled: bool = True) -> Any:
+    """Return a figure with one panel per value; of several each has its name above it."""
+    axes = panels(len(by_name), width, height, scaled)
+    for ax, (name, value) in zip(axes, by_name.items()):
+        draw(value, ax)
+        loc = "center" if ax.get_title() else "right"
+        if len(by_name) > 1:
+            add_title(ax, plain(name), *ax.get_title(loc).split("\n"), loc=loc)
+    return axes[0].figure
 
 
 def axes_or(ax: Any, height: float = HEIGHT) -> Any:

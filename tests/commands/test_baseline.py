@@ -12,7 +12,7 @@ from scipy.io import loadmat, savemat
 
 from reid_ref import InputError, Labels, cli, matlab
 from reid_ref.commands.baseline.compute import as_roots, baseline, random_choices
-from reid_ref.commands.baseline.show import published_lines
+from reid_ref.commands.baseline.command import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
 from reid_ref.datasets.driver_files import DRIVERS, Images, Inputs, read_inputs
 from reid_ref.metric_learning import xqda_pairs
@@ -217,7 +217,7 @@ def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
         end
         assert(isa(dist{1}, 'single') && isa(dist{3}, 'single'));""")
     ours = baseline("market1501", read_inputs("market1501", *market_files(tmp_path)))
-    np.testing.assert_allclose([(line.rank1, line.mAP) for line in ours.lines.values()],
+    np.testing.assert_allclose([(line.Rank_1, line.mAP) for line in ours.lines.values()],
                                octave.session.pull("theirs"), rtol=0, atol=TOLERANCE["float32"])
 
 
@@ -313,7 +313,7 @@ def test_published_line(driver, dataset, files, method, expected):
 
 
 def test_published_line_in_table_and_json(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("reid_ref.commands.baseline.show.recognise",
+    monkeypatch.setattr("reid_ref.commands.baseline.command.recognise",
                         lambda *labels: Recognised(FINGERPRINTS["market1501"], ()))
     files = ide_files(tmp_path)
     out = run(capsys, *files, "--driver", "ide")[1]

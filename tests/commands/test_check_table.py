@@ -105,28 +105,20 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
 @pytest.mark.parametrize(("heading", "name"), [
     ("Rank-1", "Rank-1"), ("rank1", "Rank-1"), ("Rank@1", "Rank-1"), ("R-10", "Rank-10"),
     ("R@1 (%)", "Rank-1"), ("**Top-5**", "Rank-5"), ("CMC 20", "Rank-20"), ("mAP↑", "mAP"),
-    ("MAP (%)", "mAP"), ("`mINP`", "mINP"), ("R50", "Rank-50")])
+    ("MAP (%)", "mAP"), ("`mINP`", "mINP"), ("R50", "Rank-50"), ("Rank", None),
+    ("Market-1501 Rank-1 / mAP", None), ("Params", None), ("rank1 gain", None)])
 def test_headings(heading, name):
-    row, = result_rows([f"|x|{heading}|", "|-|-|", "|a|3.5|"])
-    assert row.numbers == {name: Decimal("3.5")}
-
-
-@pytest.mark.parametrize("heading", ["Rank", "Market-1501 Rank-1 / mAP", "Params", "rank1 gain"])
-def test_other_headings(heading):
-    assert result_rows([f"|x|{heading}|", "|-|-|", "|a|3.5|"]) == []
+    rows = result_rows([f"|x|{heading}|", "|-|-|", "|a|3.5|"])
+    assert [row.numbers for row in rows] == ([{name: Decimal("3.5")}] if name else [])
 
 
 @pytest.mark.parametrize(("cell", "value"), [
     ("**94.2**", "94.2"), ("94.20 %", "94.20"), ("<b>94.2</b>", "94.2"), ("_94_", "94"),
-    ("[94.2](log.txt)", "94.2"), ("~~94.2~~", "94.2"), ("0.942", "94.2"), ("0.9420", "94.20")])
+    ("[94.2](log.txt)", "94.2"), ("~~94.2~~", "94.2"), ("0.942", "94.2"), ("0.9420", "94.20"),
+    *((cell, None) for cell in ("-", "", "94.2 (82.6)", "94.2/82.6", "+1.3", "n/a", "94,2"))])
 def test_cells(cell, value):
-    row, = result_rows(["x | mAP", "--|--", f"a | {cell}"])
-    assert str(row.numbers["mAP"]) == value
-
-
-@pytest.mark.parametrize("cell", ["-", "", "94.2 (82.6)", "94.2/82.6", "+1.3", "n/a", "94,2"])
-def test_cells_that_are_no_number(cell):
-    assert result_rows(["x | mAP", "--|--", f"a | {cell}"]) == []
+    rows = result_rows(["x | mAP", "--|--", f"a | {cell}"])
+    assert [str(row.numbers["mAP"]) for row in rows] == ([value] if value else [])
 
 
 def test_where_tables_are():

@@ -14,7 +14,7 @@ import pytest
 
 from reid_ref import InputError
 from reid_ref.text.plain import plain
-from reid_ref.commands.crosscheck.show import as_text
+from reid_ref.commands.crosscheck.command import as_text
 from tests.cases import save
 from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
@@ -200,8 +200,8 @@ def test_what_an_interpreter_prints_by_itself_is_no_answer(folder, monkeypatch):
 
 @pytest.mark.parametrize("forged", [
     "", "[]", "{}", "nan", "[" * 10**5, '{"answer": {"mAP": "high"}}',
-    '{"answer": {"cmc": [[1, 2], 3]}, "failure": "", "warned": [], "wrote_on_input": 0}',
-    '{"answer": {"other": 1}, "failure": "", "warned": [], "wrote_on_input": 0}'])
+    '{"answer": {"cmc": [[1, 2], 3]}, "failure": "", "warned": [], "about": {}}',
+    '{"answer": {"other": 1}, "failure": "", "warned": [], "about": {}}'])
 def test_an_answer_that_is_forged_is_data(forged):
     def forges(*arguments):
         json.dumps = lambda message: forged

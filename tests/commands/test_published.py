@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import InputError
-from reid_ref.commands.published import as_doubts, benchmark_of, check
+from reid_ref.commands.published import as_doubts, benchmark_of, check, check_all
 from reid_ref.datasets.published import by_key, find, load
 from tests.commands.common import assert_one_line_error, command
 from tests.shared import shared
@@ -245,9 +245,11 @@ def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
     assert check(row) is None
     # With one hit in ten no ranking of these images has an mAP of 99, nor one of 1 with all hits.
     for rank1, mAP in (("10.0", "99.0"), ("100.0", "1.0")):
-        doubt = check(replace(row, rank1=rank1, mAP=mAP))
-        assert doubt.verdict == "impossible" and doubt.ranks == {} and len(doubt.bounds) == 2
-        assert f"mAP {mAP}; step with that Rank-1: " in as_doubts([doubt], (row,))
+        changed = replace(row, rank1=rank1, mAP=mAP)
+        answer = check_all([changed])
+        doubt, = answer.doubts
+        assert doubt.verdict == "impossible" and doubt.ranks == {} and len(doubt.mAP) == 2
+        assert f"mAP {mAP}; step with that Rank-1: " in as_doubts(answer, [changed])
     # Where the images are not known, neither are bounds.
     assert check(replace(row, rank1="10.0", mAP="99.0", dataset="another")) is None
 

@@ -7,7 +7,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
-from reid_ref.drawing import style as saving, whole
+from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.densities import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.figure_values import ap_by_good, rank_band
@@ -176,13 +176,13 @@ def test_cameras_that_do_not_fit_or_have_no_score():
 def test_several_methods_share_one_scale():
     distances, *labels = market_like(4, n_query=30, n_gallery=90)
     pairs = {"a": camera_pairs(distances, *labels), "b": camera_pairs(-distances, *labels)}
-    figure = whole.of_cameras(pairs, width=7)
+    figure = camera_matrix.of_methods(pairs, width=7)
     panels = [ax for ax in figure.axes if ax.images and ax.get_xlabel()]
     every = np.concatenate([one.ap_matrix[~np.eye(4, dtype=bool)] for one in pairs.values()])
     for ax, name in zip(panels, pairs):
         assert ax.get_title().startswith(f"{name}\nmAP by pair")
         assert ax.images[0].get_clim() == (100 * np.nanmin(every), 100 * np.nanmax(every))
-    one = whole.of_cameras({"a": pairs["a"]})
+    one = camera_matrix.of_methods({"a": pairs["a"]})
     assert [ax.get_title()[:6] for ax in one.axes if ax.get_xlabel()] == ["mAP by", "Rank-1"]
 
 
@@ -255,7 +255,7 @@ def test_names_are_shown_as_they_are():
 
 @pytest.mark.parametrize("width", [2, 3.3, 7])
 def test_titles_are_wrapped_to_the_width(width):
-    figure = whole.of_results("cmc", {"ours": made()}, width)
+    figure = saving.draw_panels(figures.cmc, {"": {"ours": made()}}, width)
     assert figure.get_size_inches()[0] == width
     figure.draw_without_rendering()
     title = figure.axes[0].title.get_window_extent()
@@ -269,16 +269,13 @@ def test_without_matplotlib(monkeypatch, tmp_path):
         figures.cmc({"ours": made()})
 
 
-@pytest.mark.parametrize(("text", "width"), [
-    ("3.3in", 3.3), ("3.3", 3.3), (" 7 in ", 7), ("254mm", 10), ("25.4cm", 10), ("144pt", 2)])
-def test_widths(text, width):
-    assert whole.inches(text) == pytest.approx(width)
-
-
-@pytest.mark.parametrize("text", ["", "in", "3ft", "-3in", "1e1", "1in", "41in", "3,3in", "nan"])
-def test_widths_that_are_none(text):
-    with pytest.raises(InputError, match="^width: expected a length from 2in to 40in"):
-        whole.inches(text)
+def test_widths():
+    for text, width in (("3.3in", 3.3), ("3.3", 3.3), (" 7 in ", 7), ("254mm", 10),
+                        ("25.4cm", 10), ("144pt", 2)):
+        assert saving.inches(text) == pytest.approx(width)
+    for text in ("", "in", "3ft", "-3in", "1e1", "1in", "41in", "3,3in", "nan"):
+        with pytest.raises(InputError, match="^width: expected a length from 2in to 40in"):
+            saving.inches(text)
 
 
 # ---------------------------------------------------------------- files

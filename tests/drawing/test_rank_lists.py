@@ -199,7 +199,7 @@ def test_torchreids_function(made, monkeypatch):
 
 
 @pytest.mark.parametrize(("change", "match"), [
-    ({"data_type": "text"}, "data_type: expected 'image' or 'video'"),
+    ({"data_type": "text"}, "data_type: unknown 'text'; known: image, video"),
     ({"distmat": np.zeros((2, 7))}, r"distances: expected shape .* = \(1, 7\)"),
     ({"topk": 0}, "topk: expected a whole number from 1, got 0"),
     ({"width": 1.5}, "width: expected a whole number"),

@@ -1,14 +1,20 @@
-"""`reid-ref baseline`: every line that a MATLAB driver prints of these features."""
+"""`reid-ref baseline`: every line that a MATLAB driver prints, next to its authors' figures."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from reid_ref.arrays import check_choice, check_count, each_warning_once
-from reid_ref.commands.baseline.compute import baseline
-from reid_ref.commands.baseline.show import as_answer, as_table
+from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
 from reid_ref.console import options as common
+from reid_ref.console.answers import Dataset, dataset_of
 from reid_ref.console.terminal import show
-from reid_ref.datasets.driver_files import DRIVERS, read_inputs
+from reid_ref.datasets import Recognised, recognise
+from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
+from reid_ref.datasets.published import Published, load
+from reid_ref.text import NO_BENCHMARK, by_reason, names, percent, row, signature_rows
+from reid_ref.text.table import lines as table_lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -49,3 +55,141 @@ def run(args: argparse.Namespace) -> int:
         show(as_table(args.files, answer))
     return int(any(why != DRIVERS[args.driver].without_training
                    for why in answer.left_out.values()))
+
+
+def published_lines(driver: Driver, files: Iterable[str],
+                    benchmark: Recognised | None) -> dict[str, Published]:
+    """Return the figure that the driver's authors print for each method, of these images.
+
+    The names of the files say which features these are.
+
+    Examples
+    --------
+    >>> from reid_ref.datasets import FINGERPRINTS
+    >>> from reid_ref.datasets.driver_files import DRIVERS
+    >>> market = Recognised(FINGERPRINTS["market1501"], off=())
+    >>> lines = published_lines(DRIVERS["market1501"], ["ResNet_50_IDE_test.mat"], market)
+    >>> lines["Euclidean"].rank1, lines["Euclidean"].mAP
+    ('78.92', '55.03')
+    """
+    if benchmark is None or benchmark.off:
+        return {}
+    text = " ".join(files).lower()
+    model = ("IDE_CaffeNet" if "caffenet" in text else "LOMO" if "lomo" in text else
+             "IDE_ResNet_50")
+    name, _, split = benchmark.fingerprint.name.partition(" ")
+    rows = [row for row in load() if row.source_repo == driver.repository
+            and row.dataset == name and row.split.startswith(split.strip("()"))]
+    return {method: row for method in driver.methods for row in rows
+            if row.method == f"{model} + {method}"}
+
+
+def _known(files: list[str], answer: Baseline) -> tuple[Recognised | None, dict[str, Published]]:
+    """Return the benchmark that the images are of, and its figures by method."""
+    benchmark = recognise(answer.inputs.query.labels, answer.inputs.gallery.labels)
+    return benchmark, published_lines(DRIVERS[answer.name], files, benchmark)
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """The figure that the driver's authors print, with its digits."""
+
+    key: str
+    Rank_1: str
+    mAP: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineRow(LineNumbers):
+    """One line of the driver."""
+
+    method: str
+    published: PrintedRow | None
+
+
+@dataclass(frozen=True)
+class DriverLines:
+    """What a driver prints as JSON has it; `exact` is the line Euclidean by exact distances."""
+
+    files: list[str]
+    driver: str
+    script: str
+    dataset: Dataset | None
+    seed: int | None
+    lines: list[LineRow]
+    left_out: dict[str, str]
+    complex_distances: int | None
+    exact: LineNumbers | None
+    signature: str
+
+
+def as_answer(files: list[str], answer: Baseline) -> DriverLines:
+    """Return what a driver prints, for JSON."""
+    benchmark, figures = _known(files, answer)
+    published = {method: PrintedRow(figure.key, figure.rank1, figure.mAP)
+                 for method, figure in figures.items()}
+    lines = [LineRow(method=method, published=published.get(method), **vars(line))
+             for method, line in answer.lines.items()]
+    return DriverLines(
+        files, answer.name, DRIVERS[answer.name].script, dataset_of(benchmark),
+        answer.seed if answer.inputs.train else None, lines, answer.left_out, answer.imaginary,
+        answer.exact, answer.signature)
+
+
+def as_table(files: list[str], answer: Baseline) -> str:
+    """Return the lines for a terminal of 80 columns, in percent."""
+    driver, inputs = DRIVERS[answer.name], answer.inputs
+    benchmark, figures = _known(files, answer)
+    sizes = f"{len(inputs.query):,} queries, {len(inputs.gallery):,} gallery"
+    sizes += f", {len(inputs.train):,} train" if inputs.train else ""
+    lines = row("input", names(files))
+    lines += row("driver", f"{driver.script} of {driver.repository} ({driver.commit})")
+    lines += row("images", f"{sizes}; features {inputs.query.features.shape[1]}-d, computed in "
+                           f"{driver.dtype}")
+    lines += row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
+    lines += row("seed", f"{answer.seed}, of the training pairs") if inputs.train else []
+    heads = ["percent", "Rank-1", "mAP"]
+    heads += ["pairs: Rank-1", "mAP"] if driver.camera_pairs else []
+    heads += ["published", ""] if figures else []
+    rows = []
+    for method in driver.methods:
+        cells, figure = _cells(answer.lines.get(method)), figures.get(method)
+        cells += [figure.rank1, figure.mAP] if figure else []
+        rows.append([method, *cells, *[""] * (len(heads) - 1 - len(cells))])
+    lines += ["", *table_lines(heads, rows, indent=24), ""]
+    for name, text in _notes(driver, answer, figures):
+        lines += row(name, text)
+    return "\n".join([*lines, *signature_rows(answer.signature)])
+
+
+def _cells(line: LineNumbers | None) -> list[str]:
+    if line is None:
+        return ["-", "-"]
+    # A dash is a line that was not computed; NaN is what the driver prints.
+    pairs = vars(line.camera_pairs).values() if line.camera_pairs else ()
+    return [percent(line.Rank_1, "nan"), percent(line.mAP, "nan"),
+            *(f"{100 * value:.4f}" for value in pairs)]
+
+
+def _notes(driver: Driver, answer: Baseline,
+           figures: dict[str, Published]) -> list[tuple[str, str]]:
+    notes = []
+    if answer.exact is not None:
+        n_pairs = len(answer.inputs.query) * len(answer.inputs.gallery)
+        count = (f"{answer.imaginary:,} complex distances of {n_pairs:,}, roots of negative "
+                 "squares (MATLAB sorts them by absolute value)" if answer.imaginary
+                 else "no complex distances")
+        notes.append(("Euclidean", f"{driver.dtype} rounding produced {count}; exact distances "
+                      f"give Rank-1 {percent(answer.exact.Rank_1, 'nan')}, "
+                      f"mAP {percent(answer.exact.mAP, 'nan')}"))
+    cells = [cell for line in answer.lines.values() for cell in _cells(line)]
+    if driver.camera_pairs and "nan" in cells:
+        notes.append(("nan", "as in the driver: one query without a match makes mAP NaN; one pair "
+                      "of cameras without a score makes the means over pairs NaN. reid-ref "
+                      "evaluate and camera-pairs show which, and count the others"))
+    notes += [("left out", f"{', '.join(methods)}: {reason}")
+              for reason, methods in by_reason(answer.left_out).items()]
+    for figure in list(figures.values())[:1]:
+        notes.append(("published", f"{figure.method.partition(' + ')[0]}, {figure.source_repo}, "
+                      f"{figure.source_path}: only its features give these digits"))
+    return notes

@@ -41,31 +41,28 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.signature import signature
+from reid_ref.text.plain import Share
 
 Array = npt.NDArray[Any]
-#: What `random_choices` returns.
-Choices = tuple[Integers, Integers]
-
 #: Called with a method, and the number of queries done since the last call.
 Progress = Callable[[str, int], object]
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a driver; all numbers in [0, 1].
+class PairMeans:
+    """Means over pairs of different cameras."""
 
-    Parameters
-    ----------
-    rank1, mAP : float
-    pair_rank1, pair_mAP : float or None
-        Means over pairs of different cameras, of MARS's driver: what it calls the average of the
-        confusion matrix.
-    """
+    Rank_1: Share
+    mAP: Share
 
-    rank1: float
-    mAP: float
-    pair_rank1: float | None = None
-    pair_mAP: float | None = None
+
+@dataclass(frozen=True, kw_only=True)
+class LineNumbers:
+    """The numbers of one line; `camera_pairs` where the driver prints them."""
+
+    Rank_1: Share
+    mAP: Share
+    camera_pairs: PairMeans | None
 
 
 @dataclass(frozen=True)
@@ -78,24 +75,24 @@ class Baseline:
         Of the driver.
     inputs : Inputs
     seed : int
-    lines : dict of str to Line
+    lines : dict of str to LineNumbers
         By method, in the driver's order.
     left_out : dict of str to str
         The other methods, and why.
     imaginary : int or None
         Number of distances in the line Euclidean that are imaginary, because rounding made their
         square negative. None without that line, or where the driver takes no root (MARS).
-    exact : Line or None
+    exact : LineNumbers or None
         The line Euclidean with exact distances, whose squares are not negative.
     """
 
     name: str
     inputs: Inputs
     seed: int
-    lines: dict[str, Line]
+    lines: dict[str, LineNumbers]
     left_out: dict[str, str]
     imaginary: int | None = None
-    exact: Line | None = None
+    exact: LineNumbers | None = None
 
     @property
     def signature(self) -> str:
@@ -118,7 +115,7 @@ class Space:
     M: Array | None = None
 
 
-def random_choices(n: int, seed: int = 0) -> Choices:
+def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
     """Return the random choices of a driver: an order of the training images, and pairs of them.
 
     Parameters
@@ -178,13 +175,12 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
     >>> gallery = Images(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
     >>> answer = baseline("ide", Inputs(query, gallery, train=None))
     >>> answer.lines
-    {'Euclidean': Line(rank1=1.0, mAP=1.0, pair_rank1=None, pair_mAP=None)}
+    {'Euclidean': LineNumbers(Rank_1=1.0, mAP=1.0, camera_pairs=None)}
     >>> list(answer.left_out)
     ['XQDA', 'KISSME']
     """
     driver, answer = DRIVERS[name], Baseline(name, inputs, seed, {}, {})
-    choices = random_choices(len(inputs.train), seed) if inputs.train else None
-    learnt = cache(partial(_learnt, driver, inputs, choices))
+    learnt = cache(partial(_learnt, driver, inputs, seed))
     for title, method in driver.methods.items():
         report = partial(progress, title) if progress else lambda queries: None
         report(0)
@@ -199,29 +195,31 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
         if space.M is None and not method.reranked:
             result = evaluate(inputs.query.features, inputs.gallery.features, inputs.query.labels,
                               inputs.gallery.labels, convention=driver.convention)
-            answer = replace(answer, imaginary=count[0], exact=Line(result.rank(1), result.mAP))
+            answer = replace(answer, imaginary=count[0], exact=LineNumbers(
+                Rank_1=result.rank(1), mAP=result.mAP, camera_pairs=None))
     return answer
 
 
 def _line(driver: Driver, inputs: Inputs, blocks: Callable[[], Iterator[Array]],
-          report: Callable[[int], object]) -> Line:
+          report: Callable[[int], object]) -> LineNumbers:
     labels = inputs.query.labels, inputs.gallery.labels
     how = How(tuple(find_conventions(driver.convention)), progress=report)
     result, = results_of(Blocks(blocks(), {}), *labels, how)
-    if not driver.camera_pairs:
-        return Line(result.rank(1), result.mAP)
-    pairs = camera_pairs_of(Blocks(blocks(), {}), *labels, "script", How())
-    return Line(result.rank(1), result.mAP, pairs.mean_rank1, pairs.mAP)
+    means = None
+    if driver.camera_pairs:
+        pairs = camera_pairs_of(Blocks(blocks(), {}), *labels, "script", How())
+        means = PairMeans(pairs.mean_rank1, pairs.mAP)
+    return LineNumbers(Rank_1=result.rank(1), mAP=result.mAP, camera_pairs=means)
 
 
 # ---------------------------------------------------------------- learning
 
-def _learnt(driver: Driver, inputs: Inputs, choices: Choices | None, name: str) -> Space:
+def _learnt(driver: Driver, inputs: Inputs, seed: int, name: str) -> Space:
     if name == "features":
         return Space(inputs.query.features, inputs.gallery.features)
-    if inputs.train is None or choices is None:
+    if inputs.train is None:
         raise InputError(driver.without_training)
-    return SPACES[name](inputs, inputs.train, *choices)
+    return SPACES[name](inputs, inputs.train, *random_choices(len(inputs.train), seed))
 
 
 def _xqda(inputs: Inputs, train: Images, order: Integers, draws: Integers) -> Space:

@@ -1,14 +1,20 @@
-"""`reid-ref crosscheck`: another evaluator on the same arrays."""
+"""`reid-ref crosscheck`: another evaluator on the same arrays, and a report for people."""
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
 
 from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
-from reid_ref.commands.crosscheck.show import as_text
+from reid_ref.commands.crosscheck.compute.comparison import LEVELS
+from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.text import source
+from reid_ref.result import RANKS
+from reid_ref.text import row, source
+from reid_ref.text.table import lines as table_lines
+
+#: How many of the queries that differ are named.
+_NAMED = 10
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,3 +54,76 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(as_text(check, source(args.files, data.layout)))
     return 0 if check.verdict == "equal" else 1
+
+
+def as_text(check: CrossCheck, given: str = "") -> str:
+    """Return the report for a terminal of 80 columns."""
+    name = f"{check.evaluator} {check.version}".strip()
+    label = "" if check.verdict == "failed" else "invalid"
+    rows = [("input", given), ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
+            ("given", check.fed), ("verdict", verdict(check)),
+            *((label, problem) for problem in check.problems)]
+    lines = _wrapped(rows[not given:])
+    if check.reference is not None:
+        lines += ["", *_numbers(check), "", *_per_query(check)]
+    return "\n".join(lines + _wrapped([
+        *(("note", remark) for remark in check.remarks),
+        *(("known fault", text) for text in check.defects.values()),
+        *(("it warned", text) for text in check.warned[:5]),
+        *([("it printed", shorten(check.printed))] if check.printed else [])]))
+
+
+def verdict(check: CrossCheck) -> str:
+    """Return the verdict as one sentence."""
+    agreement = check.agreement
+    near = bool(agreement) and all(item.level != "differs" for item in agreement.values())
+    if check.verdict == "failed":
+        alone = f"; asked query by query, its APs are those of {check.closest}" if near else ""
+        return f"FAILED: {check.failure}{alone}"
+    if check.follows is None:
+        words = "; the closest is" if not near else ", although its numbers are near"
+        return "DIFFERENT: it follows no convention known here" + (
+            f"{words} {check.closest}" if check.closest else "")
+    expected = ""
+    if check.expected not in (None, check.follows.split("[")[0]):
+        expected = f" (expected: {check.expected})"
+    levels = [agreement[name].level for name in ("ap", "mAP", "mINP") if name in agreement]
+    how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")][0].removeprefix("equal")
+    also = f"; here the same as {', '.join(check.also)}" if check.also else ""
+    return f"EQUAL to convention {check.follows}{expected},{how}{also}"
+
+
+def _numbers(check: CrossCheck) -> list[str]:
+    rows = []
+    for field in ("mAP", "mINP", *(f"Rank_{k}" for k in RANKS)):
+        theirs, ours = getattr(check, field), getattr(check.reference, field)
+        if theirs is not None and ours is not None:
+            rows.append([field.replace("_", "-"), repr(theirs), repr(ours),
+                         f"{theirs - ours:.2g}"])
+    lines = table_lines(["", "theirs", str(check.closest), "difference"], rows,
+                        indent=10) if rows else []
+    words = {"ap": "AP of each query", "cmc": "all of CMC"}
+    return lines + _wrapped([
+        ("", f"{words[name]}: {LEVELS[item.level][0]} (largest difference "
+             f"{item.largest_difference:.2g})")
+        for name, item in check.agreement.items() if name in words])
+
+
+def _per_query(check: CrossCheck) -> list[str]:
+    queries, first = check.queries, check.first_difference
+    if queries is None or check.ap is None:
+        return []
+    rows = [("per query", f"{queries.equal:,} of {queries.compared:,} APs agree with "
+                          f"{check.closest}")]
+    if queries.differing:
+        more = len(queries.differing) - _NAMED
+        rows.append(("differing", ", ".join(map(str, queries.differing[:_NAMED]))
+                     + (f" and {more:,} more" if more > 0 else "")))
+    if first is not None:
+        rows += [("first", f"query {first.query}: {first.theirs!r} for {first.ours!r}"),
+                 ("why", first.why)]
+    return _wrapped(rows)
+
+
+def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
+    return [line for name, text in rows for line in row(name, text, 12)]

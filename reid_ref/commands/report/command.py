@@ -6,7 +6,6 @@ import argparse
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
-from reid_ref.commands.report.show.lists import ImageNames
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import add_images, check_images, image_names, names_of_results
 from reid_ref.console.terminal import show
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     check_libraries()
     check_target(args.output, args.files)
     files = _read(args)
-    images = None if args.images is None else ImageNames(args.images, {
+    images = None if args.images is None else (args.images, {
         name: image_names(args, paths, data) for name, (paths, data) in files.items()
         if isinstance(data, ResultFile)})
     n_query = sum(len(data.query) for _, data in files.values() if isinstance(data, ResultFile))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -201,7 +202,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     arrays = Arrays(distances, data.query.identity, data.gallery.identity, data.query.camera,
                     data.gallery.camera)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            Child(evaluator, arrays, timeout, folder) as child:
+            closing(Child(evaluator, arrays, timeout, folder)) as child:
         check = _compare(child, arrays, progress)
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 
@@ -215,10 +216,10 @@ def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCh
     if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
         matches, reason = explain(arrays, matches, answer.ap)
     match = matches[0] if matches else None
-    wrong = problems(answer, len(arrays.g_pids), match is not None and match.agrees
-                     and bool(match.compared.any()))
-    equal = match is not None and match.agrees and not wrong
-    verdict = "failed" if outcome.failure else "equal" if equal else "different"
+    agrees = match is not None and match.agrees
+    wrong = problems(answer, len(arrays.g_pids),
+                     agrees and match is not None and bool(match.compared.any()))
+    verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
     again = None
     if verdict == "different" or match is not None and match.result.convention.curve.draws:
         again = child.ask(seed=1).answer
@@ -244,9 +245,6 @@ def _answered(child: Child, n_query: int,
     if answer.ap is not None and len(answer.ap) == n_query:
         done(n_query)
         return outcome, answer, {}
-    if answer.ap is not None:
-        refused[-1] = (f"it answers {len(answer.ap)} APs for {n_query} queries, so queries were "
-                       "asked one at a time")
     for k in range(0 if outcome.hung else n_query):
         single = child.ask(k)
         if single.answer is None or single.answer.mAP is None:
@@ -294,9 +292,7 @@ def _also(matches: list[Match]) -> tuple[str, ...]:
 
 def _remarks(outcome: Outcome, answer: Answer, matches: list[Match],
              refused: dict[int, str]) -> list[str]:
-    remarks = [refused.pop(-1)] if -1 in refused else []
-    if outcome.wrote_on_input:
-        remarks.append("it writes on the arrays it is given (ours are safe: it got copies)")
+    remarks = []
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP")
@@ -319,16 +315,16 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match],
 
 def _mean_remark(answer: Answer, match: Match) -> str:
     """Say what the mean does with queries without a good image."""
+    text = f"mAP differs from {match.name}: {answer.mAP!r} for {match.result.mAP!r}"
     if answer.ap is None or answer.mAP is None or not match.compared.any():
-        return f"mAP differs from {match.name}: {answer.mAP!r} for {match.result.mAP!r}"
+        return text
     ap, n = answer.ap[match.compared], len(answer.ap)
     means = {"leaves queries without a good image out": ap.mean(),
              "counts queries without a good image as 0": ap.sum() / n,
              "counts queries without a good image as 1": (ap.sum() + n - len(ap)) / n}
     rules = [f"; it {rule} ({n - len(ap)} of {n})" for rule, mean in means.items()
              if abs(mean - answer.mAP) < 1e-6 and n > len(ap)]
-    return (f"AP agrees query by query, mAP does not: {answer.mAP!r} for {match.result.mAP!r}"
-            + "".join(rules[:1]))
+    return f"AP agrees query by query, {text}{''.join(rules[:1])}"
 
 
 def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
@@ -341,12 +337,10 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
     if like:
         return f"{text}; it is that of {', '.join(like[:3])}"
     for match in matches:
-        if _has_curve(answer, match, 1):
-            return (f"{text}; it is that of {match.name} one rank late: what it calls Rank-2 is "
-                    "Rank-1")
-        if _has_curve(answer, match, -1):
-            return (f"{text}; it is that of {match.name} one rank early: what it calls Rank-1 is "
-                    "Rank-2")
+        for late, words in ((1, "late: what it calls Rank-2 is Rank-1"),
+                            (-1, "early: what it calls Rank-1 is Rank-2")):
+            if _has_curve(answer, match, late):
+                return f"{text}; it is that of {match.name} one rank {words}"
     return text
 
 

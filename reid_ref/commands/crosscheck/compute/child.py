@@ -27,19 +27,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
-from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 import numpy as np
-from numpy import array_equal  # taken before an evaluator can put another in its place
 
 from reid_ref.arrays import InputError
 from reid_ref.commands.crosscheck.compute.evaluators import (
     About, Answer, Arrays, Call, describe, load_evaluator, read_answer, text_of)
 
-#: How much of what an evaluator prints in one call is kept, and the longest message, in bytes.
-KEPT_TEXT, LONGEST_MESSAGE = 2000, 2**30
+#: How much of what an evaluator prints in one call is kept, in bytes.
+KEPT_TEXT = 2000
 #: Seconds between two looks at whether the process still lives.
 _LOOK = 0.1
 #: A program that takes its import path first, so that no file of the current folder is imported
@@ -48,9 +46,9 @@ _PROGRAM = ("import sys; sys.path[:] = sys.argv[4:]; "
             "from reid_ref.commands.crosscheck.compute.child import main; main(*sys.argv[1:4])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
-           **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"),
-                           ", a crash in compiled code")}
+           **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGABRT"), ", a crash in compiled code")}
 
+Process = subprocess.Popen[bytes] | BaseProcess
 _T = TypeVar("_T")
 
 
@@ -67,14 +65,13 @@ class Outcome:
     failure: str = ""
     printed: str = ""
     warned: tuple[str, ...] = ()
-    wrote_on_input: bool = False
     ended: bool = False
     hung: bool = False
 
 
 # ------------------------------------------------------------------ our side
 class Child:
-    """The process that runs one evaluator; to be used in a `with` statement.
+    """The process that runs one evaluator, until it is closed.
 
     Parameters
     ----------
@@ -93,7 +90,7 @@ class Child:
             evaluator = _importable(evaluator)
         self._evaluator, self._arrays, self._timeout = evaluator, arrays, timeout
         self._folder, self._answer = folder, Path(folder, "answer.json")
-        self._process: subprocess.Popen[bytes] | BaseProcess | None = None
+        self._process: Process | None = None
         try:
             for name, array in arrays._asdict().items() if isinstance(evaluator, str) else ():
                 np.save(Path(folder, f"{name}.npy"), array, allow_pickle=False)
@@ -101,12 +98,6 @@ class Child:
             raise InputError("evaluator", got="its process gets the arrays in files, which cannot "
                              f"be written to {folder}: {error.strerror}", remedy="set TMPDIR to a "
                              "folder with more room") from None
-
-    def __enter__(self) -> Child:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end()
 
     def load(self) -> tuple[About, Outcome]:
         """Import the evaluator; return what it is, and what it printed and warned.
@@ -117,7 +108,7 @@ class Child:
             It cannot be imported (with the import's own message) or called.
         """
         outcome = self._start()
-        if outcome.ended or outcome.about is None:
+        if outcome.about is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
             raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
         return outcome.about, outcome
@@ -136,25 +127,24 @@ class Child:
         """Start the process; return what comes of the import."""
         mark = secrets.token_hex(16)
         start = self._start_program if isinstance(self._evaluator, str) else self._start_fork
-        output = start(mark)
+        self._process, self._requests, output = start(mark)
         self._news: queue.SimpleQueue[tuple[bytes, bool]] = queue.SimpleQueue()
         self._reader = threading.Thread(target=_read, args=(output, mark.encode(), self._news),
                                         daemon=True)
         self._reader.start()
         return self._receive()
 
-    def _start_program(self, mark: str) -> IO[bytes]:
-        path = [entry for entry in sys.path if isinstance(entry, str)]
+    def _start_program(self, mark: str) -> tuple[Process, IO[bytes], IO[bytes]]:
         process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(self._evaluator), self._folder, mark, *path],
+            [sys.executable, "-c", _PROGRAM, str(self._evaluator), self._folder, mark,
+             *(entry for entry in sys.path if isinstance(entry, str))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0))  # no Ctrl-C of ours
         assert process.stdin and process.stdout
-        self._process, self._requests = process, process.stdin
-        return process.stdout
+        return process, process.stdin, process.stdout
 
-    def _start_fork(self, mark: str) -> IO[bytes]:
+    def _start_fork(self, mark: str) -> tuple[Process, IO[bytes], IO[bytes]]:
         (requests, ours), (output, printed) = os.pipe(), os.pipe()
         process = get_context("fork").Process(target=_serve_function, args=(
             self._evaluator, self._arrays, self._folder, mark, (requests, printed, printed),
@@ -166,8 +156,7 @@ class Child:
             process.start()
         for descriptor in (requests, printed):
             os.close(descriptor)
-        self._process, self._requests = process, open(ours, "wb")
-        return open(output, "rb")
+        return process, open(ours, "wb"), open(output, "rb")
 
     def _receive(self) -> Outcome:
         """Return the next message; where none comes, end the process."""
@@ -190,24 +179,21 @@ class Child:
                 "timeout waits longer" + isinstance(self._process, BaseProcess) * (
                     ", and under its name, module:function, it would not share this process's "
                     "threads"))
-        text += self._end()
+        text += self.close()
         return Outcome(failure=failure, printed=text.decode("utf-8", "replace"), ended=True,
                        hung=not over)
 
     def _message(self, printed: str) -> Outcome:
         """Read a message, which the evaluator may have forged, once."""
-        if self._answer.stat().st_size > LONGEST_MESSAGE:
-            raise ValueError
         message = json.loads(self._answer.read_bytes())
         self._answer.unlink()
         values: dict[str, Any] = {
             name: np.array(value, dtype=np.int64 if name == "ranks" else np.float64)
             if isinstance(value, list) else value and float(value)
-            for name, value in (message["answer"] or {}).items()}
+            for name, value in message["answer"].items()}
         return Outcome(Answer(**values) if values else None,
                        About(**message["about"]) if message["about"] else None,
-                       str(message["failure"]), printed, tuple(map(str, message["warned"])),
-                       bool(message["wrote_on_input"]))
+                       str(message["failure"]), printed, tuple(map(str, message["warned"])))
 
     def _exit_code(self) -> int | None:
         if isinstance(self._process, subprocess.Popen):
@@ -227,7 +213,7 @@ class Child:
         name = next((each.name for each in signal.Signals if each == -code), f"signal {-code}")
         return f"its process was ended by {name}{_CAUSES.get(name, '')}"
 
-    def _end(self) -> bytes:
+    def close(self) -> bytes:
         """End the process and all that it started; return what it printed since its answer."""
         process, self._process = self._process, None
         if process is None:
@@ -243,22 +229,15 @@ class Child:
 
 
 def _importable(function: Any) -> str:
-    """Return the name under which another process can import a function.
-
-    Raises
-    ------
-    InputError
-        It has none: it was made in another function, or typed into an interpreter.
-    """
-    name, home = getattr(function, "__qualname__", ""), getattr(function, "__module__", None)
-    module = sys.modules.get(home or "")
-    place = getattr(module, "__file__", None) if home == "__main__" else home
-    with suppress(AttributeError):
-        if place and attrgetter(name)(module) == function:
-            return f"{place}:{name}"
-    raise InputError("evaluator", got=f"{text_of(name or function)}: expected a function that "
-                     "another process can import, since this system has no fork",
-                     remedy="write it into a file and give file.py:function")
+    """Return the name under which another process can import a function, or refuse it."""
+    name, home = getattr(function, "__qualname__", "<object>"), function.__module__
+    if home == "__main__":
+        home = getattr(sys.modules[home], "__file__", None)
+    if home is None or "<" in name:
+        raise InputError("evaluator", got=f"{name}: expected a function that another process can "
+                         "import, since this system has no fork",
+                         remedy="write it into a file and give file.py:function")
+    return f"{home}:{name}"
 
 
 def _read(output: IO[bytes], mark: bytes, news: queue.SimpleQueue[tuple[bytes, bool]]) -> None:
@@ -331,35 +310,27 @@ def _serve(evaluator: Any, arrays: Arrays, folder: str, mark: str) -> NoReturn:
 
 
 def _call(evaluator: Call, arrays: Arrays, seed: int) -> dict[str, Any]:
-    copies = Arrays(*map(np.array, arrays))
-
     def call() -> Answer:
         np.random.seed(seed)
-        return read_answer(evaluator(copies))
+        return read_answer(evaluator(Arrays(*map(np.array, arrays))))
 
     answer, message = _guarded(call)
     if answer is not None:
         message["answer"] = {name: value.tolist() if isinstance(value, np.ndarray) else value
                              for name, value in vars(answer).items()}
-    message["wrote_on_input"] = not all(
-        array_equal(given, left, equal_nan=given.dtype.kind in "fc")
-        for given, left in zip(arrays, copies))
     return message
 
 
 def _guarded(work: Callable[[], _T]) -> tuple[_T | None, dict[str, Any]]:
     """Run foreign code; return its value, or what it raised, and what it warned."""
     value: _T | None = None
-    message: dict[str, Any] = {"answer": None, "about": None, "failure": "",
-                               "wrote_on_input": False}
+    message: dict[str, Any] = {"answer": {}, "about": {}, "failure": ""}
     with warnings.catch_warnings(record=True) as warned, np.errstate(all="warn"):
         warnings.simplefilter("always")
         try:
             value = work()
-        except InputError as error:
-            message["failure"] = str(error)
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
-            message["failure"] = describe(error)
+            message["failure"] = str(error) if isinstance(error, InputError) else describe(error)
     message["warned"] = list(dict.fromkeys(
         f"{text_of(w.category.__name__)}: {text_of(w.message)}" for w in warned or ()))
     return value, message

@@ -157,19 +157,19 @@ def _match_all(answer: Answer, arrays: Arrays, conventions: list[Convention]) ->
 
 def _match(answer: Answer, result: Result) -> Match:
     ours, operations = result.per_query.ap, np.float64(4) + result.per_query.n_good
-    compared = ~np.isnan(ours) if answer.ap is not None else np.zeros(len(ours), dtype=bool)
-    tolerance, equal, agreement = operations * LEVELS["float32"][1], compared.copy(), {}
-    away = np.zeros(0)
+    theirs = np.full(len(ours), np.nan) if answer.ap is None else answer.ap
+    compared = ~np.isnan(ours) & (answer.ap is not None)
+    tolerance, away = operations * LEVELS["float32"][1], _differences(theirs, ours)
+    agreement = {}
     if answer.ap is not None:
-        away = _differences(answer.ap[compared], ours[compared])
-        equal[compared] = away <= tolerance[compared]
-        agreement["ap"] = _agreement(answer.ap[compared], ours[compared], operations[compared])
-    for name, mean in (("mAP", answer.mAP), ("mINP", answer.mINP)):
-        if mean is not None:
+        agreement["ap"] = _agreement(theirs[compared], ours[compared], operations[compared])
+    for name in ("mAP", "mINP"):
+        if (mean := getattr(answer, name)) is not None:
             agreement[name] = _agreement(mean, getattr(result, name), 4 + 4 * len(ours)**0.5)
     if len(answer.curve()[1]):
         agreement["cmc"] = _agreement(*same_ranks(answer, result), 4.0)
-    return Match(result, agreement, compared, equal, tolerance, round(float(away.sum()), 6))
+    return Match(result, agreement, compared, compared & (away <= tolerance), tolerance,
+                 round(float(away[compared].sum()), 6))
 
 
 def same_ranks(answer: Answer, result: Result, late: int = 0) -> tuple[Doubles, Doubles]:
@@ -195,11 +195,11 @@ def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
 def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
     (ranks, cmc), ap = answer.curve(), np.zeros(0) if answer.ap is None else answer.ap
-    wrong = np.flatnonzero(~((cmc >= -ROUNDING) & (cmc <= 1 + ROUNDING)))[:1]
-    numbers = {"mAP": answer.mAP, "mINP": answer.mINP,
-               **{f"AP of query {k}": float(ap[k]) for k in np.flatnonzero(
-                   (ap < -ROUNDING) | (ap > 1 + ROUNDING))[:1]},
-               **{f"CMC at Rank-{ranks[k]}": float(cmc[k]) for k in wrong}}
+    numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
+    for name, places, values in (("AP of query ", np.arange(len(ap)), np.nan_to_num(ap)),
+                                 ("CMC at Rank-", ranks, cmc)):
+        wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
+        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
     texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
              + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
              if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
@@ -215,6 +215,7 @@ def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
 
 
 # ------------------------------------------------------------------ why a query differs
+_CUTOFFS = (1, 5, 10, 20, 50, 100)
 _TIED = "a good image ties with a wrong one, and "
 #: Every choice an evaluator may make, and how a report says it; the first is the default.
 WORDS: dict[str, dict[str, str]] = {
@@ -222,53 +223,39 @@ WORDS: dict[str, dict[str, str]] = {
         "trapezoid": "trapezoids (the precision one place before a hit counts)",
         "step": "step AP (mean precision at the hits) instead of trapezoids",
         "sklearn step": "step AP in which equal distances share one threshold (scikit-learn)",
-        "sklearn trapezoid": "trapezoids in which equal distances share one threshold "
-                             "(scikit-learn before 0.19)",
-        "mistaken trapezoid": "trapezoids between hits: the precision of the hit before, not of "
-                              "the place before",
+        "mistaken trapezoid": "trapezoids from the precision of the hit before, not the place",
         "trapezoid from 0": "trapezoids that start at precision 0 instead of 1",
-        "interpolated": "interpolated AP (best precision at this recall or beyond)",
-    },
+        "interpolated": "interpolated AP (best precision at this recall or beyond)"},
     "label": {
         "-1 ignored": "label -1 images are ignored",
-        "-1 wrong": "label -1 images are counted as wrong answers",
-    },
+        "-1 wrong": "label -1 images are counted as wrong answers"},
     "camera": {
         "same identity ignored": "images of the query's identity on its own camera are ignored",
-        "nothing ignored": "images of the query's identity on its own camera are not ignored: "
-                           "they count as hits",
+        "nothing ignored": "images of the query's identity on its own camera count as hits",
         "camera ignored": "every image on the query's camera is ignored, of any identity",
-        "same identity wrong": "images of the query's identity on its own camera are counted as "
-                               "wrong answers",
-    },
+        "same identity wrong": "images of the query's identity on its own camera count as wrong"},
     "ties": {
         "gallery order": "equal distances keep gallery order",
-        "numpy": _TIED + "numpy's default argsort, which is not stable, orders them (on this "
-                         "machine)",
-        "reversed": _TIED + "equal distances are in reversed gallery order",
-        "good first": _TIED + "good images come first",
-        "good last": _TIED + "good images come last",
-    },
+        "numpy": f"{_TIED}numpy's default argsort, which is not stable, orders them",
+        "reversed": f"{_TIED}equal distances are in reversed gallery order",
+        "good first": f"{_TIED}good images come first",
+        "good last": f"{_TIED}good images come last"},
     "arithmetic": {
         "as given": "distances are compared as they are given",
         "float32": "distances become float32, so that some that differ tie",
-        "float16": "distances become float16, so that some that differ tie",
-    },
+        "float16": "distances become float16, so that some that differ tie"},
     "identity": {
         "as given": "identities are compared as they are given",
-        "float32": "identities pass through float32, so that those above 2^24 merge",
-    },
+        "float32": "identities pass through float32, so that those above 2^24 merge"},
     "order": {
         "ascending": "smaller distances come first",
-        "descending": "larger values come first: distances are taken for similarities",
-    },
+        "descending": "larger values come first: distances are taken for similarities"},
     "cutoff": {
         "whole list": "the whole list counts",
-        **{f"{recall} {k}": f"only the first {k} places count, and recall is over the good images "
-                            f"{words}" for recall, words in (("found in", "found in them"),
-                                                             ("exist, first", "that exist"))
-           for k in (1, 5, 10, 20, 50, 100)},
-    },
+        **{f"found in {k}": f"the first {k} places count, with recall over the good images in them"
+           for k in _CUTOFFS},
+        **{f"exist, first {k}": f"the first {k} places count, with recall over all good images"
+           for k in _CUTOFFS}},
 }
 DEFAULTS = {name: next(iter(values)) for name, values in WORDS.items()}
 
@@ -314,32 +301,27 @@ def average_precision(choices: dict[str, str], arrays: Arrays, query: int) -> fl
     if choices["identity"] == "float32":
         labels, identity = labels.astype(np.float32), np.float32(identity)
     same, same_camera = labels == identity, arrays.g_camids == arrays.q_camids[query]
-    ignored = {"same identity ignored": same & same_camera, "camera ignored": same_camera}.get(
-        choices["camera"], np.zeros(len(row), dtype=bool))
-    if choices["label"] == "-1 ignored":
-        ignored = ignored | (labels == JUNK)
+    ignored = (labels == JUNK) & (choices["label"] == "-1 ignored")
+    if choices["camera"] in ("same identity ignored", "camera ignored"):
+        ignored = ignored | (same_camera & (same | (choices["camera"] == "camera ignored")))
     good = same & ~ignored & ((choices["camera"] == "nothing ignored") | ~same_camera)
-    order = _order(choices["ties"], row, good)
+    second = {"reversed": -np.arange(len(row)), "good first": ~good, "good last": good}
+    if choices["ties"] in second:
+        order = np.lexsort((second[choices["ties"]], row))
+    else:
+        order = np.argsort(row, kind=None if choices["ties"] == "numpy" else "stable")
     order = order[~ignored[order]]
     hit, values, n = good[order], row[order], int(good.sum())
-    if choices["cutoff"] != "whole list":
-        recall, k = choices["cutoff"].rsplit(" ", 1)
+    recall, _, k = choices["cutoff"].rpartition(" ")
+    if recall != "whole":
         hit, values = hit[:int(k)], values[:int(k)]
-        n = int(hit.sum()) if recall == "found in" and n and hit.any() else n
+        n = int(hit.sum()) or n if recall == "found in" else n
     return _area(choices["rule"], hit, values, n) if n else float("nan")
-
-
-def _order(ties: str, row: npt.NDArray[Any],
-           good: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    second = {"reversed": -np.arange(len(row)), "good first": ~good, "good last": good}
-    if ties in second:
-        return np.lexsort((second[ties], row))
-    return np.argsort(row, kind=None if ties == "numpy" else "stable")
 
 
 def _area(rule: str, hit: npt.NDArray[np.bool_], values: npt.NDArray[Any], n: int) -> float:
     end = np.arange(len(hit))
-    if rule.startswith("sklearn"):
+    if rule == "sklearn step":
         end = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
     hits = np.cumsum(hit)[end]
     recall, precision = np.diff(hits, prepend=0) / n, hits / (end + 1)
@@ -364,14 +346,14 @@ def explain(arrays: Arrays, matches: list[Match],
     for match in matches:
         if match.equal.sum() == matches[0].equal.sum():
             closest.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
-    best: tuple[Match, Reason | None] = matches[0], None
+    best, first = None, matches[0]
     for match in list(closest.values())[:_SAMPLE]:
         for reason in _reasons(arrays, match, theirs):
-            if best[1] is None or reason.merit > best[1].merit:
-                best = match, reason
-        if best[1] is not None and best[1].merit == (1, -1):
+            if best is None or reason.merit > best.merit:
+                best, first = reason, match
+        if best is not None and best.merit == (1, -1):
             break
-    return [best[0], *(match for match in matches if match is not best[0])], best[1]
+    return [first, *(match for match in matches if match is not first)], best
 
 
 def _reasons(arrays: Arrays, match: Match, theirs: Doubles) -> Iterator[Reason]:
@@ -397,7 +379,7 @@ def _reasons(arrays: Arrays, match: Match, theirs: Doubles) -> Iterator[Reason]:
 
 
 def _baselines() -> list[dict[str, str]]:
-    values = {"rule": list(WORDS["rule"])[:4], "label": list(WORDS["label"]),
+    values = {"rule": list(WORDS["rule"])[:3], "label": list(WORDS["label"]),
               "camera": ["same identity ignored", "camera ignored"],
               "ties": ["gallery order", "numpy", "reversed"]}
     return [{**DEFAULTS, **dict(zip(values, choice))}
@@ -406,36 +388,21 @@ def _baselines() -> list[dict[str, str]]:
 
 def _changes(start: dict[str, str]) -> list[dict[str, str]]:
     """Return every change of one or two choices."""
-    single = [(name, value) for name, values in WORDS.items() for value in values
+    single = [{name: value} for name, values in WORDS.items() for value in values
               if value != start[name]]
-    pairs = itertools.combinations(single, 2)
-    return [{name: value} for name, value in single] + [
-        dict(pair) for pair in pairs if pair[0][0] != pair[1][0]]
+    return single + [first | second for first, second in itertools.combinations(single, 2)
+                     if first.keys() != second.keys()]
 
 
 # ------------------------------------------------------------------ known defects
-#: Defects that are choices: the choice, how its values begin, and what a report says.
-_DEFECTIVE_CHOICES = {
-    "float32-identities": (
-        "identity", "float32", "identities above 2^24 merge in float32 (pytorch-metric-learning): "
-        "renumber them, e.g. with numpy.unique(..., return_inverse=True)[1]"),
-    "machine-ties": (
-        "ties", "numpy", "numpy's default argsort is not stable (torchreid, fast-reid, light-reid "
-        "and most others): good images tie with wrong images here, so another machine gives "
-        "another number"),
-    "narrow-distances": (
-        "arithmetic", "float", "distances are kept in fewer bits (the Cython evaluators, "
-        "pytrec_eval), so that some become equal: give it whole numbers from ranks"),
-    "found-in-top-k": (
-        "cutoff", "found in", "recall is over the good images found in the first K "
-        "(open-metric-learning, torchmetrics with top_k): mAP at a small K may be higher than of "
-        "the whole list"),
-    "similarities": (
-        "order", "descending", "it takes larger values for nearer: give it the negative of these "
-        "distances"),
-    "label-counted": (
-        "label", "-1 wrong", "label -1 images are counted as wrong answers (every evaluator that "
-        "does not know Market-1501's labels): remove them first to have them ignored"),
+#: Choices that are known defects: the choice, how its values begin, and what follows from it.
+_DEFECTS = {
+    "float32-identities": ("identity", "float32", "renumber them, e.g. with numpy.unique"),
+    "machine-ties": ("ties", "numpy", "another machine gives another number"),
+    "narrow-distances": ("arithmetic", "float", "give it whole numbers from ranks"),
+    "found-in-top-k": ("cutoff", "found in", "mAP may be higher than of the whole list"),
+    "similarities": ("order", "descending", "give it the negative of these distances"),
+    "label-counted": ("label", "-1 wrong", "remove them first to have them ignored"),
 }
 
 
@@ -452,33 +419,10 @@ def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match |
     if match is not None and "ap" in match.agreement and match.level("ap") < DIFFERS and (
             "label -1" not in match.result.convention.not_ranked and JUNK in arrays.g_pids):
         choices["label"] = "-1 wrong"
-    texts = {name: text for name, (choice, value, text) in _DEFECTIVE_CHOICES.items()
-             if choices.get(choice, "").startswith(value)}
-    (_, cmc), (_, second) = answer.curve(), (again or answer).curve()
-    if not np.array_equal(cmc, second, equal_nan=True):
-        texts["random-draws"] = (
-            "it draws at random (eval_cuhk03 of torchreid and fast-reid, open-reid's "
-            "single_gallery_shot): two seeds gave two CMC curves; convention cuhk03-single-shot "
-            "gives the expectation")
-    if match is not None and match.level("cmc") == DIFFERS and _inherits_tails(arrays, cmc):
-        texts["buffer-not-cleared"] = (
-            "the CMC buffer is not cleared between queries (torchreid's and fast-reid's Cython "
-            "evaluators): a query that keeps fewer images than the curve has ranks inherits the "
-            "tail of the query before it")
+    texts = {name: f"{WORDS[choice][choices[choice]]}: {advice}"
+             for name, (choice, start, advice) in _DEFECTS.items()
+             if choices.get(choice, "").startswith(start)}
+    if not np.array_equal(answer.curve()[1], (again or answer).curve()[1], equal_nan=True):
+        texts["random-draws"] = ("it draws at random: two seeds gave two CMC curves; convention "
+                                 "cuhk03-single-shot gives the expectation")
     return texts
-
-
-def _inherits_tails(arrays: Arrays, cmc: Doubles) -> bool:
-    """Return whether a curve is that of a buffer that is not cleared, and not the right curve."""
-    buffer, total, clean, counted = np.zeros(len(cmc)), np.zeros(len(cmc)), np.zeros(len(cmc)), 0
-    for row, identity, camera in zip(arrays.distances, arrays.q_pids, arrays.q_camids):
-        order = np.argsort(row, kind="stable")
-        same = arrays.g_pids[order] == identity
-        hit = same[~(same & (arrays.g_camids[order] == camera))]
-        if hit.any():
-            curve = np.maximum.accumulate(hit)[:len(cmc)]
-            clean += np.append(curve, np.ones(len(cmc) - len(curve)))
-            buffer[:len(curve)] = curve
-            total, counted = total + buffer, counted + 1
-    near = np.allclose(total, counted * cmc, rtol=0, atol=counted * 2.0**-22)
-    return bool((total != clean).any() and near)

@@ -29,8 +29,6 @@ from reid_ref.text import visible
 
 #: The length of CMC that ReID code is asked for.
 MAX_RANK = 50
-#: No vector of an answer is longer.
-_LONGEST = 10**7
 
 
 class Arrays(NamedTuple):
@@ -96,13 +94,11 @@ def load_evaluator(evaluator: Any) -> tuple[About, Call]:
     if ":" not in evaluator:
         return _load_adapter(evaluator)
     module, _, name = evaluator.rpartition(":")
+    is_file = module.endswith(".py")
     try:
-        if module.endswith(".py"):
-            sys.path.insert(0, str(Path(module).absolute().parent))
-            target = _run_file("reid_ref_evaluator", Path(module))
-        else:
-            sys.path.insert(0, os.getcwd())
-            target = importlib.import_module(module)
+        sys.path.insert(0, str(Path(module).absolute().parent) if is_file else os.getcwd())
+        target = (_run_file("reid_ref_evaluator", Path(module)) if is_file else
+                  importlib.import_module(module))
         target = attrgetter(name)(target)
     except BaseException as error:
         raise InputError("evaluator", got=f"{evaluator} cannot be imported: "
@@ -116,8 +112,7 @@ def check_spec(spec: str) -> None:
     if not (module and name):
         raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
-        raise InputError("evaluator", got=f"{module}: expected a Python file, found none",
-                         remedy=f"the current folder is {os.getcwd()}")
+        raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
 
 
 def _run_file(name: str, file: Path) -> Any:
@@ -204,34 +199,26 @@ def _read(value: Any) -> Answer:
     if not isinstance(value, (tuple, list)) or len(value) < 2:
         raise InputError("", got=f"it returned {_short(value)}", remedy="expected (cmc, mAP), "
                          "(cmc, mAP, mINP), (cmc, all_AP, all_INP) or a Result")
-    if np.ndim(value[0]) == 0 and np.ndim(value[1]) == 1 and not isinstance(value[0], str):
-        raise InputError("", got="it returned a number and a vector, (mAP, cmc) by the look of it",
-                         remedy="expected (cmc, mAP)")
     ap = value[1] if ap is None and np.ndim(value[1]) == 1 else ap
-    cmc, mAP, mINP = _vector(value[0], "cmc"), _mean(value[1], "mAP"), None
+    cmc, mAP, mINP = _numbers(value[0], "cmc", 1), _mean(value[1], "mAP"), None
     with suppress(Exception):  # what follows (cmc, mAP) may be anything
         mINP = _mean(value[2], "mINP")
-    return Answer(mAP, cmc, mINP, ap=None if ap is None else _vector(ap, "AP of each query"))
-
-
-def _vector(value: Any, name: str) -> Doubles:
-    return _real(value, name, "a vector of numbers", (1,)).astype(np.float64)
+    return Answer(mAP, cmc.astype(np.float64), mINP, ap=None if ap is None else _numbers(
+        ap, "AP of each query", 1).astype(np.float64))
 
 
 def _mean(value: Any, name: str) -> float:
-    array = _real(value, name, "a number", (0, 1))
+    array = _numbers(value, name, 0, 1)
     if not array.size:
         raise InputError("", got=f"its {name} is an empty vector")
     return float(np.mean(array))  # in its own dtype, as fast-reid's evaluator does
 
 
-def _real(value: Any, name: str, expected: str, dimensions: tuple[int, ...]) -> npt.NDArray[Any]:
+def _numbers(value: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
     array = np.asarray(value)
     if array.ndim not in dimensions or array.dtype.kind not in "fiub":
+        expected = "a number" if 0 in dimensions else "a vector of numbers"
         raise InputError("", got=f"its {name} is {_short(value)}", remedy=f"expected {expected}")
-    if array.size > _LONGEST:
-        raise InputError("", got=f"its {name} has {array.size:,} entries", remedy="expected at "
-                         "most one an image")
     return array
 
 
@@ -305,17 +292,15 @@ class Adapter(NamedTuple):
 def _load_adapter(name: str) -> tuple[About, Call]:
     adapter = ADAPTERS[name]
     install = f"pip install {'--no-deps ' if adapter.measure is None else ''}{name}"
+    version = ""
     try:
         version = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        raise InputError(f"evaluator {name}", got=f"{name} is not installed",
-                         remedy=install) from None
-    try:
         modules = ([_rank_file(name, adapter.modules)] if adapter.measure is None else
                    [importlib.import_module(module) for module in adapter.modules])
     except BaseException as error:
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
-                         f"{describe(error)}", remedy=install) from None
+                         f"{describe(error)}" if version else f"{name} is not installed",
+                         remedy=install) from None
     about = About(name, adapter.fed, version, adapter.expected, adapter.computes)
     if adapter.measure is None:
         return about, lambda arrays: modules[0].evaluate_rank(
@@ -392,39 +377,35 @@ def _open_metric_learning(good: Any, _: Any, ranks: list[int], torch: Any, metri
     return measured["map"][len(good)].item(), [measured["cmc"][k].item() for k in ranks]
 
 
-_AS_THEY_ARE = ("distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50: the arrays as they "
-                "are, label -1 included (its loader drops such images)")
-_RANKED = ("images ranked by a stable sort, without label -1 and the query's identity on its own "
-           "camera")
+_AS_THEY_ARE = "the arrays as they are, label -1 included (its loader drops such images)"
+_LABEL_LEFT_IN = "the query's identity on its own camera left out, label -1 left in"
+_RANKED = "ranked by a stable sort, without label -1 and the query's identity on its own camera"
 _ALL_RANKS = tuple(range(1, MAX_RANK + 1))
 
 #: By their names on PyPI.
 ADAPTERS: dict[str, Adapter] = {
     "fastreid": Adapter(
-        "evaluate_rank of its evaluation/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "torchreid-function", ("evaluation/rank.py",)),
+        "evaluate_rank of evaluation/rank.py, loaded by itself; use_cython off", _AS_THEY_ARE,
+        "torchreid-function", ("evaluation/rank.py",)),
     "torchreid": Adapter(
-        "evaluate_rank of its metrics/rank.py, loaded by itself; use_cython off",
-        _AS_THEY_ARE, "torchreid-function", ("metrics/rank.py", "reid/metrics/rank.py")),
+        "evaluate_rank of metrics/rank.py, loaded by itself; use_cython off", _AS_THEY_ARE,
+        "torchreid-function", ("metrics/rank.py", "reid/metrics/rank.py")),
     "scikit-learn": Adapter(
-        "average_precision_score of each query; mAP is the mean over queries with a good image",
-        "score = -distance; the query's identity on its own camera left out, label -1 left in, "
-        "as open-reid feeds it", "open-reid-function", ("sklearn.metrics",), _scikit_learn,
-        drops_unmatched=True),
+        "average_precision_score; mAP is the mean over queries with a good image",
+        f"score = -distance; {_LABEL_LEFT_IN}, as open-reid feeds it", "open-reid-function",
+        ("sklearn.metrics",), _scikit_learn, drops_unmatched=True),
     "pytrec-eval-terrier": Adapter(
-        "map and success_k of each query; queries without a good image count as 0, as with -c",
-        f"{_RANKED}; whole numbers as scores, equal where distances are equal; document names "
-        "count down, so that ties keep gallery order", "trec-eval", ("pytrec_eval",),
-        _pytrec_eval, _ALL_RANKS, drops_label=True),
+        "map and success_k; queries without a good image count as 0, as with -c",
+        f"{_RANKED}; whole numbers as scores, document names so that ties keep gallery order",
+        "trec-eval", ("pytrec_eval",), _pytrec_eval, _ALL_RANKS, drops_label=True),
     "torchmetrics": Adapter(
-        "retrieval_average_precision and retrieval_hit_rate (top_k 1, 5, 10) of each query",
-        f"{_RANKED}; scores n, n - 1, ... (scores that are not above 0 would never be hits)",
-        "trec-eval", ("torch", "torchmetrics.functional.retrieval"), _torchmetrics, (1, 5, 10),
+        "retrieval_average_precision and retrieval_hit_rate (top_k 1, 5, 10)",
+        f"{_RANKED}; scores n, n - 1, ...", "trec-eval",
+        ("torch", "torchmetrics.functional.retrieval"), _torchmetrics, (1, 5, 10),
         drops_label=True),
     "pytorch-metric-learning": Adapter(
-        "mean_average_precision and precision_at_1 of AccuracyCalculator, one query at a time",
-        "the query's identity on its own camera left out, label -1 left in; ranked by a stable "
-        "sort instead of its faiss search", "torchreid-function",
+        "mean_average_precision and precision_at_1 of AccuracyCalculator",
+        f"{_LABEL_LEFT_IN}; ranked by a stable sort, not by faiss", "torchreid-function",
         ("torch", "pytorch_metric_learning.utils.accuracy_calculator"), _metric_learning, (1,),
         drops_unmatched=True),
     "open-metric-learning": Adapter(

@@ -6,10 +6,12 @@ matplotlib and Pillow make the same bytes.
 """
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,16 @@ from typing import Any
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
+from reid_ref.commands.explain.show import waterfall
 from reid_ref.commands.report.compute import NO_DISTANCES, Page, Reported
-from reid_ref.commands.report.show import lists, tables
-from reid_ref.commands.report.show.lists import ImageNames
+from reid_ref.commands.report.show import tables
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS
+from reid_ref.drawing.rank_lists import MARKS, read_image
 from reid_ref.drawing.style import as_bytes, panels
+from reid_ref.evaluation.rank_lists import REASONS, Entry, RankList
+from reid_ref.files.images import path_below
 from reid_ref.result import RANKS
-from reid_ref.text import spaced, visible
+from reid_ref.text import percent, spaced, visible
 
 #: In inches: as wide as a column of the page, so that text keeps its size.
 WIDTH, HEIGHT = 4.6, 3.5
@@ -34,6 +39,17 @@ NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
 #: Drawings that show all systems.
 OF_ALL = {"cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision,
           "good": figures.ap_by_good}
+#: The folder of the images, and their names below it: of each system those of both sides.
+Images = tuple[str, Mapping[str, tuple[Sequence[str], Sequence[str]]]]
+#: Pictures fit in here: upright people, wide vehicles.
+UPRIGHT, WIDE = (64, 128), (96, 96)
+QUALITY = 75
+#: Tabs, besides the reasons of `rank_lists`.
+TABS = {"gain": "largest gain", "loss": "largest loss", "worst": "worst AP", "median": "median AP",
+        "random": "random", "rank-1 wrong": "Rank-1 wrong", "no match": "no match",
+        "tied": "tied"}
+MEANINGS = {**REASONS, "gain": "AP rose most from the baseline",
+            "loss": "AP fell most from the baseline"}
 
 
 def check_libraries() -> None:
@@ -44,7 +60,7 @@ def check_libraries() -> None:
                          remedy="pip install \"reid-ref[report]\"")
 
 
-def page(content: Page, images: ImageNames | None = None) -> str:
+def page(content: Page, images: Images | None = None) -> str:
     """Return the page; without `images` it has no pictures.
 
     Raises
@@ -55,7 +71,7 @@ def page(content: Page, images: ImageNames | None = None) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    cards = lists.Cards(images)
+    cards = Cards(images)
     context = _context(content, cards)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=StrictUndefined,
@@ -75,14 +91,14 @@ def _script_json(value: Any) -> str:
     return text
 
 
-def _context(content: Page, cards: lists.Cards) -> dict[str, Any]:
+def _context(content: Page, cards: Cards) -> dict[str, Any]:
     systems = [_system(system, k) for k, system in enumerate(content.systems)]
     results = {visible(system.name): system.result for system in content.systems}
     comparison = content.comparison
     return {
         "version": __version__, "title": " and ".join(results), "several": len(systems) > 1,
-        "systems": systems, "with_distances": [system for system in systems if "way" in system],
-        "queries": lists.queries(content, cards), "tabs": lists.tabs(content),
+        "systems": systems, "with_distances": [each for each in systems if "waterfall" in each],
+        "queries": _queries(content, cards), "tabs": _tabs(content),
         "top": content.options.top, "table_of": tables.query_table(content),
         "drawings": {name: _svg(draw, results, f"all-{name}") for name, draw in OF_ALL.items()},
         "most_rows": f"{tables.MOST_ROWS:,}",
@@ -99,15 +115,19 @@ def _system(system: Reported, k: int) -> dict[str, Any]:
     shown = {
         "name": visible(system.name), "headline": tables.headline(system),
         "interval": tables.interval_words(system), "facts": tables.facts(system),
-        "signature": spaced(str(system.result.signature)), "low": tables.low_identities(system)}
+        "signature": spaced(str(system.result.signature))}
     if more is None:
         return {**shown, "note": NO_DISTANCES}
     drawings = {"distances": _svg(figures.distances, more.sample, f"s{k}-distances")}
     if more.pairs is not None and len(more.pairs.cameras) <= MOST_CAMERAS:
         drawings["cameras"] = _svg(figures.cameras, more.pairs, f"s{k}-cameras")
+    walk = more.explanation
+    has_ranks = all(len(result.cmc) for result in (
+        walk.start, *(step.result for step in walk.steps), walk.end))
     return {**shown, "findings": more.findings, "cameras": tables.camera_rows(more),
             "conventions": tables.convention_rows(more, system.result.mAP),
-            "left_out": more.left_out, "way": tables.waterfall(more), "drawings": drawings}
+            "left_out": more.left_out, "waterfall": waterfall(walk) if has_ranks else "",
+            "drawings": drawings}
 
 
 def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
@@ -127,3 +147,88 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
     body = body.replace("xlink:href=", "href=")
     body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", body)
     return Markup(f'{head} aria-hidden="true">{body}'.strip())
+
+
+def thumbnail(path: str) -> dict[str, Any]:
+    """Return an image as a small JPEG: its data: URI, width and height."""
+    image = read_image(path)
+    box = UPRIGHT if image.height >= image.width else WIDE
+    factor = min(box[0] / image.width, box[1] / image.height)
+    width, height = (max(1, round(factor * side)) for side in image.size)
+    data = io.BytesIO()
+    image.resize((width, height), 2).save(data, "JPEG", quality=QUALITY)   # 2: bilinear
+    encoded = base64.b64encode(data.getvalue()).decode()
+    return {"uri": f"data:image/jpeg;base64,{encoded}", "width": width, "height": height}
+
+
+class Cards:
+    """Makes the cards of a page; an image is read when the first card shows it."""
+
+    def __init__(self, images: Images | None) -> None:
+        self._images = images
+        #: By name; `picture` is the number on the page.
+        self.pictures: dict[str, dict[str, Any]] = {}
+
+    def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
+        """Return the card of a query."""
+        facts = [f"id {ranked.identity}", f"camera {ranked.camera}"]
+        return {"role": "query", "mark": "Query", "facts": facts,
+                **self._picture(system, 0, ranked.query)}
+
+    def of_entry(self, system: str, entry: Entry) -> dict[str, Any]:
+        """Return the card of a gallery image."""
+        rank = f"rank {entry.rank}" if entry.rank is not None else "ignored"
+        facts = [rank, f"d {entry.distance:.4g}", f"id {entry.identity}",
+                 f"camera {entry.camera}", *([entry.reason] if entry.reason else [])]
+        return {"role": entry.role, "mark": f"{MARKS[entry.role]} {entry.role[0].upper()}",
+                "image": entry.image, "facts": facts, **self._picture(system, 1, entry.image)}
+
+    def _picture(self, system: str, side: int, image: int) -> dict[str, Any]:
+        if self._images is None:
+            return {"picture": None, "name": ""}
+        root, names = self._images
+        name = names[system][side][image]
+        if name not in self.pictures:
+            small = thumbnail(path_below(root, name))
+            self.pictures[name] = {"picture": len(self.pictures), "name": name, **small}
+        return self.pictures[name]
+
+
+def _queries(content: Page, cards: Cards) -> list[dict[str, Any]]:
+    """Return the queries that the page shows, each with one list per system."""
+    shown, per_query = [], content.systems[0].result.per_query
+    for query in content.queries:
+        why = [reason for reason, chosen in content.reasons.items() if query in chosen]
+        shown.append({"query": query, "identity": per_query.identity[query],
+                      "camera": per_query.camera[query], "why": ",".join(why),
+                      "reasons": ", ".join(TABS[reason] for reason in why),
+                      "lists": [_list(system, system.more.lists[query], cards)
+                                for system in content.systems if system.more]})
+    return shown
+
+
+def _list(system: Reported, ranked: RankList, cards: Cards) -> dict[str, Any]:
+    per_query, k = system.result.per_query, ranked.query
+    first, n_good = int(per_query.first_match[k]), int(per_query.n_good[k])
+    words = [f"AP {percent(float(per_query.ap[k]))}",
+             f"first match at rank {first:,}" if first else "no match",
+             f"{n_good:,} good image{'' if n_good == 1 else 's'}"]
+    if per_query.status[k] != "ok":
+        words.append(str(per_query.status[k]))
+
+    def of_entries(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+        return [cards.of_entry(system.name, entry) for entry in entries]
+
+    return {"name": system.name, "words": ", ".join(words),
+            "cards": [cards.of_query(system.name, ranked), *of_entries(ranked.entries)],
+            "more_ignored": ranked.more_ignored, "n_good": n_good,
+            "next": ranked.next_good and {
+                "rank": f"{ranked.next_good.rank:,}", "card": of_entries([ranked.next_good])[0]},
+            "good": of_entries(ranked.good)}
+
+
+def _tabs(content: Page) -> list[dict[str, Any]]:
+    """Return the tabs that have queries."""
+    return [{"why": reason, "name": name, "count": len(content.reasons[reason]),
+             "meaning": MEANINGS[reason]}
+            for reason, name in TABS.items() if content.reasons.get(reason)]

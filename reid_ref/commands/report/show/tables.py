@@ -13,7 +13,6 @@ from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.explain import show as explain
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.console.answers import dataset_of
-from reid_ref.evaluation.groups import by_group
 from reid_ref.result import RANKS, named_ranks
 from reid_ref.text import NO_BENCHMARK, by_reason, percent, signed_percent, source
 from reid_ref.text.plain import plain
@@ -22,8 +21,6 @@ from reid_ref.text.plain import plain
 MOST_ROWS = 20_000
 #: Points of the CMC curve, as many as `--json` has.
 CMC = 50
-#: mAP below which an identity is listed, and how many are.
-LOW, SHOWN = 0.1, 20
 
 
 def as_json(content: Page) -> dict[str, Any]:
@@ -32,7 +29,7 @@ def as_json(content: Page) -> dict[str, Any]:
     Of one result the keys of `reid-ref evaluate --json`, and more; of several these by name.
     """
     by_name = {system.name: _numbers(system) for system in content.systems}
-    numbers: dict[str, Any] = {"results": by_name, "comparison": content.comparison}
+    numbers = {"results": by_name, "comparison": content.comparison}
     if content.comparison is None:
         numbers, = by_name.values()
     values: dict[str, Any] = plain({
@@ -41,8 +38,7 @@ def as_json(content: Page) -> dict[str, Any]:
 
 
 def _numbers(system: Reported) -> dict[str, Any]:
-    more, files = system.more, list(system.files)
-    per_query = per_query_json(system.result)
+    more, files, per_query = system.more, list(system.files), per_query_json(system.result)
     numbers = {
         "name": system.name, "files": files,
         "layout": more.data.layout if more else evaluate.SAVED,
@@ -52,15 +48,13 @@ def _numbers(system: Reported) -> dict[str, Any]:
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
     if more is None:
         return {**numbers, "note": NO_DISTANCES}
+    explained = explain.as_answer(more.explanation, more.data.query, files, more.data.layout, None,
+                                  [])
     return {
         **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
         "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
         "conventions": {name: result.to_dict(1) for name, result in more.conventions.items()},
-        "left_out": more.left_out, "explain": _explained(more, files)}
-
-
-def _explained(more: FromDistances, files: list[str]) -> explain.Explained:
-    return explain.as_answer(more.explanation, more.data.query, files, more.data.layout, None, [])
+        "left_out": more.left_out, "explain": explained}
 
 
 def facts(system: Reported) -> list[tuple[str, str]]:
@@ -95,17 +89,6 @@ def interval_words(system: Reported) -> str:
                            for method, names in by_reason(methods).items())
 
 
-def low_identities(system: Reported) -> dict[str, Any]:
-    """Return the identities of lowest mAP."""
-    groups = by_group(system.result)
-    low = np.flatnonzero((groups.mAP < LOW) & (groups.counted > 0))
-    order = low[np.argsort(groups.mAP[low], kind="stable")]
-    return {"count": f"{len(low):,}", "all": f"{np.count_nonzero(groups.counted):,}",
-            "words": ", ".join(f"{groups.value[k]} ({percent(float(groups.mAP[k]))})"
-                               for k in order[:SHOWN]),
-            "more": len(order) > SHOWN}
-
-
 def camera_rows(more: FromDistances) -> dict[str, Any] | None:
     """Return mAP and Rank-1 of each pair of cameras, with the number of queries."""
     pairs = more.pairs
@@ -127,32 +110,6 @@ def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:
                      *(percent(ranks.get(f"Rank-{k}", np.nan)) for k in RANKS),
                      percent(result.mINP), f"{result.counted:,}"])
     return rows
-
-
-def waterfall(more: FromDistances) -> dict[str, Any]:
-    """Return the way from the page's convention to another, one row per choice."""
-    walk = plain(_explained(more, []))
-    before, rows = walk["from"], []
-    for step in walk["steps"]:
-        rows.append([f"{step['choice']}: {step['value']}", *_points(step, before),
-                     f"{step['affected']:,}", step["meaning"]])
-        before = step
-    start, end = walk["from"], walk["to"]
-    return {"from": start["convention"], "to": end["convention"], "rows": [
-        [start["convention"], *_points(start), "", ""], *rows,
-        [end["convention"], *_points(end, start), "", ""]]}
-
-
-def _points(numbers: dict[str, Any], before: dict[str, Any] | None = None) -> list[str]:
-    """Return mAP and Rank-1, each with its difference to the step before."""
-    cells = []
-    for key in ("mAP", "Rank-1"):
-        value = numbers.get(key)     # no Rank-1 where nothing is loaded
-        cells.append("-" if value is None else f"{100 * value:.4f}")
-        reference = None if before is None else before.get(key)
-        cells.append("" if before is None else "-" if value is None or reference is None else
-                     f"{100 * value - 100 * reference:+.4f}")
-    return cells
 
 
 def query_table(content: Page) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK
-from reid_ref.metrics.identities import (
+from reid_ref.metrics import (
     Rows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_ties
 

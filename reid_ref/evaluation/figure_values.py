@@ -9,7 +9,7 @@ from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.conventions import AP
 from reid_ref.evaluation.groups import by_group
 from reid_ref.labels import Labels
-from reid_ref.metrics.average_precision import precision_before
+from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 from reid_ref.result import Result, in_mean, intervals_of, sums_of_units
 

@@ -13,7 +13,7 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import ARITHMETIC, CMC, Convention, loaded_images
 from reid_ref.conventions.choices import Mask
 from reid_ref.labels import JUNK, IndexLists, Labels, count_distractors
-from reid_ref.metrics.identities import Rows
+from reid_ref.metrics import Rows
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
 from reid_ref.signature import fields_of, signature

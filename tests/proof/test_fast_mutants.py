@@ -511,7 +511,7 @@ def check_sums():
 
 
 def check_identities():
-    module = afresh("metrics.identities")
+    module = afresh("metrics")
     gallery = Labels([8, 9, 7, 8, 9, 9, 6, 7, 5], [2, 2, 2, 2, 2, 2, 2, 2, 1])
     distances = np.array([[.1, .2, .3, .4, .5, .6, .65, .7, .05]] * 2)
     query = Labels([7, 3], [1, 1])
@@ -966,7 +966,7 @@ MUTANTS = {
         ("places.get(word, places.get(plain(word)))", "places.get(plain(word))"),
         ("places.get(word, places.get(plain(word)))", "places.get(word)"),
     ]),
-    "metrics.average_precision": ([*METRICS, *RESULT], [
+    "metrics": ([*METRICS, *RESULT], [
         ("groups.query[groups.tied > hits]", "groups.query[groups.tied >= hits]"),
         ("len(np.unique(groups.query[", "len((groups.query["),
         (", old_recall = nth / n_good, (nth - 1) / ", ", old_recall = nth / n_good, (nth - 2) / "),
@@ -1008,8 +1008,6 @@ MUTANTS = {
         ("more = more[ranks.found[more] > k]", "more = more[ranks.found[more] > k + 1]"),
         ("(ranks.n_good == 0) & (ranks.n_kept > 0)", "ranks.n_good == 0"),
         ("(ranks.n_good == 0) & (ranks.n_kept > 0)", "ranks.found == 0"),
-    ]),
-    "metrics.matching": (METRICS, [
         # first_match >= 0 is the same: the count of zeros is left out of the curve.
         ("(first_match <= length)", "(first_match < length)"),
         ("minlength=length + 1)[1:]", "minlength=length + 1)[:-1]"),
@@ -1030,8 +1028,6 @@ MUTANTS = {
         ("np.divide(hits, n_good, out=recall", "np.divide(hits, hits[:, -1:], out=recall"),
         ("(ranks.found == ranks.n_good) & (ranks.found > 0)", "ranks.found > 0"),
         ("(ranks.found)[complete] - 1", "(ranks.found)[complete] - ranks.found[complete]"),
-    ]),
-    "metrics.identities": (METRICS, [
         ("1 + len(np.unique(", "len(np.unique("),
         ("len(np.unique(rows.gallery.identity[kept[:good_places[0]]]))",
          "len(kept[:good_places[0]])"),

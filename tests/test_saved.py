@@ -10,7 +10,7 @@ import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
+from reid_ref.evaluation.functions import evaluate_ranked_lists
 from tests.documents import ROOT
 from tests.nightly import cases
 

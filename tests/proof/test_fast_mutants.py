@@ -684,7 +684,7 @@ def check_curves():
 # Ranked lists.
 
 def by_lists(ranked, *labels, **options):
-    return afresh("evaluation.ranked_lists").evaluate_ranked_lists(ranked, *labels, **options)
+    return afresh("evaluation.functions").evaluate_ranked_lists(ranked, *labels, **options)
 
 
 def check_ranked_lists():
@@ -1048,7 +1048,7 @@ MUTANTS = {
     "signature": (RESULT, [
         ("if getattr(convention, name) != getattr(default, name)}", "if name == 'cmc'}"),
     ]),
-    "evaluation.summary": (RESULT, [
+    "evaluation.engine": (RESULT, [
         ("in_order.n_junk - n_absent\n", "in_order.n_junk\n"),
         ("in_order = convention.in_order(loaded.ranks)", "in_order = loaded.ranks"),
         ("cut = convention.cut_off(in_order)", "cut = in_order"),
@@ -1108,7 +1108,7 @@ def test_mutants_of_every_file():
     files = {f"{room}.{path.stem}" for room in ("ranking", "metrics")
              for path in (PACKAGE / room).glob("[!_]*.py") if not path.stem.startswith("device_")}
     assert set(MUTANTS) == files - {"ranking.tiles"} | {
-        "evaluation.summary", "conventions.convention", "conventions.choices", "signature"}
+        "evaluation.engine", "conventions.convention", "conventions.choices", "signature"}
 
 
 @pytest.mark.parametrize("check", all_checks(MUTANTS))

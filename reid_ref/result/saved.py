@@ -192,6 +192,8 @@ class _Values(NamedTuple):
         if n is not None and len(values) != n:
             raise InputError(self.where, got=f"{key}: expected {n} values, got {len(values)}",
                              remedy="is the file complete?")
+        if set(map(type, values)) == {int} and kind.fits(min(values)) and kind.fits(max(values)):
+            return values  # the common case, and the quick one
         for k, value in enumerate(values):
             if not kind.fits(value):
                 raise InputError(self.where, got=f"{key}: expected {kind.words}, got "

@@ -4,7 +4,7 @@ Its fields are names of choices; only its methods look up what a choice does.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,48 +24,27 @@ _SAME_CAMERA_GOOD = "Images of the query's identity on its own camera are good: 
 _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
 
 
-def numbered(fields: Mapping[str, Any], oddities: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the differences from `matlab`, numbered, each with its direction.
-
-    Parameters
-    ----------
-    fields : mapping
-        The choices of a convention by the names of its fields.
-    oddities : iterable of str
-        What no field says.
-
-    Examples
-    --------
-    >>> from reid_ref.conventions import CONVENTIONS
-    >>> numbered({**vars(CONVENTIONS["matlab"]), "ap": "step"})
-    ('1. AP by the step rule: higher, never lower.',)
-    """
-    texts = [*filter(None, _differences(fields)), *oddities]
-    return tuple(f"{k}. {text}." for k, text in enumerate(texts, 1))
-
-
 def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield what each choice changes, empty where that is nothing."""
-    def of(*choices: str) -> Iterator[str]:
-        return (CHOICES[choice][fields[choice]].differs for choice in choices)
-
+    differs = {choice: CHOICES[choice][fields[choice]].differs for choice in CHOICES
+               if choice not in ("ignored", "cmc_length")}
     ignored, length = fields["ignored"], fields["cmc_length"]
-    yield from of("ap", "recall")
+    yield from (differs["ap"], differs["recall"])
     if fields["top_k"] is not None:
         direction = "lower" if fields["recall"] == "existing" else "either way"
         yield f"Only the first {fields['top_k']} kept images are looked at: {direction}"
-    yield from of("loads")
+    yield differs["loads"]
     if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
         yield _JUNK_WRONG
     yield from (IGNORED[rule].differs for rule in ignored)
     if not {*_OF_CAMERA, "listed as junk"} & set(ignored):
         yield _SAME_CAMERA_GOOD
-    yield from of("unmatched", "ties", "junk_match", "cmc")
+    yield from (differs[choice] for choice in ("unmatched", "ties", "junk_match", "cmc"))
     if not isinstance(length, str):
         yield f"CMC over the first {length} ranks: the same numbers, cut off"
     elif fields["cmc"] != "identities":  # the length of a curve over identities is their number
-        yield from of("cmc_length")
-    yield from of("arithmetic")
+        yield CMC_LENGTH[length].differs
+    yield differs["arithmetic"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +133,8 @@ class Convention:
     @property
     def differences(self) -> tuple[str, ...]:
         """The differences from `matlab`, numbered, with the direction of the effect."""
-        return numbered(vars(self), self.oddities)
+        texts = [*filter(None, _differences(vars(self))), *self.oddities]
+        return tuple(f"{k}. {text}." for k, text in enumerate(texts, 1))
 
     @property
     def needs_lists(self) -> bool:

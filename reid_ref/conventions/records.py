@@ -277,12 +277,6 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     return conventions
 
 
-def functions_of(toolbox: Toolbox) -> dict[str, str]:
-    """Return the names of the bare functions of a toolbox, by those of its conventions."""
-    return {evaluator.name: f"{evaluator.name}-function"
-            for evaluator in toolbox.evaluators if toolbox.loader}
-
-
 class _Conventions(dict[str, Convention]):
     """The records by name; under a further name a record has that name."""
 
@@ -295,8 +289,8 @@ CONVENTIONS: dict[str, Convention] = _Conventions(
 
 #: Convention to its bare function: the evaluator without the loader, which ranks images labelled
 #: -1 as well.
-FUNCTIONS = {name: function for toolbox in TOOLBOX_RECORDS
-             for name, function in functions_of(toolbox).items()}
+FUNCTIONS = {evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_RECORDS
+             for evaluator in toolbox.evaluators if toolbox.loader}
 
 #: Bare function to its convention.
 TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}

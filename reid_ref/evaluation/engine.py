@@ -1,6 +1,7 @@
 """What is ranked to results: rank once for all conventions, then summarise each."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -40,10 +41,11 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Return the result of each convention; warn of queries without a match."""
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
-    shared = Shared(query, gallery)
+    # What conventions share is computed once: the function is called once for equal arguments.
+    once = functools.cache(lambda function, *arguments: function(*arguments))
     results = [ranks.finish(summarize(
-        ranks.of(convention), shared, convention,
-        {**ranks.provenance, **(listed if convention.needs_lists else {})}, ranks.curves))
+        ranks.of(convention), query, gallery, convention,
+        {**ranks.provenance, **(listed if convention.needs_lists else {})}, ranks.curves, once))
         for convention in how.conventions]
     warn_unmatched(results[0], query, gallery)
     return results
@@ -73,8 +75,7 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
 class Loaded:
     """What a loader passes on: which queries, the labels, and the ranks of these queries.
 
-    Conventions that share it share what follows from it: everything is computed once. Images
-    that are not loaded are still in the `n_junk` of the ranks.
+    Images that are not loaded are still in the `n_junk` of the ranks.
     """
 
     def __init__(self, ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> None:
@@ -83,44 +84,19 @@ class Loaded:
         self.query = query if self.mask.all() else query[self.mask]
         self.gallery = gallery if in_gallery.all() else gallery[in_gallery]
         self.ranks = of_queries(ranks, self.mask)
-        self._kept: dict[Any, Any] = {}
-
-    def once(self, function: Callable[..., Any], ranks: GoodRanks, *arguments: Any) -> Any:
-        """Return what the function returns for these ranks; it is called once for them."""
-        key = function, ranks, arguments
-        if key not in self._kept:
-            self._kept[key] = function(ranks, *arguments)
-        return self._kept[key]
 
 
-class Shared:
-    """The labels of an evaluation, and what its conventions share."""
-
-    def __init__(self, query: Labels, gallery: Labels) -> None:
-        self.query, self.gallery = query, gallery
-        self.fingerprints = Fingerprints(query.fingerprint(), gallery.fingerprint())
-        self._loaded: dict[tuple[GoodRanks, str], Loaded] = {}
-
-    def loaded(self, ranks: GoodRanks, loads: str) -> Loaded:
-        """Return what a loader passes on, the same object for equal ranks."""
-        key = ranks, loads
-        if key not in self._loaded:
-            self._loaded[key] = Loaded(ranks, self.query, self.gallery, loads)
-        return self._loaded[key]
-
-
-def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
-              provenance: dict[str, str], curves: Curves) -> Result:
-    """Return the `Result` of the ranks of all queries."""
-    query, gallery = shared.query, shared.gallery
-    loaded = shared.loaded(ranks, convention.loads)
+def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
+              provenance: dict[str, str], curves: Curves, once: Callable[..., Any]) -> Result:
+    """Return the `Result` of the ranks of all queries; `once` calls a function, or remembers."""
+    loaded = once(Loaded, ranks, query, gallery, convention.loads)
     mask, n_absent = loaded.mask, len(gallery) - len(loaded.gallery)
     in_order = convention.in_order(loaded.ranks)
     cut = convention.cut_off(in_order)
-    ap = loaded.once(convention.average_precision, cut)
-    inp = loaded.once(metrics.inverse_negative_penalty, cut)
+    ap = once(convention.average_precision, cut)
+    inp = once(metrics.inverse_negative_penalty, cut)
     n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
-    status, n_status = loaded.once(_statuses, in_order, loaded, gallery, convention.ignored)
+    status, n_status = once(_statuses, in_order, loaded, gallery, convention.ignored)
     per_query = PerQuery(
         ap=spread(ap, mask, np.nan), inp=spread(inp, mask, np.nan),
         first_match=spread(cut.first_match, mask, 0), n_good=spread(n_good, mask, 0),
@@ -130,13 +106,13 @@ def summarize(ranks: GoodRanks, shared: Shared, convention: Convention,
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(cut, convention, mask),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, loaded.once(metrics.count_tied_queries, in_order),
+        counts=_counts(per_query, once(metrics.count_tied_queries, in_order),
                        dict(n_status), query, gallery, n_absent, convention),
         counted=len(ap),
         signature=signature({**fields_of(convention), **provenance}, loaded.query,
                             loaded.gallery),
         ranks=spread_queries(replace(in_order, n_junk=n_junk), mask), convention=convention,
-        fingerprints=shared.fingerprints)
+        fingerprints=Fingerprints(*(once(Labels.fingerprint, side) for side in (query, gallery))))
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,

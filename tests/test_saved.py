@@ -200,8 +200,6 @@ SPOILT = {
     "schema: expected 2, what reid-ref evaluate FILE --save": lambda one: one.update(
         schema=1, queries=[{"query": 0, "identity": 7, "camera": 1, "status": "ok", "n_good": 2,
                             "counted": True, "ap": 1, "inp": 1, "first_match": 1, "n_junk": 0}]),
-    "parts: expected no such key": put("parts", []),
-    "trials: expected no such key": put("trials", []),
     "signature: expected .*, got none": lambda one: one.pop("signature"),
     "signature: expected ties reversed, as the convention has, got gallery-order":
         lambda one: one.update(signature=one["signature"].replace("ties:reversed",

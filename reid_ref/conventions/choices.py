@@ -186,7 +186,7 @@ IGNORED = {
 }
 
 #: What most Python evaluators ignore.
-OWN_CAMERA = ("same identity, same camera",)
+SAME_CAMERA = ("same identity, same camera",)
 
 #: How average precision is computed.
 AP = {

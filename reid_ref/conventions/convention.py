@@ -127,8 +127,7 @@ class Convention:
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
         else:
             check_count(self.cmc_length, "cmc_length")
-        _check_lists(self)
-        _check_ranked(self)
+        _check_together(self)
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -228,34 +227,27 @@ def loaded_images(identity: Integers, loads: str) -> Mask:
     return mask
 
 
-def _check_lists(convention: Convention) -> None:
-    """Refuse choices that cannot be combined with lists."""
-    if not convention.needs_lists:
-        return
-    if len(convention.ignored) > 1:
-        raise InputError("ignored", got="'listed as junk' cannot be combined, since lists name "
-                         "every ignored image", remedy=f"got {', '.join(convention.ignored)}")
-    if convention.curve.also_ignored:
-        raise InputError("cmc", got=f"{convention.cmc!r} leaves out images by their camera, "
-                         "'listed as junk' by lists alone", remedy="choose another of the two")
-    if convention.loads != "all images":
-        raise InputError("loads", got=f"lists name every ignored image, got {convention.loads!r}",
-                         remedy="leave it at 'all images'")
-
-
-def _check_ranked(convention: Convention) -> None:
-    """Refuse choices that cannot be combined with a cut list, float32 or grouped ties."""
-    if convention.top_k is not None:
+def _check_together(convention: Convention) -> None:
+    """Refuse choices that cannot be combined with lists, a cut list, float32 or grouped ties."""
+    curve, lists, cut = convention.curve, convention.needs_lists, convention.top_k is not None
+    grouped, in_float32 = TIES[convention.ties].grouped, convention.arithmetic == "float32"
+    if cut:
         check_count(convention.top_k, "top_k")
-        if convention.curve.of_rows is not None:
-            raise InputError("top_k", got="cuts ranked lists of images, got CMC "
-                             f"{convention.cmc!r}, which counts identities")
-    if convention.arithmetic == "float32":
-        check_choice(convention.ap, "ap in float32",
-                     [ap for ap, rule in AP.items() if rule.float32])
-    if TIES[convention.ties].grouped:
-        check_choice(convention.ap, "ap of grouped ties",
-                     [ap for ap, rule in AP.items() if rule.grouped])
-        if convention.top_k is not None:
-            raise InputError("top_k", got="a list that is cut off needs an order of ties, got "
-                             f"ties {convention.ties!r}")
+    for argument, is_wrong, got, remedy in (
+            ("ignored", lists and len(convention.ignored) > 1, "'listed as junk' cannot be "
+             "combined, since lists name every ignored image",
+             f"got {', '.join(convention.ignored)}"),
+            ("cmc", lists and curve.also_ignored, f"{convention.cmc!r} leaves out images by their "
+             "camera, 'listed as junk' by lists alone", "choose another of the two"),
+            ("loads", lists and convention.loads != "all images", "lists name every ignored "
+             f"image, got {convention.loads!r}", "leave it at 'all images'"),
+            ("top_k", cut and curve.of_rows, "cuts ranked lists of images, got CMC "
+             f"{convention.cmc!r}, which counts identities", ""),
+            ("top_k", cut and grouped, "a list that is cut off needs an order of ties, got ties "
+             f"{convention.ties!r}", "")):
+        if is_wrong:
+            raise InputError(argument, got=got, remedy=remedy)
+    for limit, applies in (("float32", in_float32), ("grouped", grouped)):
+        if applies:
+            check_choice(convention.ap, "ap in float32" if in_float32 else "ap of grouped ties",
+                         [ap for ap, rule in AP.items() if getattr(rule, limit)])

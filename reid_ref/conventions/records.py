@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, OWN_CAMERA
+from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
 from reid_ref.conventions.convention import Convention
 
 
@@ -89,8 +89,8 @@ _INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not hav
 
 #: torchreid's rank.py, and its many copies.
 _EVAL_MARKET1501 = {
-    "ignored": OWN_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
-_OPEN_REID = {"ignored": OWN_CAMERA, "unmatched": "drop", "cmc_length": 100}
+    "ignored": SAME_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
+_OPEN_REID = {"ignored": SAME_CAMERA, "unmatched": "drop", "cmc_length": 100}
 _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 

@@ -229,10 +229,6 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
 
 def _of_result(file: _Values) -> Stored:
     """Return a saved result, each value checked by itself."""
-    for key in ("parts", "trials"):
-        if key in file.values:
-            raise InputError(file.where, got=f"{key}: expected no such key, which is reserved for "
-                             "results of several parts or trials", remedy="take a newer reid-ref")
     queries, numbers, labels = map(file.inside, ("queries", "counts", "labels"))
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
@@ -260,10 +256,10 @@ def _per_query(columns: dict[str, list[Any]]) -> PerQuery:
 
 
 def _ranks(ranks: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
-    n_found = sum(ranks.column("found", _COUNT))
+    n_ranked = sum(ranks.column("found", _COUNT))
     columns = {name: np.array(ranks.column(
         name, _WHOLE if name == "image" else _COUNT,
-        n_found if name in ("rank", "nearer", "tied", "image") else len(per_query.status)),
+        n_ranked if name in ("rank", "nearer", "tied", "image") else len(per_query.status)),
         np.int64) for name in RANK_COLUMNS}
     good_ranks = GoodRanks(n_good=per_query.n_good, n_junk=per_query.n_junk, **columns)
     for text, bad in _contradictions(good_ranks, n_gallery):

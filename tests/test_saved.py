@@ -61,33 +61,13 @@ def test_every_convention(name, data, tmp_path, capsys):
     assert main(["verify", str(tmp_path / "result.json")]) == 0, capsys.readouterr().out
 
 
-def test_what_is_asked_of_it_is_the_same(data, tmp_path):
-    other, result = evaluated(data, "matlab"), evaluated(data, CONVENTIONS["torchreid"].replace(
+def test_a_convention_of_any_name(data, tmp_path):
+    result = evaluated(data, CONVENTIONS["torchreid"].replace(
         name="my|own: name", top_k=7, ignored=("label -1", "same camera")))
     loaded = again(result, tmp_path)
     assert_same(result, loaded)
-    for k in (1, 5, 10**6):
-        assert_same(result.at(k).per_query["ap"], loaded.at(k).per_query["ap"])
-        assert result.at(k).precision == loaded.at(k).precision
-    for fresh, kept in zip(result.precision_recall(0), loaded.precision_recall(0)):
-        assert np.array_equal(fresh, kept)
-    assert result.interval("R@5", resamples=99) == loaded.interval("R@5", resamples=99)
     for by in ("identity", "camera"):
         assert_same(reid_ref.by_group(result, data.query, by), reid_ref.by_group(loaded, by=by))
-    fresh, kept = (reid_ref.compare(other, one, metrics=["mAP", "P@5"], resamples=99)
-                   for one in (other, again(other, tmp_path)))
-    assert fresh == kept
-
-
-@pytest.mark.parametrize("drawn", ["cmc", "precision_recall", "average_precision", "ap_by_good"])
-def test_figures_are_the_same(drawn, tmp_path):
-    data = reid_ref.read(ROOT / "fixtures/ties.mat")
-    result = evaluated(data, "matlab")
-    fresh, kept = (getattr(reid_ref.figures, drawn)({"ours": one})
-                   for one in (result, again(result, tmp_path)))
-    assert [line.get_xydata().tobytes() for line in fresh.lines] == [
-        line.get_xydata().tobytes() for line in kept.lines]
-    assert fresh.get_title() == kept.get_title()
 
 
 @pytest.mark.parametrize("convention", ["matlab", "trec-eval", "cityflow", "layumi", "mars"])

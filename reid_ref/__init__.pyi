@@ -22,9 +22,9 @@ from reid_ref.drawing.rank_lists import visualize_ranked_results
 from reid_ref.evaluation import distributed
 from reid_ref.evaluation.batches import Evaluator
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs, camera_pairs_features
-from reid_ref.evaluation.functions import evaluate, evaluate_distances, evaluate_ranked_list
+from reid_ref.evaluation.functions import (
+    evaluate, evaluate_distances, evaluate_ranked_list, evaluate_ranked_lists)
 from reid_ref.evaluation.groups import Groups, by_group
-from reid_ref.evaluation.ranked_lists import evaluate_ranked_lists
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read

@@ -105,14 +105,10 @@ class Labels(Value):
         both = np.concatenate([self.identity, self.camera])
         code = zlib.crc32(both.astype("<i8").tobytes())
         for name in further:
-            code = zlib.crc32(repr((name, self._listed(name))).encode(), code)
+            if name not in self.columns():
+                raise InputError(name, "labels with this column", ", ".join(self.columns()))
+            code = zlib.crc32(repr((name, getattr(self, name).tolist())).encode(), code)
         return f"{code:08x}"
-
-    def _listed(self, name: str) -> list[Any]:
-        if name not in self.columns():
-            raise InputError(name, "labels with this column", ", ".join(self.columns()))
-        values: list[Any] = getattr(self, name).tolist()
-        return values
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,11 +39,6 @@ class Signature(Mapping[str, str]):
     def __init__(self, fields: Mapping[str, object]) -> None:
         self._fields = {key: str(value) for key, value in fields.items()}
 
-    @classmethod
-    def of(cls, text: str) -> Signature:
-        """Read a text; `parse_signature` also checks it."""
-        return cls(dict(part.partition(":")[::2] for part in text.split("|") if part))
-
     def changed(self, fields: Mapping[str, object], before: str = "queries") -> Signature:
         """Return it with these values; fields that it lacks are put in before the one named."""
         new = {key: value for key, value in fields.items() if key not in self._fields}
@@ -66,7 +61,7 @@ class Signature(Mapping[str, str]):
         return "|".join(f"{key}:{value}" for key, value in self._fields.items())
 
     def __repr__(self) -> str:
-        return f"Signature.of({str(self)!r})"
+        return f"Signature({self._fields})"
 
     def __eq__(self, other: object) -> bool:
         return str(self) == str(other) if isinstance(other, (Signature, str)) else NotImplemented

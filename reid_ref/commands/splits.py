@@ -15,8 +15,7 @@ from reid_ref.commands.runs.show import SPLITS, show_spread
 from reid_ref.console import systems
 from reid_ref.result import QueryValues, Result, query_values
 from reid_ref.result.systems import (
-    METRICS, all_identities, check_same_convention, check_systems_convention, checked_metrics,
-    results_by_name)
+    METRICS, check_same_convention, checked_metrics, results_by_name, values_of)
 from reid_ref.statistics import intervals_of, unit_sums
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
@@ -125,9 +124,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--unit", "identity or query, for splits have queries of their own",
                          f"the file {args.unit}")
     by_name = systems.read(args)
-    check_systems_convention(by_name)
-    scores = {metric: {name: system.values(metric) for name, system in by_name.items()}
+    check_same_convention(by_name)
+    scores = {metric: {name: values_of(system, metric) for name, system in by_name.items()}
               for metric in checked_metrics(metrics)}
-    answer = splits_of_scores(scores, identity=all_identities(by_name), **options)
+    identity = np.concatenate([system.per_query.identity for system in by_name.values()])
+    answer = splits_of_scores(scores, identity=identity, **options)
     show_spread(args.format, args.files, answer, by_name, SPLITS)
     return 0

@@ -40,7 +40,7 @@ class Verified:
 def verify(stored: Stored) -> Verified:
     """Compute every summary again, and check the signature."""
     made = tuple(checks(stored))
-    problems = (*off_its_name(stored.fields), *_queries(stored))
+    problems = (*off_its_name(stored.signature), *_queries(stored))
     names = {check.name for check in made}
     return Verified(made, problems, tuple(
         name for name in (*ranks_written(stored), "cmc") if name not in names))
@@ -84,7 +84,7 @@ def as_text(stored: Stored, verified: Verified) -> str:
 
 
 def _difference(check: Check) -> str:
-    written, computed = check.written, check.found
+    written, computed = check.written, check.computed
     if isinstance(written, list) and isinstance(computed, list):
         place = next((k for k, pair in enumerate(zip(written, computed)) if pair[0] != pair[1]),
                      min(len(written), len(computed)))

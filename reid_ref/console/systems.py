@@ -12,9 +12,8 @@ from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
 from reid_ref.conventions import Convention
 from reid_ref.result import Result, kind_of_metric
-from reid_ref.result.saved import load, read_table
-from reid_ref.result.stored import SUFFIXES
-from reid_ref.result.systems import System, system_of_result, system_of_table
+from reid_ref.result.saved import SUFFIXES, load, read_stored
+from reid_ref.result.systems import System
 from reid_ref.text.table import PAPER
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
@@ -105,13 +104,13 @@ def _names(args: argparse.Namespace) -> list[str]:
 
 
 def _table(file: str) -> System:
-    table = read_table(file, "what reid-ref evaluate --per-query writes (or name a result "
-                             "file, or ranked lists with --labels)")
-    return system_of_table(table, Path(file).name)
+    stored = read_stored(file, "what reid-ref evaluate --per-query writes (or name a result "
+                               "file, or ranked lists with --labels)", signed=False)
+    return stored.result or stored
 
 
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> System:
     data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
     lists = common.read_lists(args, [convention])
     result, = evaluate_file(args, data, [convention], lists).values()
-    return system_of_result(result)
+    return result

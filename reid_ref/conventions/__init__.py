@@ -3,19 +3,18 @@
 Numbers can be compared only under one convention. A record holds every choice that could change
 a number, its source, and its differences from `matlab` with their direction. A toolbox's name
 means its loader and its evaluator; `NAME-function` is the evaluator alone.
-`choices` has what a choice means and does, and `records` one entry per toolbox.
 """
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, OWN_CAMERA, RECALL, TIES,
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES,
     UNMATCHED, as_text)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
-from reid_ref.conventions.names import (
+from reid_ref.conventions.records import (
     ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, changed, choices_of_text,
     find_convention, find_conventions, known_as)
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
     "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
-    "OWN_CAMERA", "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
+    "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
     "choices_of_text", "find_convention", "find_conventions", "known_as", "loaded_images",
 ]

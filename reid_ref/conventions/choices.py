@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK
-from reid_ref.metrics.identities import (
+from reid_ref.metrics import (
     Rows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_ties
 
@@ -186,7 +186,7 @@ IGNORED = {
 }
 
 #: What most Python evaluators ignore.
-OWN_CAMERA = ("same identity, same camera",)
+SAME_CAMERA = ("same identity, same camera",)
 
 #: How average precision is computed.
 AP = {

@@ -4,7 +4,7 @@ Its fields are names of choices; only its methods look up what a choice does.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,48 +24,27 @@ _SAME_CAMERA_GOOD = "Images of the query's identity on its own camera are good: 
 _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
 
 
-def numbered(fields: Mapping[str, Any], oddities: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the differences from `matlab`, numbered, each with its direction.
-
-    Parameters
-    ----------
-    fields : mapping
-        The choices of a convention by the names of its fields.
-    oddities : iterable of str
-        What no field says.
-
-    Examples
-    --------
-    >>> from reid_ref.conventions import CONVENTIONS
-    >>> numbered({**vars(CONVENTIONS["matlab"]), "ap": "step"})
-    ('1. AP by the step rule: higher, never lower.',)
-    """
-    texts = [*filter(None, _differences(fields)), *oddities]
-    return tuple(f"{k}. {text}." for k, text in enumerate(texts, 1))
-
-
 def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield what each choice changes, empty where that is nothing."""
-    def of(*choices: str) -> Iterator[str]:
-        return (CHOICES[choice][fields[choice]].differs for choice in choices)
-
+    differs = {choice: CHOICES[choice][fields[choice]].differs for choice in CHOICES
+               if choice not in ("ignored", "cmc_length")}
     ignored, length = fields["ignored"], fields["cmc_length"]
-    yield from of("ap", "recall")
+    yield from (differs["ap"], differs["recall"])
     if fields["top_k"] is not None:
         direction = "lower" if fields["recall"] == "existing" else "either way"
         yield f"Only the first {fields['top_k']} kept images are looked at: {direction}"
-    yield from of("loads")
+    yield differs["loads"]
     if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
         yield _JUNK_WRONG
     yield from (IGNORED[rule].differs for rule in ignored)
     if not {*_OF_CAMERA, "listed as junk"} & set(ignored):
         yield _SAME_CAMERA_GOOD
-    yield from of("unmatched", "ties", "junk_match", "cmc")
+    yield from (differs[choice] for choice in ("unmatched", "ties", "junk_match", "cmc"))
     if not isinstance(length, str):
         yield f"CMC over the first {length} ranks: the same numbers, cut off"
     elif fields["cmc"] != "identities":  # the length of a curve over identities is their number
-        yield from of("cmc_length")
-    yield from of("arithmetic")
+        yield CMC_LENGTH[length].differs
+    yield differs["arithmetic"]
 
 
 @dataclass(frozen=True)
@@ -148,13 +127,13 @@ class Convention:
             check_choice(self.cmc_length, "cmc_length", CMC_LENGTH)
         else:
             check_count(self.cmc_length, "cmc_length")
-        _check_lists(self)
-        _check_ranked(self)
+        _check_together(self)
 
     @property
     def differences(self) -> tuple[str, ...]:
         """The differences from `matlab`, numbered, with the direction of the effect."""
-        return numbered(vars(self), self.oddities)
+        texts = [*filter(None, _differences(vars(self))), *self.oddities]
+        return tuple(f"{k}. {text}." for k, text in enumerate(texts, 1))
 
     @property
     def needs_lists(self) -> bool:
@@ -248,34 +227,27 @@ def loaded_images(identity: Integers, loads: str) -> Mask:
     return mask
 
 
-def _check_lists(convention: Convention) -> None:
-    """Refuse choices that cannot be combined with lists."""
-    if not convention.needs_lists:
-        return
-    if len(convention.ignored) > 1:
-        raise InputError("ignored", got="'listed as junk' cannot be combined, since lists name "
-                         "every ignored image", remedy=f"got {', '.join(convention.ignored)}")
-    if convention.curve.also_ignored:
-        raise InputError("cmc", got=f"{convention.cmc!r} leaves out images by their camera, "
-                         "'listed as junk' by lists alone", remedy="choose another of the two")
-    if convention.loads != "all images":
-        raise InputError("loads", got=f"lists name every ignored image, got {convention.loads!r}",
-                         remedy="leave it at 'all images'")
-
-
-def _check_ranked(convention: Convention) -> None:
-    """Refuse choices that cannot be combined with a cut list, float32 or grouped ties."""
-    if convention.top_k is not None:
+def _check_together(convention: Convention) -> None:
+    """Refuse choices that cannot be combined with lists, a cut list, float32 or grouped ties."""
+    curve, lists, cut = convention.curve, convention.needs_lists, convention.top_k is not None
+    grouped, in_float32 = TIES[convention.ties].grouped, convention.arithmetic == "float32"
+    if cut:
         check_count(convention.top_k, "top_k")
-        if convention.curve.of_rows is not None:
-            raise InputError("top_k", got="cuts ranked lists of images, got CMC "
-                             f"{convention.cmc!r}, which counts identities")
-    if convention.arithmetic == "float32":
-        check_choice(convention.ap, "ap in float32",
-                     [ap for ap, rule in AP.items() if rule.float32])
-    if TIES[convention.ties].grouped:
-        check_choice(convention.ap, "ap of grouped ties",
-                     [ap for ap, rule in AP.items() if rule.grouped])
-        if convention.top_k is not None:
-            raise InputError("top_k", got="a list that is cut off needs an order of ties, got "
-                             f"ties {convention.ties!r}")
+    for argument, is_wrong, got, remedy in (
+            ("ignored", lists and len(convention.ignored) > 1, "'listed as junk' cannot be "
+             "combined, since lists name every ignored image",
+             f"got {', '.join(convention.ignored)}"),
+            ("cmc", lists and curve.also_ignored, f"{convention.cmc!r} leaves out images by their "
+             "camera, 'listed as junk' by lists alone", "choose another of the two"),
+            ("loads", lists and convention.loads != "all images", "lists name every ignored "
+             f"image, got {convention.loads!r}", "leave it at 'all images'"),
+            ("top_k", cut and curve.of_rows, "cuts ranked lists of images, got CMC "
+             f"{convention.cmc!r}, which counts identities", ""),
+            ("top_k", cut and grouped, "a list that is cut off needs an order of ties, got ties "
+             f"{convention.ties!r}", "")):
+        if is_wrong:
+            raise InputError(argument, got=got, remedy=remedy)
+    for limit, applies in (("float32", in_float32), ("grouped", grouped)):
+        if applies:
+            check_choice(convention.ap, "ap in float32" if in_float32 else "ap of grouped ties",
+                         [ap for ap, rule in AP.items() if getattr(rule, limit)])

@@ -10,7 +10,7 @@ from reid_ref.arrays import Doubles
 from reid_ref.drawing.style import (
     COLOURS, MARKERS, add_legend, add_legend_below, axes_or, conventions_of, label, line_style,
     results_by_name)
-from reid_ref.evaluation import figure_values
+from reid_ref.evaluation import groups as figure_values
 from reid_ref.result import Result
 from reid_ref.text import percent
 

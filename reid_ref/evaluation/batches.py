@@ -236,16 +236,12 @@ class Evaluator:
         >>> Evaluator.from_states([first.state(), second.state()]).compute().mAP
         1.0
         """
-        merged: Evaluator | None = None
-        for k, state in enumerate(states):
-            evaluator = cls._from_state(state, f"states[{k}]")
-            if merged is None:
-                merged = evaluator
-            else:
-                merged._merge(evaluator, f"states[{k}]: ")
-        if merged is None:
+        evaluators = [cls._from_state(state, f"states[{k}]") for k, state in enumerate(states)]
+        if not evaluators:
             raise InputError("states", "at least one state", "none")
-        return merged
+        for k, evaluator in enumerate(evaluators[1:], 1):
+            evaluators[0]._merge(evaluator, f"states[{k}]: ")
+        return evaluators[0]
 
     @classmethod
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:

@@ -33,7 +33,7 @@ from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import as_requested, summaries
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
 from reid_ref.evaluation.ranks import Ranking, features_provenance
-from reid_ref.evaluation.summary import Curves
+from reid_ref.evaluation.ranks import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import (
     Before, Counting, Goods, TooFarOff, count_before, wrong_products)

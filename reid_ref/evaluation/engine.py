@@ -1,18 +1,24 @@
 """What is ranked to results: rank once for all conventions, then summarise each."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from reid_ref import metrics
 from reid_ref.arrays import warn
-from reid_ref.conventions import Convention
+from reid_ref.conventions import Convention, loaded_images
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
-from reid_ref.evaluation.ranks import Ranking
-from reid_ref.evaluation.summary import Shared, summarize
-from reid_ref.labels import Labels, check_labels
-from reid_ref.result import Result
+from reid_ref.evaluation.ranks import Curves, Ranking
+from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
+from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
+from reid_ref.signature import fields_of, signature
 
 
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
@@ -35,10 +41,11 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Return the result of each convention; warn of queries without a match."""
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
-    shared = Shared(query, gallery)
+    # What conventions share is computed once: the function is called once for equal arguments.
+    once = functools.cache(lambda function, *arguments: function(*arguments))
     results = [ranks.finish(summarize(
-        ranks.of(convention), shared, convention,
-        {**ranks.provenance, **(listed if convention.needs_lists else {})}, ranks.curves))
+        ranks.of(convention), query, gallery, convention,
+        {**ranks.provenance, **(listed if convention.needs_lists else {})}, ranks.curves, once))
         for convention in how.conventions]
     warn_unmatched(results[0], query, gallery)
     return results
@@ -63,3 +70,77 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
                  "count as AP 0" if result.counted == n_loaded else "are left out")
     warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
          f"{first}): they {counts_as}; {remedy}")
+
+
+class Loaded:
+    """What a loader passes on: which queries, the labels, and the ranks of these queries.
+
+    Images that are not loaded are still in the `n_junk` of the ranks.
+    """
+
+    def __init__(self, ranks: GoodRanks, query: Labels, gallery: Labels, loads: str) -> None:
+        self.mask, in_gallery = (loaded_images(labels.identity, loads)
+                                 for labels in (query, gallery))
+        self.query = query if self.mask.all() else query[self.mask]
+        self.gallery = gallery if in_gallery.all() else gallery[in_gallery]
+        self.ranks = of_queries(ranks, self.mask)
+
+
+def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
+              provenance: dict[str, str], curves: Curves, once: Callable[..., Any]) -> Result:
+    """Return the `Result` of the ranks of all queries; `once` calls a function, or remembers."""
+    loaded = once(Loaded, ranks, query, gallery, convention.loads)
+    mask, n_absent = loaded.mask, len(gallery) - len(loaded.gallery)
+    in_order = convention.in_order(loaded.ranks)
+    cut = convention.cut_off(in_order)
+    ap = once(convention.average_precision, cut)
+    inp = once(metrics.inverse_negative_penalty, cut)
+    n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
+    status, n_status = once(_statuses, in_order, loaded, gallery, convention.ignored)
+    per_query = PerQuery(
+        ap=spread(ap, mask, np.nan), inp=spread(inp, mask, np.nan),
+        first_match=spread(cut.first_match, mask, 0), n_good=spread(n_good, mask, 0),
+        n_junk=spread(n_junk, mask, 0), status=status, identity=query.identity,
+        camera=query.camera)
+    ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
+    return Result(
+        mAP=convention.mean(ap), cmc=curves.curve(cut, convention, mask),
+        mINP=convention.mean(inp), per_query=per_query,
+        counts=_counts(per_query, once(metrics.count_tied_queries, in_order),
+                       dict(n_status), query, gallery, n_absent, convention),
+        counted=len(ap),
+        signature=signature({**fields_of(convention), **provenance}, loaded.query,
+                            loaded.gallery),
+        ranks=spread_queries(replace(in_order, n_junk=n_junk), mask), convention=convention,
+        fingerprints=Fingerprints(*(once(Labels.fingerprint, side) for side in (query, gallery))))
+
+
+def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
+              ignored: tuple[str, ...]) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
+    """Return the status of every query, and how many queries have each."""
+    identity = loaded.query.identity
+    status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, STATUSES))}")
+    absent = ranks.n_good == 0
+    status[absent] = "only same location" if "same location" in ignored else "only same camera"
+    status[absent & ~np.isin(identity, gallery.identity)] = "identity absent"
+    if "listed as junk" in ignored:
+        status[absent] = "none listed"
+    status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
+    status[ranks.n_kept == 0] = "nothing kept"
+    every = spread(status, loaded.mask, "not loaded")
+    return every, {name: int(np.count_nonzero(every == name)) for name in STATUSES}
+
+
+def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Labels,
+            gallery: Labels, n_absent: int, convention: Convention) -> Counts:
+    n_junk = int(np.count_nonzero(gallery.identity == JUNK))
+    ignored_junk = n_junk - n_absent if "label -1" in convention.ignored else 0
+    other_junk = per_query.n_junk - ignored_junk
+    return Counts(
+        query=len(query), gallery=len(gallery), gallery_junk=n_junk,
+        gallery_not_loaded=n_absent,
+        gallery_distractors=count_distractors(query, gallery),
+        gallery_kept=len(gallery) - ignored_junk - n_absent,
+        good=int(per_query.n_good.sum()),
+        junk_same_camera=int(other_junk[per_query.status != "not loaded"].sum()), tied=tied,
+        status=status)

@@ -1,20 +1,22 @@
-"""The public functions: evaluate features, distances or one ranked list."""
+"""The public functions: evaluate features, distances or ranked lists."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import check_choice, check_distinct
+from reid_ref.arrays import as_integers, check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, by_convention
-from reid_ref.evaluation.ranked import Distances, Features
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.evaluation.ranked import Distances, Features, Lists
+from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import from_index
+from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.result import Result
 
 
@@ -132,6 +134,83 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory,
               progress=progress)
     return as_requested(results_of(Distances(distances), query, gallery, how), convention)
+
+
+@by_convention
+def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
+                          convention: str | Convention = "matlab",
+                          lists: IndexLists | None = None, n_good: Any = None,
+                          query_names: Sequence[str] | None = None,
+                          gallery_names: Sequence[str] | None = None,
+                          max_memory: int | str | None = None) -> Result:
+    """Evaluate the ranked lists of all queries, complete or cut: Rank-k, mAP, mINP.
+
+    Complete lists give the numbers of `evaluate_distances` on distances that rank the same way,
+    the same doubles. A good image that a list lacks counts as missed. For one list with its good
+    images there is `evaluate_ranked_list`.
+
+    Parameters
+    ----------
+    ranked : array_like of int, shape (n_query, length); sequence; or mapping
+        The gallery images of each query, the nearest first: an array of gallery indices from 0,
+        shorter lists filled up with -1 (in memory, a memory map, a dataset of an open HDF5
+        file); a sequence of lists of indices or of names; a mapping of query name to list; or
+        what `reid_ref.files.read_ranked_lists` reads of a file.
+    query, gallery : Labels
+        The gallery's labels are those of all its images, in the order that the indices count.
+    %(convention)s
+        Lists have no equal distances: an order of ties changes nothing.
+    %(lists)s
+    n_good : array_like of int, shape (n_query,), optional
+        How many good images exist for each query, where more exist than the gallery holds. They
+        count as missed. Default: those of the gallery.
+    query_names, gallery_names : sequence of str, optional
+        Names of the images, in the order of the labels. Default: those in the labels. Lists may
+        spell them with or without folders and suffix (.jpg, .jpeg, .png, .bmp).
+    %(max_memory)s
+
+    Returns
+    -------
+    Result, or dict of str to Result
+        For a list or a tuple of conventions a dict by their names, in the given order.
+        Where a list lacks a good image, the query's INP is NaN, and so is mINP. The CMC curve
+        ends where the longest list does.
+
+    Raises
+    ------
+    InputError
+        Not one list for each query; an image that the gallery does not have, or that is
+        twice in a list; an unknown name; fewer good images in `n_good` than in the gallery; cut
+        lists under a convention whose CMC curve needs every image in its place.
+
+    Warns
+    -----
+    UserWarning
+        Queries without a good image, one camera.
+
+    Examples
+    --------
+    Three good images exist, at ranks 1 and 4 of a list of four; the third is not in it.
+
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 8, 7, 7], [2] * 5)
+    >>> result = reid_ref.evaluate_ranked_lists([[0, 1, 2, 3]], query, gallery,
+    ...                                         convention="trec-eval")
+    >>> result.mAP, result.rank(1), result.mINP
+    (0.5, 1.0, nan)
+    >>> names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg"]
+    >>> reid_ref.evaluate_ranked_lists([["e", "d", "a", "b", "c"]], query, gallery,
+    ...                                gallery_names=names).mAP
+    1.0
+    """
+    check_labels(query, gallery)
+    names = [side.names() if given is None else given
+             for side, given in ((query, query_names), (gallery, gallery_names))]
+    ranked_lists = as_ranked_lists(ranked, *names)
+    if n_good is not None:
+        ranked_lists = replace(ranked_lists, n_good=as_integers(n_good, "n_good"))
+    how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory)
+    return as_requested(results_of(Lists(ranked_lists), query, gallery, how), convention)
 
 
 def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),

@@ -1,4 +1,4 @@
-"""The numbers of each identity, or of each query camera, by the convention's own rules."""
+"""Numbers of groups of queries, and the curves and bands of figures, by the convention's rules."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -6,11 +6,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, check_choice, each_warning_once, read_only)
 from reid_ref.arrays.value import Value
+from reid_ref.conventions import AP
 from reid_ref.labels import Labels
+from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
-from reid_ref.result import Result
+from reid_ref.result import Result, in_mean, intervals_of, sums_of_units
+
+#: Recall in percent at which mean precision is computed.
+LEVELS = 101
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +109,192 @@ def _rank1(ranks: GoodRanks, result: Result) -> float:
     if result.convention.curve.of_rows is not None:
         return float("nan")
     return float(result.convention.curve_of_ranks(ranks, 1)[0])
+
+
+@dataclass(frozen=True)
+class PrecisionRecall:
+    """Mean precision at levels of recall, by both rules of AP.
+
+    Parameters
+    ----------
+    recall : float64, shape (101,)
+        0 to 1.
+    step, trapezoid : float64, shape (101,)
+        Mean precision over the queries that count. The area below `step` is mAP by the step
+        rule, that below `trapezoid` mAP by the rule of `compute_AP.m`.
+    map_step, map_trapezoid : float
+        mAP by both rules, with the convention's other choices.
+    """
+
+    recall: Doubles
+    step: Doubles
+    trapezoid: Doubles
+    map_step: float
+    map_trapezoid: float
+
+
+def precision_recall(result: Result) -> PrecisionRecall:
+    """Return the mean precision of a result at levels of recall.
+
+    A query has precision k/rank between recall (k - 1)/n and k/n by the step rule; by the
+    trapezoid it goes in a line from the precision at the place before that image to k/rank.
+    Beyond the last good image that is found it is 0.
+
+    Examples
+    --------
+    Good images at ranks 2 and 3:
+
+    >>> import reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
+    >>> curve = precision_recall(result)
+    >>> curve.step[[0, 50, 51, 100]].round(2), curve.trapezoid[[0, 25, 50, 100]].round(2)
+    (array([0.5 , 0.5 , 0.67, 0.67]), array([0.  , 0.25, 0.5 , 0.67]))
+    """
+    loaded = of_queries(result.ranks, result.per_query.status != "not loaded")
+    ranks = result.convention.cut_off(loaded)
+
+    def mean(values: Doubles) -> float:
+        return result.convention.mean(result.convention.counted(values, loaded.n_good))
+
+    precisions = np.array([list(map(mean, _at_level(ranks, level))) for level in range(LEVELS)])
+    return PrecisionRecall(
+        np.arange(LEVELS) / (LEVELS - 1), *precisions.T,
+        *(mean(AP[rule].exact(ranks)) for rule in ("step", "trapezoid")))
+
+
+def _at_level(ranks: GoodRanks, level: int) -> tuple[Doubles, Doubles]:
+    """Return each query's precision by both rules; NaN without a good image."""
+    scaled, last = level * ranks.n_good, LEVELS - 1
+    nth = np.maximum(-(-scaled // last), 1)  # the good image at which this recall is reached
+    step = np.where((ranks.n_good > 0) | (ranks.n_kept == 0), 0.0, np.nan)
+    trapezoid = step.copy()
+    in_list = nth <= ranks.found
+    start = np.cumsum(ranks.found) - ranks.found
+    nth, rank = nth[in_list], ranks.rank[(start + nth - 1)[in_list]]
+    before = precision_before(nth, rank)
+    step[in_list] = nth / rank
+    part = (scaled[in_list] - last * (nth - 1)) / last
+    trapezoid[in_list] = before + (nth / rank - before) * part
+    return step, trapezoid
+
+
+@dataclass(frozen=True)
+class RankBand:
+    """Intervals of Rank-k, as `Result.interval` gives them.
+
+    Parameters
+    ----------
+    rank : int64, shape (n,)
+    low, high : float64, shape (n,)
+    level : float
+        In percent.
+    unit : str
+        What is resampled.
+    """
+
+    rank: Integers
+    low: Doubles
+    high: Doubles
+    level: float
+    unit: str
+
+
+def rank_band(result: Result, last: int) -> RankBand | None:
+    """Return the intervals of Rank-1 to Rank-`last`, as far as the curve reaches.
+
+    None where there are none, as for a single identity.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
+    >>> rank_band(result, 20) is None
+    True
+    """
+    # The curve never falls: of equal means the values are the same, query by query.
+    means, place = np.unique(result.cmc[:last], return_inverse=True)
+    ranks = 1 + np.searchsorted(result.cmc[:last], means)
+    try:
+        with each_warning_once():
+            intervals = intervals_of(sums_of_units(result, f"Rank-{k}") for k in ranks.tolist())
+    except InputError:
+        return None
+    low, high = np.array([(interval.low, interval.high) for interval in intervals])[place].T
+    first = intervals[0]
+    return RankBand(np.arange(1, len(place) + 1), low, high, first.level, first.unit)
+
+
+def counted_ap(result: Result) -> tuple[Doubles, Integers]:
+    """Return AP and the number of good images of the queries that are in the mean of mAP.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2])
+    >>> result = reid_ref.evaluate_distances([[.1, .2]] * 2, query, gallery)
+    >>> counted_ap(result)
+    (array([1.  , 0.25]), array([1, 1]))
+    """
+    counted = in_mean(result)
+    n_good = result.per_query.n_good[counted]
+    return result.convention.counted(result.per_query.ap[counted], n_good), n_good
+
+
+def identity_ap(result: Result) -> Doubles:
+    """Return the mean AP of each identity with a query that counts.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7, 8, 7], [1] * 3), reid_ref.Labels([7, 8], [2, 2])
+    >>> result = reid_ref.evaluate_distances([[.1, .2], [.1, .2], [.2, .1]], query, gallery)
+    >>> identity_ap(result)
+    array([0.625, 0.25 ])
+    """
+    identity = result.per_query.identity
+    groups = by_group(result, Labels(identity, np.zeros_like(identity)))
+    return groups.mAP[groups.counted > 0]
+
+
+@dataclass(frozen=True)
+class ByGood:
+    """Mean AP of the queries with a similar number of good images; the shape is (n,).
+
+    Parameters
+    ----------
+    low, high : int64
+        Fewest and most good images of each group.
+    queries : int64
+        Queries of the group that are in the mean of mAP.
+    mAP : float64
+        NaN where there are none.
+    """
+
+    low: Integers
+    high: Integers
+    queries: Integers
+    mAP: Doubles
+
+
+def ap_by_good(result: Result) -> ByGood:
+    """Return mean AP by number of good images: 1, 2, 3 to 4, 5 to 8, and so on.
+
+    Queries without a good image are left out.
+
+    Examples
+    --------
+    >>> import reid_ref
+    >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8, 8], [2, 2, 2])
+    >>> result = reid_ref.evaluate_distances([[.1, .2, .3]] * 2, query, gallery)
+    >>> ap_by_good(result).low, ap_by_good(result).mAP.round(4)
+    (array([1, 2]), array([1.    , 0.4167]))
+    """
+    ap, n_good = counted_ap(result)
+    # The exponent of 2n - 1 is 1, 2, 3, 3, 4 ... for n = 1, 2, 3, 4, 5 ...
+    group = np.frexp(2.0 * n_good - 1)[1]
+    groups = np.arange(1, int(group.max(initial=0)) + 1)
+    parts = [ap[(group == k) & (n_good > 0)] for k in groups]
+    return ByGood(2 ** groups // 4 + 1, 2 ** groups // 2, np.array(list(map(len, parts))),
+                  np.array([result.convention.mean(part) for part in parts]))

@@ -1,8 +1,8 @@
-"""Ranked lists of a few queries, each image with its role; the queries worth a look."""
+"""A query's ranked list, each image with its role; the queries worth a look."""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,136 @@ from reid_ref.arrays import Integers
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, JUNK, count_distractors
+from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import in_order
-from reid_ref.ranking.roles import Mask, query_roles
+from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result, in_mean
+
+#: Roles of images.
+GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
+
+
+def _with_roles(data: ResultFile, queries: Integers, how: How,
+                rows: Callable[[Integers, How], Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield each query's distances, its good images, and which images are kept."""
+    convention, = how.conventions
+    roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
+                        how.lists_of(queries))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
+        for k, row in enumerate(rows(queries, how)):
+            yield (row, *roles(k))
+
+
+def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | None]:
+    """Return each query's nearest image among the kept ones that are not good; None without one.
+
+    `how` has one convention. Of several at the same distance it is the first in the gallery,
+    whatever the convention's order of ties.
+    """
+    nearest: list[int | None] = []
+    for row, good, kept in _with_roles(data, queries, how, data.input.rows):
+        kept[good] = False
+        wrong = np.flatnonzero(kept)
+        order = np.argsort(row[wrong], kind="stable")
+        nearest.append(int(wrong[order[0]]) if len(wrong) else None)
+    return nearest
+
+
+@dataclass(frozen=True)
+class ListedImage:
+    """One image of a ranked list.
+
+    Parameters
+    ----------
+    place : int
+        1-based place in the whole gallery by distance.
+    ranks : tuple of int or None
+        Rank among the kept images under each convention; None where it is ignored.
+    image, identity, camera : int
+        Gallery index from 0, and its labels.
+    distance : float
+    role : str
+        good, junk (label -1), junk (same camera), not loaded, distractor, wrong, as the first
+        convention has it; an image it does not ignore is never junk.
+    """
+
+    place: int
+    ranks: tuple[int | None, ...]
+    image: int
+    identity: int
+    camera: int
+    distance: float
+    role: str
+
+
+def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
+                conventions: list[Convention], around: int = 1,
+                lists: IndexLists | None = None, distractors: bool = True) -> list[ListedImage]:
+    """Return one query's ranked list around its good images, with every image's role.
+
+    Parameters
+    ----------
+    row : array, shape (n_gallery,)
+        The query's distances.
+    query : Labels
+        Of this one query.
+    gallery : Labels
+    conventions : list of Convention
+        Whose ranks are wanted; the first one's roles are shown.
+    around : int
+        Images shown before and after each good image; the nearest are always shown.
+    lists : IndexLists, optional
+        Of this one query.
+    distractors : bool
+        Whether label 0 is a distractor; False where it is a person, as in MSMT17.
+
+    Examples
+    --------
+    >>> from reid_ref import CONVENTIONS
+    >>> for image in ranked_list(np.array([.3, .1, .2]), Labels([7], [1]),
+    ...         Labels([7, -1, 7], [2, 2, 1]), [CONVENTIONS["matlab"], CONVENTIONS["torchreid"]]):
+    ...     print(image.place, image.ranks, image.role)
+    1 (None, None) junk (label -1)
+    2 (None, None) junk (same camera)
+    3 (1, 1) good
+    """
+    order = np.argsort(row, kind="stable")
+    place_of = np.argsort(order)
+    roles = [query_roles(query, gallery, convention.not_ranked, lists)(0)
+             for convention in conventions]
+    ranks = [np.cumsum(kept[order])[place_of] for _, kept in roles]
+    loaded = conventions[0].loaded(gallery.identity)
+    is_good = np.zeros(len(row), dtype=bool)
+    is_good[roles[0][0]] = True
+
+    def role(image: int, identity: int) -> str:
+        if not loaded[image]:
+            return "not loaded"
+        if not roles[0][1][image]:
+            kind = "label -1" if identity == JUNK else "same camera"
+            return f"good+junk ({kind})" if is_good[image] else f"junk ({kind})"
+        return _kept_role(bool(is_good[image]), identity, distractors)
+
+    shown = {place + step for place in np.flatnonzero(is_good[order]).tolist()
+             for step in range(-around, around + 1)}
+    shown |= set(range(2 * around + 1))
+    listed = []
+    for place in sorted(shown & set(range(len(order)))):
+        image = int(order[place])
+        identity = int(gallery.identity[image])
+        listed.append(ListedImage(
+            place + 1, tuple(int(rank[image]) if kept[image] else None
+                             for rank, (_, kept) in zip(ranks, roles)),
+            image, identity, int(gallery.camera[image]), float(row[image]),
+            role(image, identity)))
+    return listed
+
+
+def _kept_role(is_good: bool, identity: int, distractors: bool) -> str:
+    if is_good:
+        return GOOD
+    return DISTRACTING if distractors and identity == DISTRACTOR else WRONG
 
 
 def worst_queries(result: Result, n: int) -> Integers:
@@ -48,7 +174,6 @@ REASONS = {
     "no match": "no good image",
     "tied": "a good and a wrong image at one distance",
 }
-GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
 
 
 @dataclass(frozen=True)
@@ -189,70 +314,42 @@ def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
     [(None, 'ignored', 'same camera'), (None, 'ignored', 'label -1'), (1, 'wrong', '')]
     """
     chosen = np.asarray(queries, dtype=np.int64)
-    convention, = how.conventions
-    roles = query_roles(data.query[chosen], data.gallery, convention.not_ranked,
-                        how.lists_of(chosen))
-    loaded = convention.loaded(data.gallery.identity)
+    rows = _with_roles(data, chosen, how, data.input.exact_rows)
+    return [_rank_list(query, row, good, kept, data, how.conventions[0], top)
+            for query, (row, good, kept) in zip(chosen.tolist(), rows)]
+
+
+def _rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArray[np.bool_],
+               data: ResultFile, convention: Convention, top: int) -> RankList:
+    images = np.flatnonzero(convention.loaded(data.gallery.identity))
+    order = images[in_order(row[images], convention.ties)]
+    is_good, kept = np.isin(order, good) & kept[order], kept[order]
+    rank = np.cumsum(kept)
+    end = min(int(np.searchsorted(rank, top)) + 1, len(order))
+    ignored, good_places = np.flatnonzero(~kept[:end]), np.flatnonzero(is_good)
+    query_camera = int(data.query.camera[query])
     distractors = count_distractors(data.query, data.gallery) > 0
-    lists = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
-        for k, row in enumerate(data.input.exact_rows(chosen, how)):
-            good, kept = roles(k)
-            query = _Query(int(chosen[k]), data, convention, kept & loaded, good, distractors)
-            lists.append(query.ranked(row, loaded, top))
-    return lists
+
+    def entries(places: Integers) -> Iterator[Entry]:
+        for place in places.tolist():
+            image = int(order[place])
+            identity, camera = (int(column[image]) for column in (
+                data.gallery.identity, data.gallery.camera))
+            is_kept = bool(kept[place])
+            yield Entry(
+                image, identity, camera, int(rank[place]) if is_kept else None, float(row[image]),
+                _kept_role(bool(is_good[place]), identity, distractors) if is_kept else IGNORED,
+                "" if is_kept else _reason(convention, identity, camera == query_camera))
+
+    return RankList(
+        query, int(data.query.identity[query]), query_camera,
+        tuple(entries(np.setdiff1d(np.arange(end), ignored[top:]))), len(ignored[top:]),
+        next(entries(good_places[good_places >= end]), None), tuple(entries(good_places[:top])))
 
 
-@dataclass(frozen=True)
-class _Query:
-    """What is known of a query before its distances are ordered."""
-
-    query: int
-    data: ResultFile
-    convention: Convention
-    kept: Mask
-    good: Integers
-    distractors: bool
-
-    def ranked(self, row: npt.NDArray[Any], loaded: Mask, top: int) -> RankList:
-        images = np.flatnonzero(loaded)
-        order = images[in_order(row[images], self.convention.ties)]
-        kept = self.kept[order]
-        rank = np.cumsum(kept)
-        end = int(np.searchsorted(rank, top, side="left")) + 1
-        places = np.arange(min(end, len(order)))
-        ignored = places[~kept[places]]
-        shown = np.setdiff1d(places, ignored[top:])
-        is_good = np.isin(order, self.good) & kept
-        good = np.flatnonzero(is_good)
-        later = good[good >= end][:1]
-        every = np.concatenate([shown, good[:top], later])
-        values = np.asarray(row[order[every]], dtype=np.float64)
-        entries = [self._entry(int(order[place]), int(rank[place]) if kept[place] else None,
-                               bool(is_good[place]), value)
-                   for place, value in zip(every.tolist(), values.tolist())]
-        n, end_of_good = len(shown), len(shown) + len(good[:top])
-        labels = self.data.query
-        return RankList(self.query, int(labels.identity[self.query]),
-                        int(labels.camera[self.query]), tuple(entries[:n]), len(ignored[top:]),
-                        entries[end_of_good] if len(later) else None,
-                        tuple(entries[n:end_of_good]))
-
-    def _entry(self, image: int, rank: int | None, is_good: bool, distance: float) -> Entry:
-        identity = int(self.data.gallery.identity[image])
-        camera = int(self.data.gallery.camera[image])
-        if rank is None:
-            return Entry(image, identity, camera, rank, distance, IGNORED,
-                         self._reason(identity, camera))
-        distracts = self.distractors and identity == DISTRACTOR
-        role = GOOD if is_good else DISTRACTING if distracts else WRONG
-        return Entry(image, identity, camera, rank, distance, role)
-
-    def _reason(self, identity: int, camera: int) -> str:
-        if self.convention.needs_lists:
-            return "listed as junk"
-        if identity == JUNK and "label -1" in self.convention.not_ranked:
-            return "label -1"
-        is_same = camera == int(self.data.query.camera[self.query])
-        return "same camera" if is_same else "same location"
+def _reason(convention: Convention, identity: int, same_camera: bool) -> str:
+    if convention.needs_lists:
+        return "listed as junk"
+    if identity == JUNK and "label -1" in convention.not_ranked:
+        return "label -1"
+    return "same camera" if same_camera else "same location"

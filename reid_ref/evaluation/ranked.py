@@ -1,4 +1,4 @@
-"""What is ranked: features, distances or blocks of distances (`Lists` are in `ranked_lists`).
+"""What is ranked: features, distances, blocks of distances, or ranked lists.
 
 Distances that rank (`rows`, `blocks`) have the order within each query. From features they hold
 what ranks the images of a query (`reid_ref.ranking.exact_rows`), which its own norm does not
@@ -7,8 +7,9 @@ between queries; of two images whose distances round to one double, the farther 
 """
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,20 @@ from reid_ref.arrays.device import in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
+from reid_ref.conventions import Convention
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
-    Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
-from reid_ref.labels import Labels, check_distances, check_feature_shapes
+    Curves, Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
+from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.pair_sums import squares
+from reid_ref.ranking.rank import Ignored
+from reid_ref.ranking.ranked_lists import (
+    Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
+from reid_ref.ranking.roles import find_all_roles
+from reid_ref.result import Result
 
 Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
@@ -262,6 +270,62 @@ class Distances(Ranked):
         return _sample_bytes(self.matrix, n_query)
 
 
+@dataclass(frozen=True, eq=False)
+class Lists(Ranked):
+    """Ranked lists of gallery images."""
+
+    lists: RankedLists
+    noun = "ranked lists"
+    is_stored = True  # each list is read once
+
+    def words(self, n_gallery: int) -> str:
+        """How long the lists are."""
+        longest = self.lists.longest
+        if longest >= n_gallery:
+            return "ranked lists"
+        return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
+                "as missed, and leaves mINP unknown")
+
+    def check(self, query: Labels, gallery: Labels) -> None:
+        """Refuse lists that do not fit the labels."""
+        _check(self.lists, query, gallery)
+
+    def rows(self, *_: Any) -> Any:
+        """Ranked lists have no distances."""
+        raise InputError(
+            "data", "features or distances", "ranked lists", "read the result file itself")
+
+    exact_rows = blocks = exact_blocks = by_product = whole = rows
+    rankings = sample = sample_bytes = rows
+
+    def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
+        """Return the ranks in the lists; each list is read once."""
+        ranked, conventions = self.lists, how.conventions
+        _check(ranked, query, gallery)
+        how.check_lists(query, gallery)
+        need_all = [record for record in conventions if record.curve.of_rows]
+        curves = Curves(need_all, query, gallery)
+        parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {
+            rule: [] for rule in how.not_ranked}
+        lengths = []
+        for block in list_blocks(ranked, len(gallery), bytes_of(how.max_memory)):
+            block_query, block_lists = query[block.queries], how.lists_of(block.queries)
+            for rule, roles in find_all_roles(block_query, gallery, parts, block_lists).items():
+                parts[rule].append(ranks_of_block(block, roles))
+            if need_all:
+                _check_complete(block, need_all[0], ranked)
+                curves.add(places_in_block(block), block_query, block_lists)
+            lengths.append(block.length)
+            if how.progress is not None:
+                how.progress(len(block_query))
+        length = np.concatenate(lengths)
+        joined = {rule: _joined(blocks, ranked) for rule, blocks in parts.items()}
+        return Ranking(lambda convention: joined[convention.not_ranked][0], curves,
+                       _provenance(length, len(gallery), ranked.n_good),
+                       lambda result: _cut(result, joined[result.convention.not_ranked][1],
+                                           int(length.max())))
+
+
 def _make_distances(block: Doubles, features: Array, metric: str,
                     normalize: bool) -> None:
     """Put distances in the place of what ranks, in the same order and with the same ties."""
@@ -309,3 +373,69 @@ def _unit(features: Array) -> Doubles:
 
 def _sample_bytes(array: Any, rows: int) -> int:
     return int(rows * array.shape[1] * (3 * array.dtype.itemsize + 16))
+
+
+def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
+    check_labels(query, gallery)
+    for name, n in (("lists", len(ranked)), ("n_good", len(query) if ranked.n_good is None
+                                             else len(ranked.n_good))):
+        if n != len(query):
+            what = "one list" if name == "lists" else "one number"
+            raise InputError(
+                "ranked" if name == "lists" else name, f"{len(query):,}, {what} for each query",
+                f"{n:,}", "are they of this benchmark?")
+
+
+def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -> None:
+    short = np.flatnonzero(block.length < block.n_gallery)
+    if len(short):
+        k = int(short[0])
+        raise InputError(
+            ranked.where(block.queries.start + k), f"all {block.n_gallery:,} gallery images",
+            f"{block.length[k]:,}", f"the CMC curve of {convention.name!r} needs every image in "
+            "its place; take complete lists, or another convention")
+
+
+def _joined(parts: list[tuple[GoodRanks, Integers]],
+            ranked: RankedLists) -> tuple[GoodRanks, Integers]:
+    """Join blocks; good images from outside the gallery are put in here."""
+    ranks = concatenate([ranks for ranks, _ in parts])
+    ranked_good = np.concatenate([n_good for _, n_good in parts])
+    if ranked.n_good is None:
+        return ranks, ranked_good
+    few = np.flatnonzero(ranked.n_good < ranks.n_good)
+    if len(few):
+        k = int(few[0])
+        raise InputError("n_good", f"at least {ranks.n_good[k]} for query {k}, the good images "
+                         "that its gallery holds under this convention", ranked.n_good[k])
+    return (replace(ranks, n_good=ranked.n_good),
+            ranked_good + ranked.n_good - ranks.n_good)
+
+
+def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
+    """Return what the signature says of the lists: how long they are, and whose good images."""
+    shortest, longest = int(length.min()), int(length.max())
+    said = ("complete" if shortest == n_gallery else
+            str(longest) if shortest == longest else f"{shortest}-{longest}")
+    if n_good is None:
+        return {"ranked": said}
+    return {"ranked": said, "n_good": f"{zlib.crc32(n_good.astype('<i8').tobytes()):08x}"}
+
+
+def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
+    """Adjust a result for truncated lists.
+
+    INP of a query with missing good images is NaN, and CMC ends at the longest list.
+    """
+    per_query, counts = result.per_query, result.counts
+    status = per_query.status.copy()
+    status[(status == "only junk") & (ranked_good > 0)] = "ok"
+    is_open = ((result.ranks.found < ranked_good) & (status != "not loaded")
+               & (per_query.n_good > 0))
+    return replace(
+        result, cmc=result.cmc[:max(longest, 1)],
+        mINP=float("nan") if is_open.any() else result.mINP,
+        per_query=replace(per_query, status=status,
+                          inp=np.where(is_open, np.nan, per_query.inp)),
+        counts=replace(counts, status={
+            name: int(np.count_nonzero(status == name)) for name in counts.status}))

@@ -13,25 +13,76 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from reid_ref.arrays import check_real_distances, warn
+from reid_ref.arrays import Doubles, Integers, check_real_distances, warn
 from reid_ref.arrays.device import DeviceArray
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.conventions import TIES, Convention, loaded_images
+from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
-from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels
+from reid_ref.metrics import Rows
 from reid_ref.ranking import device_parts
 from reid_ref.ranking.counting import TooFarOff, wrong_products
 from reid_ref.ranking.device_settings import or_in_main_memory
 from reid_ref.ranking.exact_distances import feature_parts
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
-from reid_ref.ranking.roles import find_all_roles
+from reid_ref.ranking.roles import Mask, find_all_roles
 from reid_ref.ranking.tiles import matrix_part
 from reid_ref.result import Result
+
+
+class Curves:
+    """CMC curves of several conventions, over blocks of queries in order.
+
+    `of_features`: the distances are exact ones of features, and are not rounded to float32.
+    """
+
+    def __init__(self, conventions: Iterable[Convention], query: Labels, gallery: Labels,
+                 of_features: bool = False) -> None:
+        self._gallery, self._of_features = gallery, of_features
+        of_rows = {self._key(convention): convention for convention in conventions
+                   if convention.curve.of_rows}
+        self._loaded = {key: convention.loaded(gallery.identity)
+                        for key, convention in of_rows.items()}
+        self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in of_rows}
+        # One generator each, so that draws do not depend on the other conventions.
+        self._random = {key: np.random.RandomState(0) for key in of_rows}
+
+    def add(self, distances: npt.NDArray[Any], query: Labels,
+            lists: IndexLists | None = None) -> None:
+        """Add the next block: distances of shape (n_block, n_gallery), its labels and lists."""
+        for key, parts in self._parts.items():
+            cmc, ignored, length, ties, arithmetic, _ = key
+            loaded = self._loaded[key]
+            values = distances if loaded.all() else distances[:, loaded]
+            values = ARITHMETIC[arithmetic].distances(values)
+            if of_rows := CMC[cmc].of_rows:
+                rows = Rows(values, query, self._gallery[loaded], ignored, ties, lists)
+                parts.append(of_rows(rows, length, self._random[key]))
+
+    def curve(self, ranks: GoodRanks, convention: Convention, loaded: Mask) -> Doubles:
+        """Return the CMC curve: shape (length,), Rank-k is entry k - 1.
+
+        `ranks` are those of the queries that are `loaded`.
+        """
+        kind = convention.curve
+        if kind.of_rows:
+            values = np.concatenate(self._parts[self._key(convention)])[loaded]
+            return kind.curve(values, self._length(convention), convention.n_in_cmc(ranks.n_good))
+        return convention.curve_of_ranks(ranks, self._length(convention, ranks.n_kept))
+
+    def _key(self, convention: Convention) -> tuple[Any, ...]:
+        return (convention.cmc, (*convention.ignored, *convention.curve.also_ignored),
+                self._length(convention), convention.ties,
+                "double" if self._of_features else convention.arithmetic, convention.loads)
+
+    def _length(self, convention: Convention, n_kept: Integers | None = None) -> int:
+        loaded = convention.loaded(self._gallery.identity)
+        return convention.curve_length(self._gallery.identity[loaded], n_kept)
 
 
 def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:

@@ -6,9 +6,8 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.value import Value
+from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.labels import Labels
-from reid_ref.evaluation.ranked import Distances, Features
-from reid_ref.evaluation.ranked_lists import Lists
 from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset

@@ -308,10 +308,10 @@ class Result(Value):
 
     def _repr_html_(self) -> str:
         """Return what `__str__` says as a table, which notebooks show."""
-        found = {**named_ranks(self.cmc), "mAP": self.mAP, "mINP": self.mINP}
+        values = headline(self)
         return as_html(Table(
-            ["", *found, "queries"],
-            [["percent", *map(words.percent, found.values()),
+            ["", *values, "queries"],
+            [["percent", *map(words.percent, values.values()),
               f"{self.counted:,} of {self.counts.query:,}"]],
             [words.spaced(str(self.signature))]))
 

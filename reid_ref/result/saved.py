@@ -1,23 +1,28 @@
-"""A saved result, read back: each value checked by itself, then against the ranks it is of."""
+"""Results and values per query, read from files: each value checked by itself, then together."""
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers
-from reid_ref.conventions import CHOICES, Convention
-from reid_ref.disk import PathLike
+from reid_ref.arrays import InputError, warn
+from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
+from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result import SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result
-from reid_ref.result.stored import (
-    QueryTable, Stored, checks, is_whole, read_object, shown, table_of_rows, value_of)
+from reid_ref.result import (
+    RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result)
+from reid_ref.result.stored import Stored, checks
 from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.
 EXPECTED = "what reid-ref evaluate FILE --save OUT.json or Result.save wrote"
+PER_QUERY = "what reid-ref evaluate FILE --per-query OUT.json writes"
+SUFFIXES = (".json", ".csv")
 #: How far a number may be off the ranks that it is of: the sums of another machine differ in their
 #: last bits, and those in float32 by more.
 NEAR = 1e-6
@@ -54,81 +59,74 @@ def load(path: PathLike) -> Result:
     >>> loaded.mAP == result.mAP, loaded.ranks.rank, loaded.convention.name
     (True, array([2, 3]), 'matlab')
     """
-    result = read_table(path, EXPECTED).result
+    result = read_stored(path, EXPECTED).result
     if result is None:
         raise InputError(f"{path}: schema", f"{SAVED}, {EXPECTED}",
                          "the values of each query without ranks", "save the result anew")
     return result
 
 
-def read_table(path: PathLike, expected: str, *, must_hold: bool = True) -> QueryTable:
+def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = True,
+                must_hold: bool = True) -> Stored:
     """Read a saved result, or what `evaluate --per-query` wrote; JSON but for a name in .csv.
 
-    `expected` is for messages: what the file should be. `must_hold`: numbers of a saved result
-    that contradict its ranks are refused.
+    `expected` is for messages: what the file should be. `signed`: CSV, which has no signature, is
+    refused. `must_hold`: so are numbers of a saved result that contradict its ranks.
 
     Raises
     ------
     InputError
         It cannot be read, or is not such a file: the query and the key are named.
     """
-    value = read_object(path, expected)
+    value = _read_object(path, expected)
     if value.get("schema") != SAVED:
-        return table_of_rows(value, path, expected)
-    table = _saved(value, str(path))
-    if must_hold:
-        _check_sound(_stored(table))
-    return table
+        return _of_rows(_Values(value, str(path), expected), signed)
+    stored = _of_result(_Values(value, str(path), EXPECTED))
+    for check in checks(stored) if must_hold else ():
+        if not check.agrees and not _is_near(check.written, check.computed):
+            raise InputError(f"{path}: {check.name}", got=f"contradicts what the {check.source} "
+                             "give", remedy="see reid-ref verify, or save the result anew")
+    return stored
 
 
-def read_stored(path: str, *, must_hold: bool = True) -> Stored:
-    """Read a saved result, or a file of --per-query in JSON, with its convention.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is not such a file, or is CSV, which has no signature.
-    """
-    table = read_table(path, "what reid-ref evaluate FILE --per-query OUT.json writes",
-                       must_hold=must_hold)
-    if "signature" not in table.numbers:
-        raise InputError(path, "JSON, which has the signature", "CSV", "write it with reid-ref "
-                         "evaluate FILE --per-query OUT.json")
-    return _stored(table)
-
-
-def _stored(table: QueryTable) -> Stored:
-    result = table.result
-    if result is not None:
-        return Stored(**vars(table), fields=result.signature, convention=result.convention)
+def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
+    """Return the object of a JSON file, or the rows of a CSV file, not yet checked."""
+    is_csv = Path(path).suffix.lower() == ".csv"
+    lines = list(read_lines(Path(path), expected))
     try:
-        fields = parse_signature(table.numbers["signature"])
-        return Stored(**vars(table), fields=fields, convention=convention_of(fields))
-    except InputError as error:
-        raise InputError(table.path, got=error) from None
+        value = ({"queries": [_csv_row(row) for row in csv.DictReader(lines)]} if is_csv
+                 else json.loads("\n".join(lines)))
+    except (ValueError, RecursionError, csv.Error) as error:
+        raise InputError(path, got=f"cannot be read as {'CSV' if is_csv else 'JSON'} ({error})",
+                         remedy=f"expected {expected}") from None
+    if not isinstance(value, dict):
+        raise InputError(path, f"one JSON object, {expected}")
+    if value.get("schema", 1) not in range(1, SAVED + 1):
+        raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(value["schema"]),
+                         "take a newer reid-ref")
+    if "signature" in value and "queries" not in value:
+        raise InputError(path, "the values of each query", "summaries alone",
+                         "write them with reid-ref evaluate FILE --per-query OUT.json")
+    if not is_csv:
+        _Values(value, str(path), expected).value("signature", _TEXT)
+    return value
 
 
-def _signature(text: str, convention: Convention, path: str) -> Signature:
-    """Return the signature of a saved result, which must be that of its convention."""
-    try:
-        signature = parse_signature(text, convention.name)
-    except InputError as error:
-        raise InputError(path, got=error) from None
-    expected = fields_of(convention)
-    for key in ("convention", *CHOICES, "top_k"):
-        if signature.get(key) != expected.get(key):
-            raise InputError(path, got=f"signature: expected {key} {expected.get(key)}, as the "
-                             f"convention has, got {signature.get(key)}")
-    return signature
+def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the values as JSON has them; the others are texts."""
+    values = {}
+    for key, text in row.items():
+        if isinstance(text, str):  # not where a line is too short, or too long
+            try:
+                values[key] = json.loads(text.lower() or "null")
+            except ValueError:
+                values[key] = text
+    return values
 
 
-def _check_sound(stored: Stored) -> None:
-    """Refuse numbers that contradict each other by more than arithmetic explains."""
-    for check in checks(stored):
-        if not check.agrees and not _is_near(check.written, check.found):
-            raise InputError(
-                f"{stored.path}: {check.name}", got=f"contradicts what the {check.source} give",
-                remedy="see reid-ref verify, or save the result anew")
+def _shown(value: Any) -> str:
+    """Return the beginning of a JSON value, for messages."""
+    return json.dumps(value)[:40]
 
 
 def _is_near(written: Any, computed: Any) -> bool:
@@ -139,107 +137,130 @@ def _is_near(written: Any, computed: Any) -> bool:
     return first.shape == second.shape and np.allclose(first, second, 0, NEAR, equal_nan=True)
 
 
+class _Kind(NamedTuple):
+    """What a JSON value may be, in words and as a check."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+_TEXT = _Kind("text", lambda value: type(value) is str)
+_FLAG = _Kind("true or false", lambda value: type(value) is bool)
+_WHOLE = _Kind("whole numbers below 2**63",
+               lambda value: type(value) is int and -2**63 <= value < 2**63)
+_COUNT = _Kind("whole numbers from 0, below 2**63",
+               lambda value: type(value) is int and 0 <= value < 2**63)
+_RANK = _Kind("ranks from 1, or null",
+              lambda value: value is None or type(value) is int and 0 < value < 2**63)
+_STATUS = _Kind(f"one of {', '.join(STATUSES)}",
+                lambda value: type(value) is str and value in STATUSES)
+# Not above the bound: NaN, infinity, and what no double holds.
+_NUMBER = _Kind("numbers or null", lambda value: value is None or (
+    type(value) in (int, float) and abs(value) < 2**63))
+_LIST = _Kind("a list", lambda value: type(value) is list)
+_ROWS = _Kind("a list of queries", lambda value: type(value) is list and len(value) > 0)
+_OBJECT = _Kind("an object", lambda value: type(value) is dict)
+
+#: Each value of a query.
+_COLUMNS = {
+    "identity": _WHOLE, "camera": _WHOLE, "status": _STATUS, "counted": _FLAG, "ap": _NUMBER,
+    "inp": _NUMBER, "first_match": _RANK, "n_good": _COUNT, "n_junk": _COUNT}
+
+
 class _Values(NamedTuple):
-    """An object of a saved file, whose values are checked as they are read."""
+    """An object of a file, whose values are checked as they are read."""
 
     values: Any
     where: str
+    expected: str
 
-    def value(self, key: str, fits: Callable[[Any], bool]) -> Any:
+    def value(self, key: str, kind: _Kind) -> Any:
         """Return the value of a key."""
-        return value_of(self.values, key, fits, self.where, EXPECTED)
+        values = self.values if isinstance(self.values, dict) else {}
+        if key not in values or not kind.fits(values[key]):
+            raise InputError(f"{self.where}: {key}", self.expected,
+                             _shown(values[key]) if key in values else "none")
+        return values[key]
 
     def inside(self, key: str) -> _Values:
         """Return the object that is the value of a key."""
-        self.value(key, lambda value: isinstance(value, dict))
-        return _Values(self.values[key], f"{self.where}: {key}")
+        return _Values(self.value(key, _OBJECT), f"{self.where}: {key}", self.expected)
 
-    def count(self, key: str) -> int:
-        """Return a whole number from 0."""
-        return int(self.value(key, lambda value: is_whole(value) and value >= 0))
-
-    def list_of(self, key: str, kinds: set[type], n: int | None = None) -> list[Any]:
-        """Return a list of values of these types, `n` of them."""
-        values: list[Any] = self.value(key, lambda value: isinstance(value, list))
+    def column(self, key: str, kind: _Kind, n: int | None = None) -> list[Any]:
+        """Return a list of such values, `n` of them."""
+        values: list[Any] = self.value(key, _LIST)
         if n is not None and len(values) != n:
             raise InputError(self.where, got=f"{key}: expected {n} values, got {len(values)}",
                              remedy="is the file complete?")
-        if not set(map(type, values)) <= kinds:
-            k = next(k for k, value in enumerate(values) if type(value) not in kinds)
-            words = " or ".join(sorted("null" if kind is type(None) else kind.__name__
-                                       for kind in kinds))
-            raise InputError(self.where, got=f"{key}: expected {words}, got {shown(values[k])} in "
-                             f"entry {k}")
+        if set(map(type, values)) == {int} and kind.fits(min(values)) and kind.fits(max(values)):
+            return values  # the common case, and the quick one
+        for k, value in enumerate(values):
+            if not kind.fits(value):
+                raise InputError(self.where, got=f"{key}: expected {kind.words}, got "
+                                 f"{_shown(value)} in entry {k}")
         return values
 
-    def integers(self, key: str, n: int, least: int = -2**63) -> Integers:
-        """Return whole numbers, none of them below `least`; 0 where a first match is null."""
-        is_match = key == "first_match"
-        values = self.list_of(key, {int, type(None)} if is_match else {int}, n)
-        values = [value or 0 for value in values] if is_match else values
-        lowest, highest = min(values, default=least), max(values, default=least)
-        if lowest < least or highest >= 2**63:
-            raise InputError(self.where, got=f"{key}: expected whole numbers from {least}, below "
-                             f"2**63, got {lowest if lowest < least else highest}")
-        return np.array(values, dtype=np.int64)
 
-    def shares(self, key: str, n: int | None = None) -> Doubles:
-        """Return numbers from 0 to 1; NaN where the file has null."""
-        values = self.list_of(key, {float, int, type(None)}, n)
-        for k, value in enumerate(values):
-            if value is not None and not 0 <= value <= 1 + NEAR:
-                raise InputError(self.where, got=f"{key}: expected numbers from 0 to 1, got "
-                                 f"{shown(value)} in entry {k}")
-        return np.array([np.nan if value is None else value for value in values], np.float64)
+def _of_rows(file: _Values, signed: bool) -> Stored:
+    """Return a file with an object, or a line, for each query."""
+    rows = [_Values(row, f"{file.where}: query {k}", file.expected)
+            for k, row in enumerate(file.value("queries", _ROWS))]
+    for k, row in enumerate(rows):
+        if (number := row.value("query", _WHOLE)) != k:
+            raise InputError(f"{row.where}: query", f"{k}, for queries are numbered from 0, in "
+                             "order", number, "write the file again")
+    columns = {key: [row.value(key, kind) for row in rows] for key, kind in _COLUMNS.items()}
+    per_query, counted = _per_query(columns), np.array(columns["counted"])
+    signature, convention = Signature({}), CONVENTIONS["matlab"]
+    if "signature" in file.values:
+        try:
+            signature = parse_signature(file.values["signature"])
+            convention = convention_of(signature)
+        except InputError as error:
+            raise InputError(file.where, got=error) from None
+    elif signed:
+        raise InputError(file.where, "JSON, which has the signature", "CSV", "write it with "
+                         "reid-ref evaluate FILE --per-query OUT.json")
+    elif not np.isin(per_query.status, ("ok", "not loaded")).all():
+        warn("a .csv file does not name its convention; a query without a match that counts is "
+             "taken as 0; --per-query FILE.json says it")
+    return Stored(file.where, file.values, per_query, counted, signature, convention)
 
-    def share(self, key: str) -> float:
-        """Return a number from 0 to 1."""
-        alone = self._replace(values={key: [self.values.get(key, "none")]})
-        return float(alone.shares(key)[0])
 
-
-def _saved(value: dict[str, Any], path: str) -> QueryTable:
-    """Return the table and the result of a saved file, each value checked by itself."""
-    file = _Values(value, path)
-    for key in ("parts", "trials"):
-        if key in value:
-            raise InputError(path, got=f"{key}: expected no such key, which is reserved for "
-                             "results of several parts or trials", remedy="take a newer reid-ref")
-    queries, ranks, choices, numbers, labels = map(
-        file.inside, ("queries", "ranks", "convention", "counts", "labels"))
-    prints = Fingerprints(*(labels.value(side, lambda text: isinstance(text, str))
-                            for side in Fingerprints._fields))
-    per_query, counts = _per_query(queries), _counts(numbers)
-    convention = _convention(choices)
+def _of_result(file: _Values) -> Stored:
+    """Return a saved result, each value checked by itself."""
+    queries, numbers, labels = map(file.inside, ("queries", "counts", "labels"))
+    n = len(queries.column("status", _STATUS))
+    columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
+                                   else 0) for key, kind in _COLUMNS.items()}
+    per_query, counts = _per_query(columns), _counts(numbers)
+    convention = _convention(file.inside("convention"))
+    mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
+    signature = _signature(file, convention)
     result = Result(
-        mAP=file.share("mAP"), cmc=file.shares("cmc"), mINP=file.share("mINP"),
-        per_query=per_query, counts=counts, counted=file.count("counted"),
-        signature=_signature(value["signature"], convention, path), convention=convention,
-        ranks=_ranks(ranks, per_query, counts.gallery), fingerprints=prints)
-    counted = queries.list_of("counted", {bool}, len(per_query.status))
-    return QueryTable(path, value, per_query, np.array(counted), result)
+        mAP=float(mAP), cmc=np.array(file.column("cmc", _NUMBER), np.float64), mINP=float(mINP),
+        per_query=per_query, counts=counts, counted=file.value("counted", _COUNT),
+        signature=signature, convention=convention,
+        ranks=_ranks(file.inside("ranks"), per_query, counts.gallery),
+        fingerprints=Fingerprints(*(labels.value(side, _TEXT) for side in Fingerprints._fields)))
+    return Stored(file.where, file.values, per_query, np.array(columns["counted"]), signature,
+                  convention, result)
 
 
-def _per_query(queries: _Values) -> PerQuery:
-    status = queries.list_of("status", {str})
-    for k, name in enumerate(status):
-        if name not in STATUSES:
-            raise InputError(queries.where, got=f"status: expected one of {', '.join(STATUSES)}, "
-                             f"got {shown(name)} in entry {k}")
-    n = len(status)
-    whole = {name: queries.integers(name, n, 0) for name in ("first_match", "n_good", "n_junk")}
+def _per_query(columns: dict[str, list[Any]]) -> PerQuery:
+    whole = {name: np.array([value or 0 for value in columns[name]], np.int64)
+             for name in ("identity", "camera", "first_match", "n_good", "n_junk")}
     return PerQuery(
-        ap=queries.shares("ap", n), inp=queries.shares("inp", n), **whole,
-        status=np.array(status, dtype=f"<U{max(map(len, STATUSES))}"),
-        identity=queries.integers("identity", n),
-        camera=queries.integers("camera", n if queries.values.get("camera") else 0))
+        ap=np.array(columns["ap"], np.float64), inp=np.array(columns["inp"], np.float64), **whole,
+        status=np.array(columns["status"], dtype=f"<U{max(map(len, STATUSES))}"))
 
 
 def _ranks(ranks: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
-    columns = {name: ranks.integers(name, len(per_query.status), 0)
-               for name in ("found", "n_kept", "first_match")}
-    columns |= {name: ranks.integers(name, int(columns["found"].sum()), least)
-                for name, least in (("rank", 1), ("nearer", 0), ("tied", 1), ("image", -1))}
+    n_ranked = sum(ranks.column("found", _COUNT))
+    columns = {name: np.array(ranks.column(
+        name, _WHOLE if name == "image" else _COUNT,
+        n_ranked if name in ("rank", "nearer", "tied", "image") else len(per_query.status)),
+        np.int64) for name in RANK_COLUMNS}
     good_ranks = GoodRanks(n_good=per_query.n_good, n_junk=per_query.n_junk, **columns)
     for text, bad in _contradictions(good_ranks, n_gallery):
         if bad.any():
@@ -256,35 +277,38 @@ def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any
         False, (np.diff(query) == 0) & (np.diff(rank) <= 0))
     yield "nearer: expected less than rank, and at least rank - tied", (
         (nearer >= rank) | (nearer + ranks.tied < rank))
-    yield "image: expected a number below that of gallery images", ranks.image >= n_gallery
+    yield "image: expected a number below that of gallery images", (
+        (ranks.image < -1) | (ranks.image >= n_gallery))
 
 
 def _counts(counts: _Values) -> Counts:
-    numbers: dict[str, Any] = {field.name: counts.count(field.name) for field in fields(Counts)
-                               if field.name != "status"}
+    numbers: dict[str, Any] = {field.name: counts.value(field.name, _COUNT)
+                               for field in fields(Counts) if field.name != "status"}
     for name, number in numbers.items():
         if name.startswith("gallery_") and number > numbers["gallery"]:
             raise InputError(counts.where, got=f"{name}: expected at most {numbers['gallery']}, "
                              f"the gallery, got {number}")
-    status = _Values(counts.values.get("status"), f"{counts.where}: status")
-    return Counts(**numbers, status={name: status.count(name) for name in STATUSES})
-
-
-#: What may be the value of the choices that are no text alone.
-_NUMBERS: dict[str, Callable[[Any], bool]] = {
-    "top_k": lambda value: value is None or is_whole(value),
-    "cmc_length": lambda value: isinstance(value, str) or is_whole(value)}
+    status = counts.inside("status")
+    return Counts(**numbers, status={name: status.value(name, _COUNT) for name in STATUSES})
 
 
 def _convention(choices: _Values) -> Convention:
-    values: dict[str, Any] = {}
-    for field in fields(Convention):
-        if isinstance(field.default, tuple):
-            values[field.name] = tuple(choices.list_of(field.name, {str}))
-        else:
-            fits = _NUMBERS.get(field.name, lambda value: isinstance(value, str))
-            values[field.name] = choices.value(field.name, fits)
+    """Return the convention, which checks its choices itself."""
     try:
-        return Convention(**values)
-    except InputError as error:
+        return Convention(**choices.values)
+    except (InputError, TypeError) as error:
         raise InputError(choices.where, got=error) from None
+
+
+def _signature(file: _Values, convention: Convention) -> Signature:
+    """Return the signature of a saved result, which must be that of its convention."""
+    try:
+        signature = parse_signature(file.values["signature"], convention.name)
+    except InputError as error:
+        raise InputError(file.where, got=error) from None
+    expected = fields_of(convention)
+    for key in ("convention", *CHOICES, "top_k"):
+        if signature.get(key) != expected.get(key):
+            raise InputError(file.where, got=f"signature: expected {key} {expected.get(key)}, as "
+                             f"the convention has, got {signature.get(key)}")
+    return signature

@@ -13,8 +13,7 @@ from reid_ref import CONVENTIONS
 from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
-from reid_ref.result.saved import read_table
-from reid_ref.result.systems import system_of_result, system_of_table
+from reid_ref.result.saved import read_stored
 from tests import cases
 from tests.commands.common import MARKET, MARS, TIES, answer, lists, refusal, table
 
@@ -80,9 +79,8 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
     path = tmp_path / "out.json"
     path.write_text(json.dumps(per_query_json(result)))
-    system = system_of_table(read_table(path, "a file"), "out.json")
-    whole = system_of_result(result)
-    assert system.signature == whole.signature and system.fingerprints == whole.fingerprints
+    system = read_stored(path)
+    assert system.signature == result.signature and system.fingerprints == result.fingerprints
     done = 0
     for metric in ("mAP", "mINP", "Rank-1", "Rank-7"):
         try:

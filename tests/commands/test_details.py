@@ -8,8 +8,7 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
 from reid_ref.evaluation.how import How
-from reid_ref.evaluation.query_list import nearest_wrong
-from reid_ref.evaluation.rank_lists import worst_queries
+from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from tests.cases import market_like, save
 from tests.commands.common import FIXTURES, MARKET, answer, table
 from tests.documents import ROOT

@@ -8,7 +8,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
-from reid_ref.evaluation.query_list import ranked_list
+from reid_ref.evaluation.rank_lists import ranked_list
 from tests import cases
 from tests.commands.common import MARKET, answer, table
 

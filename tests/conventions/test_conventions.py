@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, NO_CHOICES, Convention
-from reid_ref.conventions.records import Also, Procedure, Toolbox, conventions_of, functions_of
+from reid_ref.conventions.records import Also, Procedure, Toolbox, conventions_of
 from reid_ref.evaluation.functions import evaluate_distances
 
 NAMES = [
@@ -154,7 +154,6 @@ def test_a_toolbox_is_one_entry():
                   ("It rounds to one digit: either way",), (Also(("Mine too",), "a copy"),)),),
         loader="data.py:7")
     mine, function = conventions_of(toolbox)
-    assert functions_of(toolbox) == {"mine": "mine-function"}
     assert mine.source == "me/toolbox 1234567, rank.py"
     assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ("Mine too (a copy)",)
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])

@@ -10,7 +10,7 @@ from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figure
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.densities import WRONG_PAIRS, distance_sample
-from reid_ref.evaluation.figure_values import ap_by_good, rank_band
+from reid_ref.evaluation.groups import ap_by_good, rank_band
 from tests.cases import market_like, save
 from tests.commands.common import MARKET, assert_one_line_error, command
 

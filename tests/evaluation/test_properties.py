@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranking.rank import good_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -62,11 +60,3 @@ def test_adding_junk_changes_no_ap(problem, n_junk, seed):
     after = reid_ref.evaluate_distances(wider, known, more)
     np.testing.assert_array_equal(after.per_query.ap, before.per_query.ap)
     np.testing.assert_array_equal(after.cmc[:len(before.cmc)], before.cmc)
-
-
-@given(problems())
-def test_step_is_never_below_the_trapezoid(problem):
-    ranks = good_ranks(*problem)
-    step, trapezoid = average_precision_step(ranks), average_precision_trapezoid(ranks)
-    known = ~np.isnan(step)
-    assert (step[known] - trapezoid[known] >= -1e-15).all()

@@ -511,7 +511,7 @@ def check_sums():
 
 
 def check_identities():
-    module = afresh("metrics.identities")
+    module = afresh("metrics")
     gallery = Labels([8, 9, 7, 8, 9, 9, 6, 7, 5], [2, 2, 2, 2, 2, 2, 2, 2, 1])
     distances = np.array([[.1, .2, .3, .4, .5, .6, .65, .7, .05]] * 2)
     query = Labels([7, 3], [1, 1])
@@ -684,7 +684,7 @@ def check_curves():
 # Ranked lists.
 
 def by_lists(ranked, *labels, **options):
-    return afresh("evaluation.ranked_lists").evaluate_ranked_lists(ranked, *labels, **options)
+    return afresh("evaluation.functions").evaluate_ranked_lists(ranked, *labels, **options)
 
 
 def check_ranked_lists():
@@ -913,7 +913,7 @@ MUTANTS = {
         "if {{name not in shared} => True}}}", "{{**exact} => }}}",
         "places.get({{word, places.get(plain(word)) => plain(word) => word}})",
     ]),
-    "metrics.average_precision": ([*METRICS, *RESULT], [
+    "metrics": ([*METRICS, *RESULT], [
         "groups.query[groups.tied {{> => >=}} hits]", "len({{np.unique => }}(groups.query[",
         ", old_recall = nth / n_good, (nth - {{1 => 2}}) / ",
         "({{recall - old_recall => 1 / n_good}}) * ((",
@@ -950,8 +950,6 @@ MUTANTS = {
         "{{(total[more] + terms[start[more] + k]) => total[more] + terms[start[more] + k]}}.",
         "more = more[ranks.found[more] > k{{ =>  + 1}}]",
         "{{(ranks.n_good == 0) & (ranks.n_kept > 0) => ranks.n_good == 0 => ranks.found == 0}}",
-    ]),
-    "metrics.matching": (METRICS, [
         # first_match >= 0 is the same: the count of zeros is left out of the curve.
         "(first_match {{<= => <}} length)", "minlength=length + 1)[{{1: => :-1}}]",
         "place = ranks.rank - {{ranks.nth => 1}}",
@@ -968,10 +966,7 @@ MUTANTS = {
         "return hits / {{np.arange(1, k + 1) => k}}, recall",
         "np.divide(hits, {{n_good => hits[:, -1:]}}, out=recall",
         "{{(ranks.found == ranks.n_good) & (ranks.found > 0) => ranks.found > 0}}",
-        "(ranks.found)[complete] - {{1 => ranks.found[complete]}}",
-    ]),
-    "metrics.identities": (METRICS, [
-        "{{1 +  => }}len(np.unique(",
+        "(ranks.found)[complete] - {{1 => ranks.found[complete]}}", "{{1 +  => }}len(np.unique(",
         "len({{np.unique(rows.gallery.identity[kept[:good_places[0]]]) => "
         "kept[:good_places[0]]}})",
         "kept[:good_places[{{0 => -1}}]]", "DRAWS = {{10 => 9}}",
@@ -988,7 +983,7 @@ MUTANTS = {
     "signature": (RESULT, [
         "if {{getattr(convention, name) != getattr(default, name)} => name == 'cmc'}}}",
     ]),
-    "evaluation.summary": (RESULT, [
+    "evaluation.engine": (RESULT, [
         "in_order.n_junk{{ - n_absent => }}\n",
         "in_order = {{convention.in_order(loaded.ranks) => loaded.ranks}}",
         "cut = {{convention.cut_off(in_order) => in_order}}", "for values in (ap, {{inp => ap}}))",
@@ -1000,6 +995,8 @@ MUTANTS = {
         "=len(gallery) - ignored_junk{{ - n_absent => }}",
         "per_query.n_junk{{ - ignored_junk => }}",
         "{{loaded.query,\n                            loaded.gallery => query, gallery}}),",
+    ]),
+    "evaluation.ranks": (RESULT, [
         " = distances{{ if loaded.all() else distances[:, loaded] => [:, :loaded.sum()]}}",
         "{{values = ARITHMETIC[arithmetic].distances(values) => pass}}",
         "np.random.RandomState({{0 => len(key[1])}}) for key",
@@ -1037,10 +1034,11 @@ MUTANTS = {
 
 
 def test_mutants_of_every_file():
-    files = {f"{room}.{path.stem}" for room in ("ranking", "metrics")
-             for path in (PACKAGE / room).glob("[!_]*.py") if not path.stem.startswith("device_")}
+    files = {f"ranking.{path.stem}" for path in (PACKAGE / "ranking").glob("[!_]*.py")
+             if not path.stem.startswith("device_")}
     assert set(MUTANTS) == files - {"ranking.tiles"} | {
-        "evaluation.summary", "conventions.convention", "conventions.choices", "signature"}
+        "metrics", "evaluation.engine", "evaluation.ranks", "conventions.convention",
+        "conventions.choices", "signature"}
 
 
 @pytest.mark.parametrize("check", all_checks(MUTANTS))

@@ -227,7 +227,7 @@ def check_loaded_and_units(functions, result, matlab):
         np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
         convention=matlab.replace(unmatched="nan"))
     raises("metric: mAP is NaN under convention", lambda: nan.interval("mAP"))
-    cut = afresh("evaluation.ranked_lists").evaluate_ranked_lists(
+    cut = afresh("evaluation.functions").evaluate_ranked_lists(
         [[0, 1]], Labels([1], [1]), Labels([1, 8, 1], [2] * 3))
     raises("metric: mINP is NaN, for some lists", lambda: cut.interval("mINP"))
 

@@ -21,8 +21,7 @@ from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, Convention
 from reid_ref.disk import check_different, check_target, is_direct, whole_files
-from reid_ref.evaluation.query_list import nearest_wrong
-from reid_ref.evaluation.rank_lists import worst_queries
+from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
 from reid_ref.labels import IndexLists

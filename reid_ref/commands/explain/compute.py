@@ -20,7 +20,7 @@ from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_conve
 from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
-from reid_ref.evaluation.query_list import ListedImage, ranked_list
+from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import IndexLists, Labels, count_distractors
 from reid_ref.result import Result

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.commands.explain.compute import Explanation
-from reid_ref.evaluation.query_list import ListedImage
+from reid_ref.evaluation.rank_lists import ListedImage
 from reid_ref.labels import Labels
 from reid_ref.result import Ranks, Result, ranks_of
 from reid_ref.text import signature_rows, wrap

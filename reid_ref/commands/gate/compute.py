@@ -130,7 +130,7 @@ def _check_same(stored: Stored, result: Result) -> None:
             result.convention, stored.convention))
         raise InputError(stored.path, "the same convention", f"{key} {theirs}, but {ours} here",
                          "evaluate both under one convention")
-    if stored.fields.get("lists") != _lists(result):
+    if stored.signature.get("lists") != _lists(result):
         raise InputError(stored.path, "the same --index-lists")
     for side in result.fingerprints._fields:
         if getattr(stored.fingerprints, side) != getattr(result.fingerprints, side):

@@ -7,7 +7,7 @@ from reid_ref.commands.runs.compute import runs_of_scores
 from reid_ref.commands.runs.show import RUNS, show_spread
 from reid_ref.console import systems
 from reid_ref.result import unit_of_queries
-from reid_ref.result.systems import check_systems_queries, checked_metrics
+from reid_ref.result.systems import check_same_queries, checked_metrics, values_of
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -24,9 +24,10 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     metrics, options = systems.check(args)
     by_name = systems.read(args)
-    check_systems_queries(by_name)
-    unit = unit_of_queries(next(iter(by_name.values())).identity, options.pop("unit"))
-    scores = {metric: {name: system.values(metric) for name, system in by_name.items()}
+    check_same_queries(by_name)
+    identity = next(iter(by_name.values())).per_query.identity
+    unit = unit_of_queries(identity, options.pop("unit"))
+    scores = {metric: {name: values_of(system, metric) for name, system in by_name.items()}
               for metric in checked_metrics(metrics)}
     show_spread(args.format, args.files, runs_of_scores(scores, *unit, **options), by_name, RUNS)
     return 0

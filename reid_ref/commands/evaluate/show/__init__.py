@@ -8,7 +8,6 @@ from reid_ref.commands.evaluate.compute import (
 from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import RANKS, Counts, Result, headline
-from reid_ref.signature import Signature
 from reid_ref.text import (
     by_reason, percent, row, signature_lines, signed_percent, source, tied_queries, wrap)
 from reid_ref.text.table import lines as table_lines
@@ -84,7 +83,7 @@ def sizes(data: ResultFile) -> str:
 
 def sizes_of_saved(result: Result) -> str:
     """Return what a saved result was evaluated from, as far as its signature says it."""
-    signature = Signature.of(str(result.signature))
+    signature = result.signature
     return next((f"{key} {signature[key]}" for key in ("features", "distances")
                  if key in signature), "ranked lists")
 

@@ -126,7 +126,7 @@ def test_lists_in_their_three_ways(tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "expected image names, one a line, got none"),
+    ("", "expected image names, one per line, got none"),
     ("0002_c1_f0046985.jpg\nnothing", "line 2: expected an image name of DukeMTMC-reID"),
     ("0002_c1_f0046985.jpg\n\n0003_c1_21.png", "line 3: .*DukeMTMC-reID.*'0003_c1_21.png'"),
     ("0002_c1_f0046985.jpg 2 3", "line 1: .*alone or with its identity"),
@@ -182,7 +182,7 @@ def test_tracklets_and_queries_of_mars(tmp_path):
     with pytest.raises(InputError, match="query_IDX.mat: expected one array of four columns"):
         read_tracks(queries)
     beyond = save(tmp_path, "query_beyond", query_IDX=np.array([[2, 4]]))
-    with pytest.raises(InputError, match="query_beyond.mat: expected places from 1 to 3.*got 4"):
+    with pytest.raises(InputError, match="beyond.mat: query_IDX: .*from 1 to 3, got 2 to 4"):
         read_labels(tracks, beyond)
     with pytest.raises(InputError, match="query_IDX: expected places from 1, got 0 to 1"):
         read_indices(save(tmp_path, "zero", query_IDX=np.array([[0, 1]])))

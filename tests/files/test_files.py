@@ -439,7 +439,7 @@ def test_distances_that_do_not_fit(tmp_path, layout, key):
     (b"3 5\n9\n", "line 2: expected 2 numbers as in the first row, got 1"),
     (b"3\n5_0\n9\n", "line 2: expected numbers .*5_0"),
     (b"\n\n", "expected numbers, got none"), (b"# nothing\n", "expected numbers, got none"),
-    (b"3\n\xff\xfe\n", "expected text with numbers, got byte 0xff at 2"),
+    (b"3\n\xff\xfe\n", "cannot be read: not text; expected numbers; is it a .mat"),
     (b"3 5\n9 7\n", r"expected a vector .*got shape \(2, 2\)")])
 def test_text_that_holds_no_labels(tmp_path, content, match):
     paths = write_texts(tmp_path)
@@ -545,14 +545,14 @@ def test_cell_with_an_empty_array(tmp_path):
 
 # Each of these ends the process in scipy 1.17's reader.
 @pytest.mark.parametrize("variable, offset, value, match", [
-    ("query_cam", 17, 0x08, "array without its data"),      # complex, with no imaginary part
+    ("query_cam", 17, 0x08, "requires a buffer"),      # complex, with no imaginary part
     ("query_cam", 16, 0xEE, "no array starts"),             # class
-    ("query_f", 56, 0x0E, "no element of an array"),        # type of the data
-    ("query_f", 57, 0x70, "no element of an array")])
+    ("query_f", 56, 0x0E, "no numbers in an array"),        # type of the data
+    ("query_f", 57, 0x70, "no numbers in an array")])
 def test_changes_that_would_end_the_process(tmp_path, variable, offset, value, match):
     path = tmp_path / "r.mat"
     write_mat(path, stored("layumi"))
     content = bytearray(path.read_bytes())
     content[mat5_offset(content, variable) + offset] = value
     path.write_bytes(content)
-    refuse(path, match=f"damage .ValueError: {match}")
+    refuse(path, match=f"damage .*: .*{match}")

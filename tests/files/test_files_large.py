@@ -83,7 +83,7 @@ def test_separate_files_by_role(tmp_path):
         "q_camids": "query_camera", "testID": "gallery_identity", "testCam": "gallery_camera"}))
     assert_is_made(result)
     assert kinds(result) == {np.memmap}
-    assert result.layout == "separate .npy files (features, one row an image)"
+    assert result.layout == "separate .npy files (features, one row per image)"
 
 
 def test_features_with_labels_of_other_files(tmp_path):

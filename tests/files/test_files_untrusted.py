@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -208,3 +210,27 @@ def test_a_pipe_is_refused(tmp_path, name, read):
     with pytest.raises(InputError, match=rf"{name}: expected a file, got a pipe, such as <\(...\) "
                                          "makes,.* to a file first"):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize("size", [0, 3])
+def test_a_chunk_of_a_size_that_cannot_be(tmp_path, size):
+    """HDF5 2.0 ends the process on a chunk too small for its checksum."""
+    def change(h5py, file):
+        value = file["gallery_label"][()]
+        del file["gallery_label"]
+        file.create_dataset("gallery_label", data=value, chunks=(3,), compression="gzip",
+                            fletcher32=True)
+        places.append(file["gallery_label"].id.get_chunk_info(0).size)
+
+    places = []
+    path = rewritten(tmp_path, change)
+    assert_is_made(read_result(path))
+    content = path.read_bytes()
+    at = content.index(b"TREE\x01")     # the index of chunks: size, filter mask, offset
+    key = content.index(struct.pack("<IIQ", places[0], 0, 0), at)
+    path.unlink()
+    path.write_bytes(content[:key] + struct.pack("<I", size) + content[key + 4:])
+    code = ("import sys, reid_ref.files as files\n"
+            "try: files.read_result(sys.argv[1])\nexcept ValueError as error: print(error)")
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True)
+    assert "gallery_label: expected " in done.stdout

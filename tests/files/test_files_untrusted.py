@@ -18,9 +18,9 @@ from reid_ref import InputError
 from reid_ref.arrays import memory
 from reid_ref.datasets import read_labels, read_list
 from reid_ref.datasets.driver_files import read_inputs
+from reid_ref.datasets.oxford import evaluate_query
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
-from reid_ref.protocols.oxford import evaluate_query
 from tests.files.test_files import (
     assert_is_made, refuse, stored, write_compressed, write_hdf5, write_mat, write_mat4,
     write_v73)

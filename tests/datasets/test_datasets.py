@@ -278,7 +278,7 @@ def test_tracklets_may_leave_frames_out_overlap_and_come_in_any_order():
 
 
 @pytest.mark.parametrize("frames, first, last, message", [
-    (np.eye(3), [0, 2], [1, 1], r"one frame per tracklet, from 0 to 2, got 2 to 1 in tracklet 1; f"),
+    (np.eye(3), [0, 2], [1, 1], r"frame per tracklet, from 0 to 2, got 2 to 1 in tracklet 1; f"),
     (np.eye(3), [0], [3], "from 0 to 2, got 0 to 3 in tracklet 0; features and tracklets"),
     (np.eye(3), [1, 3], [2, 3], "got 3 to 3 in tracklet 1; .*MARS's files count from 1"),
     (np.eye(3), [0, 1], [1], "last: expected 2 frames, one for each of first, got 1"),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.commands.report.compute import Page, Reported
+from reid_ref.datasets.names import path_below
 from reid_ref.drawing.rank_lists import MARKS, read_image
 from reid_ref.evaluation.rank_lists import REASONS, Entry, RankList
-from reid_ref.files.images import path_below
 from reid_ref.text import percent
 
 #: Pictures fit in here: upright people, wide vehicles.

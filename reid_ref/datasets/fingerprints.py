@@ -98,15 +98,17 @@ class Recognised:
         return f"{self.fingerprint.name}: every count agrees"
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows_of_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table of this room."""
     text = (resources.files("reid_ref.datasets") / name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 #: Key to the counts of a data set.
 FINGERPRINTS: Mapping[str, Fingerprint] = {row["key"]: Fingerprint(
-    row["name"], SetCounts(**{field.name: int(row[field.name]) for field in fields(SetCounts)}),
-    row["source"], row["queries_in_gallery"] == "yes") for row in _rows("fingerprints.csv")}
+    row["name"], SetCounts(*(int(row[field.name]) for field in fields(SetCounts))),
+    row["source"], row["queries_in_gallery"] == "yes")
+    for row in rows_of_table("fingerprints.csv")}
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",
@@ -284,6 +286,7 @@ def good_and_wrong(key: str) -> tuple[Integers, Integers]:
     (3368, 49649)
     """
     check_choice(key, "dataset", FINGERPRINTS)
-    rows = [tuple(row.values())[1:] for row in _rows("good_images.csv") if row["dataset"] == key]
+    rows = [tuple(row.values())[1:] for row in rows_of_table("good_images.csv")
+            if row["dataset"] == key]
     good, wrong, queries = np.array(rows, dtype=np.int64).T
     return read_only(np.repeat(good, queries)), read_only(np.repeat(wrong, queries))

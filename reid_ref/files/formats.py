@@ -241,12 +241,10 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
     """Return why a dataset's numbers cannot be read, or are not in its file; else None."""
     if item.shape is None:
         return InputError(where, "numbers", "a dataset without any (its data space is null)")
-    if item.is_virtual:
-        return InputError(where, "the numbers themselves", "a virtual dataset: they are in other "
-                          "files, and zeros where these are missing", "copy them into one file")
-    if item.external:
-        return InputError(where, "the numbers themselves", "a dataset whose bytes are in another "
-                          "file", "copy them into one file")
+    if item.is_virtual or item.external:
+        kind = "virtual" if item.is_virtual else "external"
+        return InputError(where, "the numbers themselves", f"a dataset whose bytes are in another "
+                          f"file (HDF5 calls it {kind})", "copy them into one file")
     if item.chunks:     # a chunk that was never written would be read as zeros
         n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
         sizes: list[int] = []

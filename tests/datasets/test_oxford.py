@@ -82,13 +82,6 @@ def test_names_that_cannot_be_evaluated(arguments, message):
         oxford.oxford_average_precision(*arguments)
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    (0.45833337, "0.458333"), (1, "1"), (0, "0"), (0.5, "0.5"), (0.00001234567, "1.23457e-05"),
-    (np.float32(0.1), "0.1"), (0.9999999, "1")])
-def test_six_digits(value, text):
-    assert oxford.six_digits(value) == text
-
-
 @pytest.mark.parametrize("name", RANKED)
 def test_every_ap_that_compute_ap_printed(name):
     folder = shared("real/oxford5k")

@@ -188,10 +188,9 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
 
 
 def _status(name: PathLike) -> os.stat_result | None:
-    try:
+    with contextlib.suppress(FileNotFoundError):
         return os.stat(name)
-    except FileNotFoundError:
-        return None
+    return None
 
 
 def _check_is_no_input(name: str, status: os.stat_result | None,

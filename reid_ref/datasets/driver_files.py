@@ -240,11 +240,11 @@ def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             contents.close()
         return _read_sides(paths, dtype)
     rest = [path for path in files if path not in configurations]
-    if len(configurations) > 1 or len(rest) != 1 or len(files[rest[0]].values) != 1:
+    if len(configurations) > 1 or len(rest) != 1:
         raise InputError(", ".join(map(str, paths)), f"{DRIVERS['cuhk03'].files}: one "
                          "configuration and one file with the features of all images")
     (path,), part = rest, read_cuhk03(configurations[0])
-    (value,) = files[path].values.values()
+    value = files[path].single(path, "one array")
     features = _rows(value, files[path], len(part.labels)).load()
     query, gallery, train = (
         _normalized(features[index], part.labels[index], dtype, f"{path}: {name}")
@@ -288,10 +288,7 @@ def _mars_role(path: Path) -> tuple[str, str]:
 
 def _frames(path: Path, n_frames: int) -> Any:
     contents = read_contents(path)
-    if len(contents.values) != 1:
-        raise InputError(
-            path, "one matrix, the features of all frames", ", ".join(contents.values) or "none")
-    value, = contents.values.values()
+    value = contents.single(path, "one matrix, the features of all frames")
     return _rows(value, contents, n_frames, exactly=False).lazy()
 
 
@@ -323,9 +320,8 @@ def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: st
 
 
 def _finite(features: Array, labels: Labels, where: str) -> Images:
-    zero = np.flatnonzero(np.isnan(features).any(axis=1))
-    if zero.size:
-        raise InputError(where, "features that can be normalised", f"only zeros in row {zero[0]} "
+    for k in np.flatnonzero(np.isnan(features).any(axis=1))[:1]:
+        raise InputError(where, "features that can be normalised", f"only zeros in row {k} "
                          f"(of {len(features)})", "check how it was read, or leave it out")
     return Images(features, labels)
 

@@ -247,10 +247,7 @@ def read_indices(path: str | os.PathLike[str], n_all: int | None = None) -> Inte
         given, above `n_all`.
     """
     with closing(read_contents(Path(path))) as file:
-        if len(file.values) != 1:
-            raise InputError(path, "one array of places", ", ".join(file.values) or "none")
-        value, = file.values.values()
-        return _places(value, n_all)
+        return _places(file.single(path, "one array of places"), n_all)
 
 
 def _places(value: StoredArray, n_all: int | None) -> Integers:

@@ -89,10 +89,9 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     pooled = np.empty((len(starts), frames.shape[1]))
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
         pooled[k] = read_rows(frames, start, end + 1).max(axis=0)
-    bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1))
-    if bad.size:
-        raise InputError("frame_features", "finite numbers", f"NaN or Inf in tracklet {bad[0]} "
-                         f"(rows {starts[bad[0]]} to {ends[bad[0]]})")
+    for k in np.flatnonzero(~np.isfinite(pooled).all(axis=1))[:1]:
+        raise InputError("frame_features", "finite numbers", f"NaN or Inf in tracklet {k} "
+                         f"(rows {starts[k]} to {ends[k]})")
     total = np.zeros(len(pooled))
     for column in pooled.T:
         total += column * column
@@ -165,10 +164,9 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     check_finite_rows(features, "features")
     features = working_precision(features)
     if normalize:
-        zero = np.flatnonzero(~features.any(axis=1))
-        if zero.size:
+        for k in np.flatnonzero(~features.any(axis=1))[:1]:
             raise InputError("features", "no row of zeros, which cannot be normalised",
-                             f"one at {zero[0]}", "leave that image out")
+                             f"one at {k}", "leave that image out")
         features = unit_rows(features)
     rows_of: dict[tuple[int, int], list[int]] = {}
     for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
@@ -181,10 +179,9 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
                              "set holds the query's own image too. Are both numbered alike?")
         pooled[k] = POOLINGS[pooling](features[rows_of[label]], axis=0)
     if normalize:
-        zero = np.flatnonzero(~pooled.any(axis=1))
-        if zero.size:
+        for k in np.flatnonzero(~pooled.any(axis=1))[:1]:
             raise InputError(
-                "features", got=f"the images of query {zero[0]} cancel out: their {pooling} is 0 "
+                "features", got=f"the images of query {k} cancel out: their {pooling} is 0 "
                 "and cannot be normalised", remedy="look at these images")
         pooled = unit_rows(pooled)
     return pooled

@@ -41,6 +41,13 @@ class Contents:
     transposable: bool = False
     close: Callable[[], object] = lambda: None
 
+    def single(self, path: object, expected: str) -> StoredArray:
+        """Return the array of a file that holds no other."""
+        if len(self.values) != 1:
+            raise InputError(path, expected, ", ".join(self.values) or "none")
+        array, = self.values.values()
+        return array
+
 
 NPY, TEXT = "a .npy file", "text"
 

@@ -93,11 +93,8 @@ def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
 
 def read_n_good(path: str | os.PathLike[str]) -> Integers:
     """Read how many good images exist for each query: one vector of whole numbers."""
-    values = read_contents(Path(path)).values
-    if len(values) != 1:
-        raise InputError(path, "one array, a number for each query", ", ".join(values) or "none")
-    value, = values.values()
-    return value.vector()
+    expected = "one array, a number for each query"
+    return read_contents(Path(path)).single(path, expected).vector()
 
 
 def read_ranked_lists(path: str | os.PathLike[str], n_query: int,

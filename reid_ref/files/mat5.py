@@ -141,11 +141,12 @@ def read_numbers(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
         numbers.imag = imaginary
     if variable.kind != "sparse":
         return numbers.reshape(variable.shape, order="F")
-    from scipy.sparse import csc_array
-    rows, ends = parts
-    matrix = csc_array((numbers[:ends[-1]], rows[:ends[-1]], ends), shape=variable.shape)
-    matrix.check_format(full_check=True)     # an index outside would write outside
-    dense: npt.NDArray[Any] = matrix.toarray()
+    rows, ends = (part.astype(np.int64) for part in parts)
+    n = int(ends[-1])
+    if n > len(rows) or ends[0] or rows.min(initial=0) < 0:
+        raise ValueError(f"a sparse array with impossible indices at byte {variable.start}")
+    dense = np.zeros(variable.shape, numbers.dtype)     # numpy checks all other indices
+    dense[rows[:n], np.repeat(np.arange(variable.shape[1]), np.diff(ends))] = numbers[:n]
     return dense
 
 

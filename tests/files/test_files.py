@@ -480,7 +480,8 @@ def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
     write, name = WRITERS.get(writer, (write_npys, "r"))
     path = result = tmp_path / name
     cells = np.array([["a.jpg", "bb.jpg"]], dtype=object)
-    more = {"names": cells, "options": {"a": 1.0, "b": "text"}} if write is write_mat else {}
+    more = {"names": cells, "options": {"a": 1.0, "b": "text"}, "query_f": sparse.csc_array(
+        FIELDS["query_features"].astype(float))} if write is write_mat else {}
     write(path, {**stored("layumi"), **more})
     if writer == "npy":
         path = path / "gallery_f.npy"

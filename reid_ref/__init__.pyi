@@ -16,7 +16,7 @@ from reid_ref.commands.runs.compute import Runs, runs
 from reid_ref.commands.splits import splits
 from reid_ref.commands.validate.compute import validate
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.datasets import published
+from reid_ref.datasets import oxford, published
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.drawing.rank_lists import visualize_ranked_results
 from reid_ref.evaluation import distributed
@@ -29,7 +29,6 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
 from reid_ref.labels import IndexLists, Labels
-from reid_ref.protocols import oxford
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load

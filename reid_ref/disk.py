@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
+from reid_ref.arrays.memory import check_fits
 
 _KINDS = {
     stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines are split and read
 #: Flags of `os.open`, where the system has them.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -51,6 +53,8 @@ def read_lines(path: Path, expected: str) -> list[str]:
     """
     try:
         check_regular(path)
+        check_fits(_TEXT_FACTOR * os.path.getsize(path), str(path), "text",
+                   "save large matrices and complete lists as .npy")
         return path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text"
@@ -184,10 +188,9 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
 
 
 def _status(name: PathLike) -> os.stat_result | None:
-    try:
+    with contextlib.suppress(FileNotFoundError):
         return os.stat(name)
-    except FileNotFoundError:
-        return None
+    return None
 
 
 def _check_is_no_input(name: str, status: os.stat_result | None,

@@ -1,14 +1,15 @@
-"""Input as arrays: one error, conversions, checks, arrays in files, memory limits.
+"""Input as arrays: the error of wrong input, conversions, checks, arrays in files, memory limits.
 
-A message names the argument and says what was expected, what came, and the way out. Checks run
+A message names the argument and says what was expected, what came, and the remedy. Checks run
 once, where a public function is entered; inner functions do not check again.
 """
-from reid_ref.arrays.checks import (
-    check_count, check_distinct, check_finite_rows, check_known_shape, check_length,
-    check_numeric_matrix, check_real_distances, check_same_length, is_stored, stored_or_array)
 from reid_ref.arrays.convert import (
-    Doubles, Integers, as_array, as_integers, as_names, as_vector, read_only)
-from reid_ref.arrays.errors import InputError, check_choice, each_warning_once, warn
+    Doubles, Integers, as_array, as_integers, as_names, as_vector, check_distinct,
+    check_known_shape, check_numeric_matrix, check_real_distances, is_stored, read_only)
+from reid_ref.arrays.device import check_finite_rows, stored_or_array
+from reid_ref.arrays.errors import (
+    InputError, check_choice, check_count, check_length, check_same_length, each_warning_once,
+    warn)
 
 __all__ = [
     "Doubles", "InputError", "Integers", "as_array", "as_integers", "as_names", "as_vector",

@@ -1,4 +1,4 @@
-"""Lists, tensors and columns of labels as numpy arrays."""
+"""Lists, tensors and columns of labels as numpy arrays, and checks of these."""
 from __future__ import annotations
 
 import os
@@ -187,3 +187,40 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     copy: npt.NDArray[Any] = np.array(array)
     copy.flags.writeable = False
     return copy[:]
+
+
+def check_distinct(value: Any, name: str) -> Integers:
+    """Return `value` as whole numbers without repetition; it may be empty."""
+    integers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)
+    values, counts = np.unique(integers, return_counts=True)
+    if len(values) < len(integers):
+        raise InputError(name, "each image once", f"{values[counts > 1][0]} {counts.max()} times")
+    return integers
+
+
+def check_numeric_matrix(array: npt.NDArray[Any], name: str, what: str) -> None:
+    if array.ndim != 2:
+        raise InputError(name, what, f"{array.ndim}-D shape {array.shape}")
+    if array.dtype.kind not in "fciub":
+        raise InputError(name, "numbers", f"dtype {array.dtype}")
+
+
+def check_real_distances(distances: npt.NDArray[Any]) -> None:
+    """Refuse complex distances; only the port of the scripts orders them as MATLAB does."""
+    if distances.dtype.kind == "c":
+        raise InputError(
+            "distances", "real numbers", f"dtype {distances.dtype}", "complex distances come "
+            "from the root of a tiny negative square: clamp the squares at 0, or let the scripts "
+            "order them (reid_ref.matlab.evaluation, `reid-ref scripts`)")
+
+
+def is_stored(value: Any) -> bool:
+    """Return whether a value is a dataset of h5py or zarr, or a dask array: read in blocks."""
+    return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
+
+
+def check_known_shape(value: Any, name: str) -> None:
+    """Refuse a dask array of unknown shape."""
+    if any(size != size for size in value.shape or ()):
+        raise InputError(name, "chunks of known sizes", f"shape {value.shape}",
+                         f"call {name}.compute_chunk_sizes() first")

@@ -1,5 +1,4 @@
-"""Arrays in the memory of an accelerator: which they are, what numpy would call them, copies.
-"""
+"""Arrays in the memory of an accelerator, and checks of arrays that may be there."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays.convert import accelerator, as_array, numpy_lacks
+from reid_ref.arrays.convert import (
+    accelerator, as_array, check_known_shape, is_stored, numpy_lacks)
+from reid_ref.arrays.errors import InputError
 
 #: What is taken where it is, by the name that its library and numpy share. Whole numbers that an
 #: accelerator's library can only store (torch's uint16 and wider) are copied to main memory.
@@ -145,3 +146,32 @@ def _has_doubles(xp: Any, device: Any) -> bool:
         return bool(float(third[0]) == 1 / 3)
     except Exception:  # each library has errors of its own for what a device cannot do
         return False
+
+
+def stored_or_array(value: Any, name: str) -> Any:
+    """Return a stored dataset or an array on an accelerator as it is, anything else as numpy."""
+    if isinstance(value, DeviceArray):
+        return value
+    if not is_stored(value):
+        return as_array(value, name)
+    check_known_shape(value, name)
+    return value
+
+
+def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
+                      first_row: int = 0) -> None:
+    """Refuse NaN and Inf; the message names the first such row."""
+    if array.dtype.kind != "f":
+        return
+    if isinstance(array, DeviceArray):
+        finite = to_numpy(array.xp.all(array.xp.isfinite(array.array), axis=1))
+        odd = np.flatnonzero(~finite)[:1]
+        array, first_row = to_numpy(array[odd]), first_row + int(odd.sum())
+    step = 4096
+    for start in range(0, len(array), step):
+        finite = np.isfinite(array[start:start + step]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            kind = "NaN" if np.isnan(array[row]).any() else "Inf"
+            raise InputError(name, "finite numbers", f"{kind} in row {first_row + row}",
+                             "look at how that image was read or normalised")

@@ -1,12 +1,14 @@
-"""The error of wrong input, and warnings."""
+"""The error of wrong input, warnings, and checks of single arguments."""
 from __future__ import annotations
 
 import contextlib
 import difflib
+import numbers
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 
 class InputError(ValueError):
@@ -78,3 +80,39 @@ def check_choice(value: str, name: str, known: Iterable[str]) -> None:
         question = f". Did you mean {near[0]!r}?" if near else ""
         raise InputError(name, got=f"unknown {value!r}",
                          remedy=f"known: {', '.join(names)}{question}")
+
+
+def check_count(value: Any, name: str, least: int = 1, most: int | None = None,
+                what: str = "") -> int:
+    """Return a whole number from `least` to `most`, of which `what` says what it is."""
+    if (isinstance(value, bool) or not isinstance(value, numbers.Integral)
+            or not least <= int(value) <= (int(value) if most is None else most)):
+        to = "" if most is None else f" to {most}{what and ', '}{what}"
+        plain = isinstance(value, (numbers.Number, str, type(None)))
+        raise InputError(name, f"a whole number from {least}{to}",
+                         repr(value) if plain else type(value).__name__)
+    return int(value)
+
+
+def check_length(n: int, n_images: int, name: str) -> None:
+    """Check that a column has one entry for each image."""
+    if n != n_images:
+        raise InputError(name, f"{n_images:,} entries, one for each image", f"{n:,}")
+
+
+def check_same_length(n_identity: int, n_camera: int,
+                      names: tuple[str, str] = ("identity", "camera"),
+                      n_images: Collection[int] = ()) -> None:
+    """Check that every image has one identity and one camera.
+
+    `names` are the two arguments'. The message names the wrong one where `n_images`, the numbers
+    of images in features or distances, tells which it is; else both.
+    """
+    if n_identity == n_camera:
+        return
+    for name, length, other in ((names[0], n_identity, n_camera),
+                                (names[1], n_camera, n_identity)):
+        if length not in n_images and other in n_images:
+            raise InputError(name, f"{other} entries, one for each image", length)
+    raise InputError(
+        ", ".join(names), "one of each for every image", f"{n_identity} and {n_camera}")

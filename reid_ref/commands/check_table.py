@@ -18,7 +18,7 @@ from reid_ref.arrays import InputError, check_choice
 from reid_ref.console.terminal import show
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.printed import hit_counts, unit_of
+from reid_ref.datasets.published import hit_counts, unit_of
 from reid_ref.disk import read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.console.terminal import show
-from reid_ref.protocols import oxford
+from reid_ref.datasets import oxford
 from reid_ref.text import visible
 
 

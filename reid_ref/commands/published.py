@@ -1,7 +1,7 @@
 """`reid-ref published`: figures that others published, and which of them are impossible.
 
 A Rank-k over N queries is k/N. On a benchmark whose good images are known, mAP also lies within
-the bounds that Rank-1 leaves (`reid_ref.datasets.printed`).
+the bounds that Rank-1 leaves (`reid_ref.datasets.published`).
 """
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
-from reid_ref.datasets.printed import HitCounts, MapBounds, nearest, possible_of_counts
-from reid_ref.datasets.published import RANKS, Published, by_key, find, paper_figure
+from reid_ref.datasets.published import (
+    RANKS, HitCounts, MapBounds, Published, by_key, find, nearest, paper_figure,
+    possible_of_counts)
 from reid_ref.text import row, wrap
 
 #: Fields whose name is not what a reader calls them.

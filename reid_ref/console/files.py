@@ -13,12 +13,11 @@ from reid_ref.arrays import InputError, warn
 from reid_ref.console import options as common
 from reid_ref.console.terminal import OPTIONS
 from reid_ref.conventions import Convention
-from reid_ref.datasets.named_labels import read_sides
-from reid_ref.datasets.names import check_names
+from reid_ref.datasets.labels import read_sides
+from reid_ref.datasets.names import check_names, names_of_side
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.files.images import names_of_side
-from reid_ref.files.ranked_lists import read_n_good, read_ranked_lists
+from reid_ref.files.lists import read_n_good, read_ranked_lists
 from reid_ref.labels import IndexLists
 from reid_ref.result import Result
 
@@ -93,11 +92,11 @@ def check(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> None:
 def read(args: argparse.Namespace, file: str) -> ResultFile:
     """Read the lists of a file, and their labels."""
     query, gallery = read_sides(*args.labels)
-    ranked = read_ranked_lists(file, len(query.labels), query.names, gallery.names,
+    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
                                args.numbers_from)
     if args.n_good is not None:
         ranked = replace(ranked, n_good=read_n_good(args.n_good))
-    return ResultFile("ranked lists", query.labels, gallery.labels, ranked=ranked)
+    return ResultFile("ranked lists", query, gallery, ranked=ranked)
 
 
 def add_images(command: argparse.ArgumentParser) -> None:

@@ -10,14 +10,14 @@ A name or file that does not fit is one `InputError`.
 from reid_ref.datasets.fingerprints import (
     FINGERPRINTS, Fingerprint, Recognised, good_and_wrong, recognise)
 from reid_ref.datasets.labels import (
-    Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_tracks, take)
-from reid_ref.datasets.named_labels import NamedLabels, read_side, read_sides
+    Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_side, read_sides,
+    read_tracks)
 from reid_ref.datasets.names import FORMS, NameForm, labels_of_names, parse_names
 from reid_ref.datasets.pooling import pool_tracklets
 
 __all__ = [
-    "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "NamedLabels", "Partition",
+    "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition",
     "Recognised", "Tracks", "good_and_wrong", "labels_of_names", "parse_names",
     "pool_tracklets", "read_cuhk03", "read_indices", "read_labels", "read_list", "read_side",
-    "read_sides", "read_tracks", "recognise", "take",
+    "read_sides", "read_tracks", "recognise",
 ]

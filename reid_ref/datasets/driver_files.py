@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
-from reid_ref.datasets import pool_tracklets, read_cuhk03, read_tracks
-from reid_ref.datasets.labels import CUHK03_KEYS, query_indices
+from reid_ref.datasets.labels import CUHK03_KEYS, read_cuhk03, read_indices, read_tracks
+from reid_ref.datasets.pooling import pool_tracklets
 from reid_ref.disk import check_different
 from reid_ref.distances import unit_rows
-from reid_ref.evaluation.camera_pairs import SCRIPT_CAMERAS
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
 from reid_ref.files.layouts import role_of
-from reid_ref.files.lazy import StoredArray, StoredLabels
+from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 
@@ -79,40 +78,35 @@ class Driver:
 
 
 _RERANKED = {
-    "Euclidean": Method("features"),
-    "Euclidean + re-ranking": Method("features", reranked=True),
-    "XQDA": Method("xqda"),
-    "XQDA + re-ranking": Method("xqda", reranked=True),
-}
+    "Euclidean": Method("features"), "Euclidean + re-ranking": Method("features", True),
+    "XQDA": Method("xqda"), "XQDA + re-ranking": Method("xqda", True)}
+
+_SIDES = "{0}_query.mat, {0}_test.mat, queryID.mat, queryCam.mat, testID.mat, testCam.mat"
+_TRAINING = "{0}_train.mat, train_label.mat, train_cam.mat"
 
 #: Name of a driver to what it does.
 DRIVERS: Mapping[str, Driver] = {
     "market1501": Driver(
         "Market_1501_evaluation.m", "zhunzhong07/person-re-ranking", "278f2c7", "float32",
-        _RERANKED, "matlab", camera_pairs=False,
-        files="ResNet_50_IDE_query.mat, ResNet_50_IDE_test.mat, queryID.mat, queryCam.mat, "
-              "testID.mat, testCam.mat",
-        training_files="ResNet_50_IDE_train.mat, train_label.mat, train_cam.mat"),
+        _RERANKED, "matlab", False,
+        _SIDES.format("ResNet_50_IDE"), _TRAINING.format("ResNet_50_IDE")),
     "cuhk03": Driver(
         "CUHK03_evaluation.m", "zhunzhong07/person-re-ranking", "278f2c7", "float64",
-        _RERANKED, "matlab", camera_pairs=False,
-        files="ResNet_50_IDE_detected.mat, cuhk03_new_protocol_config_detected.mat",
-        training_files="ResNet_50_IDE_detected.mat (all images), "
-                       "cuhk03_new_protocol_config_detected.mat"),
+        _RERANKED, "matlab", False,
+        "ResNet_50_IDE_detected.mat, cuhk03_new_protocol_config_detected.mat",
+        "ResNet_50_IDE_detected.mat (all images), cuhk03_new_protocol_config_detected.mat"),
     "mars": Driver(
         "test_mars.m", "liangzheng06/MARS-evaluation", "3a91bbc", "float64",
         {"XQDA": Method("xqda"), "KISSME": Method("kissme mars"),
          "Mahalanobis": Method("similar pairs"), "Euclidean": Method("components")},
-        "mars", camera_pairs=True,
-        files="ide_feat_test.mat, tracks_test_info.mat, query_IDX.mat",
-        training_files="ide_feat_train.mat, tracks_train_info.mat"),
+        "mars", True,
+        "ide_feat_test.mat, tracks_test_info.mat, query_IDX.mat",
+        "ide_feat_train.mat, tracks_train_info.mat"),
     "ide": Driver(
         "baseline_evaluation_IDE.m", "zhunzhong07/IDE-baseline-Market-1501", "8be027b", "float64",
         {"Euclidean": Method("features"), "XQDA": Method("xqda"), "KISSME": Method("kissme ide")},
-        "matlab", camera_pairs=False,
-        files="IDE_ResNet_50_query.mat, IDE_ResNet_50_test.mat, queryID.mat, queryCam.mat, "
-              "testID.mat, testCam.mat",
-        training_files="IDE_ResNet_50_train.mat, train_label.mat, train_cam.mat"),
+        "matlab", False,
+        _SIDES.format("IDE_ResNet_50"), _TRAINING.format("IDE_ResNet_50")),
 }
 
 
@@ -131,7 +125,7 @@ class Images:
     Parameters
     ----------
     features : array, shape (n, d)
-        One row an image, of norm 1, float32 or float64 as the driver computes.
+        One row per image, of norm 1, float32 or float64 as the driver computes.
     labels : Labels
         Identity and camera of each row.
     """
@@ -160,7 +154,7 @@ def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
     driver : str
         A key of `DRIVERS`.
     *paths : str or path
-        The driver's own files, in any order, recognised by their names; or, but for MARS, a
+        The driver's files, in any order, recognised by their names; or, but for MARS, a
         result file as `reid_ref.files.read_result` reads it. Files of training images have
         train in their names.
 
@@ -211,27 +205,26 @@ def _is_training(path: Path) -> bool:
 
 
 def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
-    fields: dict[str, tuple[Contents, StoredArray]] = {}
-    for path in paths:
-        contents = read_contents(path)
+    needed, known = "features, identity and camera", DRIVERS["market1501"].training_files
+    by_field: dict[str, tuple[Contents, StoredArray]] = {}
+    for path, contents in zip(paths, map(read_contents, paths)):
         for key, value in contents.values.items():
             name = path.stem if len(contents.values) == 1 else key
             role = role_of(re.sub("train", "query", name, flags=re.IGNORECASE)) or ""
-            field = role.rpartition("_")[2]
-            if not role.startswith("query_") or field in fields:
+            side, _, field = role.partition("_")
+            if side != "query" or field in by_field:
                 raise InputError(
-                    f"{path}: {key}", "one array each of features, identity and camera of the "
-                    "training images", "two" if field in fields else "another",
-                    f"name them as {DRIVERS['market1501'].training_files}")
-            fields[field] = contents, value
+                    f"{path}: {key}", f"one array each of {needed} of the training images",
+                    "two" if field in by_field else "another", f"name them as {known}")
+            by_field[field] = contents, value
     missing = [name for field, name in (("features", "features"), ("identity", "train_label.mat"),
-                                        ("camera", "train_cam.mat")) if field not in fields]
+                                        ("camera", "train_cam.mat")) if field not in by_field]
     if missing:
-        raise InputError(", ".join(map(str, paths)), "features, identity and camera of the "
-                         "training images", f"no {', no '.join(missing)}", "name all "
-                         f"({DRIVERS['market1501'].training_files}) or none of them")
-    labels = StoredLabels(fields["identity"][1], fields["camera"][1]).load()
-    contents, value = fields["features"]
+        raise InputError(
+            ", ".join(map(str, paths)), f"{needed} of the training images",
+            f"no {', no '.join(missing)}", f"name all ({known}) or none of them")
+    labels = StoredLabels(by_field["identity"][1], by_field["camera"][1]).load()
+    contents, value = by_field["features"]
     return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
 
 
@@ -247,11 +240,11 @@ def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             contents.close()
         return _read_sides(paths, dtype)
     rest = [path for path in files if path not in configurations]
-    if len(configurations) > 1 or len(rest) != 1 or len(files[rest[0]].values) != 1:
+    if len(configurations) > 1 or len(rest) != 1:
         raise InputError(", ".join(map(str, paths)), f"{DRIVERS['cuhk03'].files}: one "
                          "configuration and one file with the features of all images")
     (path,), part = rest, read_cuhk03(configurations[0])
-    (value,) = files[path].values.values()
+    value = files[path].single(path, "one array")
     features = _rows(value, files[path], len(part.labels)).load()
     query, gallery, train = (
         _normalized(features[index], part.labels[index], dtype, f"{path}: {name}")
@@ -274,7 +267,6 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     for side in ("train", "test"):
         tracks, features = by_role[side, "tracks"], by_role[side, "features"]
         info = read_tracks(tracks)
-        _check_cameras(info.labels, tracks)
         try:
             pooled = pool_tracklets(_frames(features, int(info.last.max()) + 1),
                                     info.first, info.last)
@@ -282,7 +274,7 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
             raise error.at(f"{tracks}, {features}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
-    index = query_indices(by_role["query", "tracks"], by_role["test", "tracks"], len(gallery))
+    index = read_indices(by_role["query", "tracks"], len(gallery))
     query = Images(gallery.features[index], gallery.labels[index])
     return _checked(query, gallery, train)
 
@@ -296,19 +288,8 @@ def _mars_role(path: Path) -> tuple[str, str]:
 
 def _frames(path: Path, n_frames: int) -> Any:
     contents = read_contents(path)
-    if len(contents.values) != 1:
-        raise InputError(
-            path, "one matrix, the features of all frames", ", ".join(contents.values) or "none")
-    value, = contents.values.values()
+    value = contents.single(path, "one matrix, the features of all frames")
     return _rows(value, contents, n_frames, exactly=False).lazy()
-
-
-def _check_cameras(labels: Labels, path: Path) -> None:
-    outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
-    if outside.size:
-        raise InputError(path, f"cameras 1 to {SCRIPT_CAMERAS}, as the driver has",
-                         f"{labels.camera[outside[0]]} in tracklet {outside[0]}",
-                         "renumber them, or use reid-ref camera-pairs, which takes any number")
 
 
 # ---------------------------------------------------------------- checks
@@ -318,7 +299,7 @@ _READERS: Mapping[str, Callable[[Sequence[Path], np.dtype[Any]], Inputs]] = {
 
 
 def _rows(value: StoredArray, contents: Contents, n: int, exactly: bool = True) -> StoredArray:
-    """Return a matrix with one row an image; MATLAB's files have one column an image."""
+    """Return a matrix with one row per image; MATLAB's files have one column per image."""
     if len(value.shape) == 2:
         turned = [] if contents.format == NPY else [value.T]
         for matrix in (*turned, value):
@@ -326,8 +307,8 @@ def _rows(value: StoredArray, contents: Contents, n: int, exactly: bool = True) 
                 return matrix
         if not exactly:
             return (*turned, value)[0]
-    raise InputError(value.where, f"features of {n} images, one column an image (in .npy one "
-                     "row), as many as its labels", f"shape {value.shape}")
+    raise InputError(value.where, f"features of {n} images, one column per image (in .npy "
+                     "one row), as many as its labels", f"shape {value.shape}")
 
 
 def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: str) -> Images:
@@ -339,19 +320,19 @@ def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: st
 
 
 def _finite(features: Array, labels: Labels, where: str) -> Images:
-    zero = np.flatnonzero(np.isnan(features).any(axis=1))
-    if zero.size:
-        raise InputError(where, "features that can be normalised", f"only zeros in row {zero[0]} "
+    for k in np.flatnonzero(np.isnan(features).any(axis=1))[:1]:
+        raise InputError(where, "features that can be normalised", f"only zeros in row {k} "
                          f"(of {len(features)})", "check how it was read, or leave it out")
     return Images(features, labels)
 
 
 def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
-    sides = {"query": query, "gallery": gallery, **({"train": train} if train else {})}
-    dimensions = {name: side.features.shape[1] for name, side in sides.items()}
-    for name, side in sides.items():
-        if not len(side):
-            raise InputError(name, "at least one image", "none")
+    dimensions = {}
+    for name, side in (("query", query), ("gallery", gallery), ("train", train)):
+        if side is not None:
+            dimensions[name] = side.features.shape[1]
+            if not len(side):
+                raise InputError(name, "at least one image", "none")
     if len(set(dimensions.values())) > 1:
         raise InputError("features", "one dimension, as one model gives",
                          ", ".join(f"{d} ({name})" for name, d in dimensions.items()))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib import resources
 
@@ -98,43 +98,17 @@ class Recognised:
         return f"{self.fingerprint.name}: every count agrees"
 
 
-_MARKET = ("Zheng et al., ICCV 2015, and the set's readme.txt; counted from the label files of "
-           "zhunzhong07/person-re-ranking (278f2c7) and VisualComputingInstitute/triplet-reid "
-           "(a538696)")
-_CUHK03 = ("zhunzhong07/person-re-ranking (278f2c7), CUHK03-NP/README.md; counted from its "
-           "cuhk03_new_protocol_config_{}.mat")
+def rows_of_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a table of this room."""
+    text = (resources.files("reid_ref.datasets") / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
 
 #: Key to the counts of a data set.
-FINGERPRINTS: Mapping[str, Fingerprint] = {
-    "market1501": Fingerprint(
-        "Market-1501", SetCounts(3368, 19732, 750, 752, 6, 3819, 2798, 49649), _MARKET),
-    "dukemtmc": Fingerprint(
-        "DukeMTMC-reID", SetCounts(2228, 17661, 702, 1110, 8, 0, 0, 33820),
-        "layumi/DukeMTMC-reID_evaluation, README.md; counted from the lists of "
-        "VisualComputingInstitute/triplet-reid (a538696)"),
-    "occluded-duke": Fingerprint(
-        "Occluded-DukeMTMC", SetCounts(2210, 17661, 519, 1110, 8, 0, 0, 37157),
-        "Miao et al., ICCV 2019; counted from the lists of lightas/Occluded-DukeMTMC-Dataset "
-        "(dcba185)"),
-    "msmt17": Fingerprint(
-        "MSMT17", SetCounts(11659, 82161, 3060, 3060, 15, 0, 0, 339216),
-        "Wei et al., CVPR 2018; KaiyangZhou/deep-person-reid (f8cd150), msmt17.py; counted from "
-        "the lists of MSMT17_V1 in SamvitJ/MSMT17-Dataset (a7687ff)"),
-    "cuhk03-np-labeled": Fingerprint(
-        "CUHK03-NP (labeled)", SetCounts(1400, 5328, 700, 700, 2, 0, 0, 5328),
-        _CUHK03.format("labeled")),
-    "cuhk03-np-detected": Fingerprint(
-        "CUHK03-NP (detected)", SetCounts(1400, 5332, 700, 700, 2, 0, 0, 5332),
-        _CUHK03.format("detected")),
-    "mars": Fingerprint(
-        "MARS", SetCounts(1980, 12180, 626, 636, 6, 870, 3248, 21813),
-        "Zheng et al., ECCV 2016; counted from info/ of liangzheng06/MARS-evaluation (3a91bbc)",
-        queries_in_gallery=True),
-    "veri776": Fingerprint(
-        "VeRi-776", SetCounts(1678, 11579, 200, 200, 19, 0, 0, 107106),
-        "Liu et al., ECCV 2016; JDAI-CV/VeRidataset (09ccfce), baseline_evaluation_FACT_776.m; "
-        "counted from ex.txt of liu-xb/RAM (fb92aab): 19 of the 20 cameras are in the test set"),
-}
+FINGERPRINTS: Mapping[str, Fingerprint] = {row["key"]: Fingerprint(
+    row["name"], SetCounts(*(int(row[field.name]) for field in fields(SetCounts))),
+    row["source"], row["queries_in_gallery"] == "yes")
+    for row in rows_of_table("fingerprints.csv")}
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",
@@ -312,7 +286,7 @@ def good_and_wrong(key: str) -> tuple[Integers, Integers]:
     (3368, 49649)
     """
     check_choice(key, "dataset", FINGERPRINTS)
-    text = (resources.files("reid_ref.datasets") / "good_images.csv").read_text(encoding="ascii")
-    rows = [row[1:] for row in csv.reader(text.splitlines()) if row[0] == key]
+    rows = [tuple(row.values())[1:] for row in rows_of_table("good_images.csv")
+            if row["dataset"] == key]
     good, wrong, queries = np.array(rows, dtype=np.int64).T
     return read_only(np.repeat(good, queries)), read_only(np.repeat(wrong, queries))

@@ -11,17 +11,27 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from reid_ref.arrays import InputError, Integers, as_integers
+import numpy as np
+
+from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.names import FORMS, form_of, parse_names
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import read_contents
-from reid_ref.files.layouts import LABELS, SEPARATE, role_of
-from reid_ref.files.lazy import StoredArray, StoredLabels
+from reid_ref.files.layouts import LABELS, SEPARATE, role_of, role_of_array
+from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
 #: The arrays of CUHK03-NP's configuration.
 CUHK03_KEYS = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
+#: Suffixes of tables of one side.
+TABLES = (".npy", ".txt", ".csv", ".tsv")
+#: What a column of a table may be called.
+COLUMNS = {called: column for column, names in {
+    "name": "name image image_name imagename imgid file filename file_name",
+    "identity": "identity id pid vehicleid vehicle_id person_id label entityid",
+    "camera": "camera cam camid camera_id cameraid"}.items() for called in names.split()}
+_NUMBER = re.compile("-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,20 +69,8 @@ class Partition(Value):
     gallery: Integers
 
 
-def take(labels: Labels, index: Integers) -> Labels:
-    """Return the labels at these places, counted from 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> take(Labels([7, 8, 9], [1, 2, 3]), np.array([2, 0])).identity
-    array([9, 7])
-    """
-    return labels[index]
-
-
 def read_list(path: str | os.PathLike[str]) -> Labels:
-    """Read a list of image names, one a line, alone or with the identity.
+    """Read a list of image names, one per line, alone or with the identity.
 
     Parameters
     ----------
@@ -82,7 +80,7 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     Returns
     -------
     Labels
-        Of the names, in the order of the file.
+        Of the names, in the order of the file; they are its column `name`.
 
     Raises
     ------
@@ -101,11 +99,20 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     (array([7]), array([1]))
     """
     path = Path(path)
-    lines = read_lines(path, "image names, one a line")
-    rows = [(number, line.replace(",", " ").split()) for number, line in enumerate(lines, 1)
-            if line.strip()]
+    return _of_names(path, _lines_of_words(path))
+
+
+def _lines_of_words(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the lines that are not empty, each with its number."""
+    expected = "image names, one per line"
+    rows = [(number, line.replace(",", " ").split())
+            for number, line in enumerate(read_lines(path, expected), 1) if line.strip(" ,\t")]
     if not rows:
-        raise InputError(path, "image names, one a line", "none")
+        raise InputError(path, expected, "none")
+    return rows
+
+
+def _of_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     form = next(filter(None, map(form_of, rows[0][1])), None)
     names = []
     for number, words in rows:
@@ -119,10 +126,96 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     parsed = parse_names(names, form)
     for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
         words.remove(name)
-        if words and not (re.fullmatch("-?[0-9]{1,18}", words[0]) and int(words[0]) == identity):
+        if words and not (_NUMBER.fullmatch(words[0]) and int(words[0]) == identity):
             raise InputError(f"{path}: line {number}", f"{identity}, the identity that the name "
                              "says", repr(words[0][:20]), "names alone are enough")
-    return Labels(parsed["identity"], parsed["camera"])
+    return Labels(parsed["identity"], parsed["camera"], name=names)
+
+
+def read_side(path: str | os.PathLike[str]) -> Labels:
+    """Read the labels of one side, with the names of its images where the file has them.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npy``: two columns, camera and identity, as CityFlow's annotations have them. Text: a
+        table whose first line names its columns, identity and camera, perhaps name, in any order;
+        or a list of image names that say identity and camera, as `read_list` reads it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or holds none of these; the line is named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "query.csv")
+    ...     _ = path.write_text("name,camera,identity\\n000001.jpg,6,17\\n000002.jpg,7,9\\n")
+    ...     side = read_side(path)
+    >>> side.identity, side.camera, side.names()
+    (array([17,  9]), array([6, 7]), ['000001.jpg', '000002.jpg'])
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".npy":
+        return _of_columns(path)
+    rows = _lines_of_words(path)
+    columns = [COLUMNS.get(word.lower(), "") for word in rows[0][1]]
+    return _of_table(path, rows[1:], columns) if "identity" in columns else _of_names(path, rows)
+
+
+def _of_columns(path: Path) -> Labels:
+    array = next(iter(read_contents(path).values.values())).load()
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputError(path, "two columns, camera and identity, one row per image",
+                         f"an array of shape {array.shape}")
+    camera, identity = (as_integers(array[:, k], f"{path}: column {k + 1}") for k in (0, 1))
+    if len(np.unique(camera)) > len(np.unique(identity)):
+        warn(f"{path}: {len(np.unique(camera))} cameras and {len(np.unique(identity))} "
+             "identities; the first column is the camera, the second the identity")
+    return Labels(identity, camera)
+
+
+def _of_table(path: Path, rows: list[tuple[int, list[str]]], columns: list[str]) -> Labels:
+    for column, allowed in (("identity", (1,)), ("camera", (1,)), ("name", (0, 1))):
+        if columns.count(column) not in allowed:
+            raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
+                             "name where there is one", f"{columns.count(column)} for {column}",
+                             "without cameras, give each image camera 0")
+    for number, words in rows:
+        if len(words) != len(columns):
+            raise InputError(f"{path}: line {number}", f"{len(columns)} columns, as in the first "
+                             "line", len(words))
+        for column, word in zip(columns, words):
+            if column in ("identity", "camera") and not _NUMBER.fullmatch(word):
+                raise InputError(
+                    f"{path}: line {number}", f"a whole number for {column}", repr(word[:40]))
+    table = dict(zip(columns, zip(*(words for _, words in rows))))
+    identity, camera = (np.array(table.get(column, ()), dtype=np.int64)
+                        for column in ("identity", "camera"))
+    return Labels(identity, camera, name=table.get("name"))
+
+
+def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
+    """Read the labels of query and gallery, with the names of their images.
+
+    Parameters
+    ----------
+    *paths : str or path
+        Two tables, that of the queries first (see `read_side`); or any files that `read_labels`
+        reads.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or holds no labels.
+    """
+    listed = [Path(path) for path in paths]
+    check_different(listed)
+    if len(listed) == 2 and all(path.suffix.lower() in TABLES for path in listed):
+        return read_side(listed[0]), read_side(listed[1])
+    return read_labels(*listed)
 
 
 def read_tracks(path: str | os.PathLike[str]) -> Tracks:
@@ -144,31 +237,20 @@ def read_tracks(path: str | os.PathLike[str]) -> Tracks:
     return Tracks(columns[0] - 1, columns[1] - 1, Labels(columns[2], columns[3]))
 
 
-def read_indices(path: str | os.PathLike[str]) -> Integers:
+def read_indices(path: str | os.PathLike[str], n_all: int | None = None) -> Integers:
     """Read places counted from 1, as in MARS's query_IDX.mat, and return them counted from 0.
 
     Raises
     ------
     InputError
-        The file cannot be read, does not hold one vector, or has a place below 1.
+        The file cannot be read, does not hold one vector, or has a place below 1 or, where it is
+        given, above `n_all`.
     """
     with closing(read_contents(Path(path))) as file:
-        if len(file.values) != 1:
-            raise InputError(path, "one array of places", ", ".join(file.values) or "none")
-        value, = file.values.values()
-        return _places(value)
+        return _places(file.single(path, "one array of places"), n_all)
 
 
-def query_indices(queries: Path, tracks: Path, n_tracks: int) -> Integers:
-    """Read the places of MARS's queries among the tracklets of a file."""
-    index = read_indices(queries)
-    if len(index) and index.max() >= n_tracks:
-        raise InputError(
-            queries, f"places from 1 to {n_tracks}, the tracklets of {tracks}", index.max() + 1)
-    return index
-
-
-def _places(value: StoredArray, n_all: int | None = None) -> Integers:
+def _places(value: StoredArray, n_all: int | None) -> Integers:
     index, where = value.vector() - 1, value.where
     if len(index) and (index.min() < 0 or n_all is not None and index.max() >= n_all):
         raise InputError(where, "places from 1" + ("" if n_all is None else f" to {n_all}"),
@@ -240,7 +322,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
         if len(tracks) == 1 and len(files) == 2:
             gallery = read_tracks(tracks[0]).labels
             queries, = files.keys() - tracks
-            return gallery[query_indices(queries, tracks[0], len(gallery))], gallery
+            return gallery[read_indices(queries, len(gallery))], gallery
         return _from_vectors(files)
 
 
@@ -256,9 +338,7 @@ def _from_vectors(files: Mapping[Path, Mapping[str, StoredArray]]) -> tuple[Labe
     by_role: dict[str, StoredArray] = {}
     for path, arrays in files.items():
         for key, value in arrays.items():
-            role = role_of(key)
-            if role not in LABELS and len(arrays) == 1:
-                role = role_of(path.stem)
+            role = role_of_array(key, path, len(arrays))
             if role in by_role:
                 raise InputError(f"{path}: {key}", f"one array for {role}", "two", "leave one out")
             if role in LABELS:

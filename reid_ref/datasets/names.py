@@ -1,7 +1,11 @@
-r"""File names to identity, camera and what else a name says.
+r"""Names of images: what they say of identity and camera, and the names of a side's images.
 
-Aim: one pattern a data set, in one table. A pattern fits a whole name or nothing, so that
+Aim: one pattern per data set, in one table. A pattern fits a whole name or nothing, so that
 no part of a name is taken for something else (`(\d+)_c` reads Market-1501's junk, -1, as 1).
+
+Names are relative to a root folder, in the order of the features. Folders are read in the order
+that made the features: sorted names (Market-style), or torchvision's ImageFolder: sorted classes,
+then sorted names, which is what layumi's result files are made from.
 """
 from __future__ import annotations
 
@@ -9,11 +13,13 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, check_choice, warn
+from reid_ref.disk import read_lines
+from reid_ref.files.formats import read_contents
 from reid_ref.labels import Labels
 
 
@@ -153,7 +159,8 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
     Parameters
     ----------
     names : sequence of str
-        One an image, in the order of the labels.
+        One per image, in the order of the labels. Names of no known form may be in folders named
+        by the identity, as ImageFolder's classes are.
     labels : Labels
         Cameras may all be one less than in the names, as torchreid counts them.
     side : str
@@ -178,34 +185,144 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
     """
     if not names:
         return
-    if form_of(names[0]) is None:
-        _check_classes(names, labels, side)
-        return
-    parsed = parse_names(names, form_of(names[0]))
-    identity, camera = parsed["identity"], parsed["camera"]
-    shift = -1 if np.array_equal(camera - 1, labels.camera) else 0
-    _refuse(names, side, labels, identity, camera,
-            (identity != labels.identity) | (camera + shift != labels.camera))
+    form = form_of(names[0])
+    camera = None
+    if form:
+        parsed = parse_names(names, form)
+        identity, camera = parsed["identity"], parsed["camera"]
+        shift = -1 if np.array_equal(camera - 1, labels.camera) else 0
+        bad = (identity != labels.identity) | (camera + shift != labels.camera)
+    else:
+        classes = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
+        if not all(classes):
+            warn(f"{side} names: {names[0]!r} says neither identity nor camera, so the order of "
+                 "the images is not checked")
+            return
+        identity = np.array([int(folder[1]) for folder in classes if folder], dtype=np.int64)
+        bad = identity != labels.identity
+    for k in np.flatnonzero(bad)[:1]:
+        said = f"identity {identity[k]}" + ("" if camera is None else f" and camera {camera[k]}")
+        raise InputError(
+            f"{side}_names", got=f"image {k} is {names[k]!r}, of {said} by its name, but of "
+            f"identity {labels.identity[k]} and camera {labels.camera[k]} by its label, and "
+            f"{bad.sum():,} of {len(names):,} differ so", remedy="give the names in the order of "
+            "the features")
 
 
-def _check_classes(names: Sequence[str], labels: Labels, side: str) -> None:
-    """Check the folder of each image, where it is a number, as ImageFolder's classes are."""
-    classes = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
-    if not all(classes):
-        warn(f"{side} names: {names[0]!r} says neither identity nor camera, so the order of the "
-             "images is not checked")
-        return
-    identity = np.array([int(folder[1]) for folder in classes if folder], dtype=np.int64)
-    _refuse(names, side, labels, identity, None, identity != labels.identity)
+#: Keys of result files that hold names, by side.
+KEYS = {side: tuple(f"{start}_{end}" for start in (side, side[0])
+                    for end in ("paths", "path", "names", "name", "imgs", "files"))
+        for side in ("query", "gallery")}
+#: Folders of a side, in a root that is a data set of the kind of Market-1501, VeRi, or layumi's.
+FOLDERS = {"query": ("query", "image_query"),
+           "gallery": ("bounding_box_test", "gallery", "image_test")}
+SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
-def _refuse(names: Sequence[str], side: str, labels: Labels, identity: Integers,
-            camera: Integers | None, bad: npt.NDArray[np.bool_]) -> None:
-    if not bad.any():
-        return
-    k = int(np.argmax(bad))
-    said = f"identity {identity[k]}" + ("" if camera is None else f" and camera {camera[k]}")
-    raise InputError(f"{side}_names", got=f"image {k} is {names[k]!r}, of {said} by its name, "
-                     f"but of identity {labels.identity[k]} and camera {labels.camera[k]} by its "
-                     f"label, and {bad.sum():,} of {len(names):,} differ so", remedy="give the "
-                     "names in the order of the features")
+def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[str]],
+                  root: str | os.PathLike[str],
+                  listed: str | os.PathLike[str] | None = None,
+                  known: list[str] | None = None) -> list[str]:
+    """Return the names of one side's images, in the order of the features.
+
+    Parameters
+    ----------
+    side : {"query", "gallery"}
+    n_images : int
+        How many are expected.
+    files : sequence of paths
+        The result file or files, which may hold names.
+    root : path
+        Folder that the names are relative to.
+    listed : path, optional
+        A text file with one name per line.
+    known : list of str, optional
+        Names in the labels, where neither says them.
+
+    Raises
+    ------
+    InputError
+        No names, or another number of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     os.mkdir(os.path.join(root, "query"))
+    ...     for name in ("0002_c1_2.jpg", "-1_c1_1.jpg", "Thumbs.db"):
+    ...         Path(root, "query", name).touch()
+    ...     names_of_side("query", 2, [], root)
+    ['query/-1_c1_1.jpg', 'query/0002_c1_2.jpg']
+    """
+    if not os.path.isdir(root):
+        raise InputError(root, "the folder of the images")
+    names, where = _names_and_source(side, files, Path(root), listed, known)
+    if len(names) != n_images:
+        raise InputError(
+            where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
+            "name them in the order of the features")
+    return names
+
+
+def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
+                      listed: str | os.PathLike[str] | None,
+                      known: list[str] | None) -> tuple[list[str], object]:
+    """Return names, and where they are from."""
+    if listed is not None:
+        lines = read_lines(Path(listed), "image names, one per line")
+        return [line.strip() for line in lines if line.strip()], listed
+    for path in map(Path, files):
+        # Text in a .mat file is not read: see mat5.py.
+        stored = read_contents(path).values if path.suffix.lower() == ".npz" else {}
+        array = next((stored[key] for key in KEYS[side] if key in stored), None)
+        if array and array.refusal:
+            raise array.refusal
+        if array and array.text:
+            return [name.strip() for name in array.names().tolist()], path
+    if known is not None:
+        return known, f"the names of the {side} labels"
+    for folder in FOLDERS[side]:
+        if (root / folder).is_dir():
+            return _names_in_folder(root, folder), root / folder
+    raise InputError(f"{side}_names", "a file with one name per line, in the order of the "
+                     "features", f"none, the result file holds no names, and {root} has no folder "
+                     f"{' or '.join(FOLDERS[side])}")
+
+
+def _names_in_folder(root: Path, folder: str) -> list[str]:
+    """Return sorted names, or ImageFolder's order where each class has a folder."""
+    classes = sorted(path for path in (root / folder).iterdir() if path.is_dir())
+    subfolders = [subfolder for path in classes for subfolder, _, _ in sorted(os.walk(path))]
+    return _images_in(root / folder, root) or [
+        name for subfolder in subfolders for name in _images_in(Path(subfolder), root)]
+
+
+def _images_in(folder: Path, root: Path) -> list[str]:
+    below = folder.relative_to(root).as_posix()
+    return sorted(f"{below}/{name}" for name in os.listdir(folder)
+                  if name.lower().endswith(SUFFIXES))
+
+
+def path_below(root: str | os.PathLike[str], name: str) -> str:
+    """Return the path of a name below the root.
+
+    Raises
+    ------
+    InputError
+        The name leads out of the root, or there is no such file.
+
+    Examples
+    --------
+    >>> path_below("images", "../secret.jpg")
+    Traceback (most recent call last):
+        ...
+    reid_ref.arrays.errors.InputError: '../secret.jpg': expected an image below images
+    """
+    clean = name.replace("\\", "/")
+    if clean.startswith("/") or os.path.splitdrive(clean)[0] or ".." in clean.split("/"):
+        raise InputError(repr(name), f"an image below {root}")
+    path = os.path.join(root, clean)
+    if not os.path.isfile(path):
+        raise InputError(path, got="no such image", remedy=f"names are relative to {root}; "
+                         "correct them, or leave the images out")
+    return path

@@ -8,7 +8,7 @@ Multiple queries: one feature pooled from all images of the query's identity on 
 Aim: the setting "multiple query" of Market-1501. The pooled feature takes the place of the
 query's own; labels, gallery and evaluation stay as they are.
 
-Conventions: one row an image. Every image is divided by its 2-norm, the rows are pooled by mean
+Conventions: one row per image. Every image is divided by its 2-norm, the rows are pooled by mean
 or max, and the pooled row is divided by its 2-norm again. Arithmetic is in the precision of the
 features, as in the originals.
 
@@ -18,7 +18,7 @@ The originals, and what they do otherwise:
    and does not normalise again: it ranks by dot products, whose order no positive factor changes.
    So its numbers are those of ``pooling="mean"``, normalised or not.
 2. zzd_evaluation_res_fast.m normalises before and after, by mean (avg) and by max. Its lines
-   ``[ap_max(k), CMC_avg(k, :)]`` and ``[ap_avg(k), CMC_max(k, :)]`` exchange the curves: beside
+   ``[ap_max(k), CMC_avg(k, :)]`` and ``[ap_avg(k), CMC_max(k, :)]`` exchange the curves: next to
    the mAP of one pooling it prints the Rank-1 of the other.
 3. A query without an image: layumi's mean of no rows is NaN, and AP is that of the order in which
    sorting leaves NaN (evaluate_gpu.py gives no warning); the MATLAB driver stops. Here it is an
@@ -39,11 +39,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    Doubles, InputError, as_array, as_integers, check_choice, check_finite_rows, check_same_length)
+    Doubles, InputError, as_array, as_integers, check_choice, check_finite_rows)
 from reid_ref.arrays.stored import as_rows, is_lazy, read_rows
 from reid_ref.disk import renamed
 from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
+from reid_ref.files.stored_arrays import StoredLabels
 from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
 
 
@@ -56,7 +57,7 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     Parameters
     ----------
     frame_features : array_like, shape (n_frames, d)
-        One row a frame.
+        One row per frame.
     first, last : array_like of int, shape (n_tracks,)
         First and last frame of each tracklet, both included, counted from 0 as `read_tracks` does.
 
@@ -79,7 +80,7 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     frames = frame_features if is_lazy(frame_features) else as_array(
         frame_features, "frame_features")
     if frames.ndim != 2 or frames.dtype.kind not in "fiub":
-        raise InputError("frame_features", "real features (n_frames, d), one row a frame",
+        raise InputError("frame_features", "real features (n_frames, d), one row per frame",
                          f"shape {frames.shape}, dtype {frames.dtype}")
     starts, ends = as_integers(first, "first"), as_integers(last, "last")
     if len(starts) != len(ends):
@@ -88,10 +89,9 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     pooled = np.empty((len(starts), frames.shape[1]))
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
         pooled[k] = read_rows(frames, start, end + 1).max(axis=0)
-    bad = np.flatnonzero(~np.isfinite(pooled).all(axis=1))
-    if bad.size:
-        raise InputError("frame_features", "finite numbers", f"NaN or Inf in tracklet {bad[0]} "
-                         f"(rows {starts[bad[0]]} to {ends[bad[0]]})")
+    for k in np.flatnonzero(~np.isfinite(pooled).all(axis=1))[:1]:
+        raise InputError("frame_features", "finite numbers", f"NaN or Inf in tracklet {k} "
+                         f"(rows {starts[k]} to {ends[k]})")
     total = np.zeros(len(pooled))
     for column in pooled.T:
         total += column * column
@@ -101,20 +101,11 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
 
 
 def _check_frames(first: Any, last: Any, n_frames: int) -> None:
-    empty = np.flatnonzero(last < first)
-    if empty.size:
-        k = empty[0]
-        raise InputError("last", "at least one frame a tracklet", f"none in tracklet {k} (first "
-                         f"{first[k]}, last {last[k]})", "leave that tracklet out")
-    outside = np.flatnonzero((first < 0) | (last >= n_frames))
-    if outside.size:
-        k = outside[0]
+    for k in np.flatnonzero((first < 0) | (last >= n_frames) | (last < first))[:1]:
         raise InputError(
-            "first, last", f"frames from 0 to {n_frames - 1}",
-            f"{first[k]} to {last[k]} in tracklet {k}",
-            "features and tracklets must come from the same list of frames"
-            if first[k] >= 0 and first.min() != 1 else
-            "MARS's files count from 1: read_tracks counts from 0")
+            "first, last", f"at least one frame per tracklet, from 0 to {n_frames - 1}",
+            f"{first[k]} to {last[k]} in tracklet {k}", "features and tracklets must come from "
+            "the same list of frames; MARS's files count from 1, and read_tracks from 0")
 
 
 Array = npt.NDArray[Any]
@@ -137,7 +128,7 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     images : Labels
         Those of each image of the multi-query set, which holds the query's own image too.
     features : array_like, shape (n_image, d)
-        Finite real numbers, one row an image. A dataset of an open HDF5 file, or a dask array,
+        Finite real numbers, one row per image. A dataset of an open HDF5 file, or a dask array,
         is read whole.
     pooling : {"mean", "max"}
     normalize : bool
@@ -173,10 +164,9 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     check_finite_rows(features, "features")
     features = working_precision(features)
     if normalize:
-        zero = np.flatnonzero(~features.any(axis=1))
-        if zero.size:
+        for k in np.flatnonzero(~features.any(axis=1))[:1]:
             raise InputError("features", "no row of zeros, which cannot be normalised",
-                             f"one at {zero[0]}", "leave that image out")
+                             f"one at {k}", "leave that image out")
         features = unit_rows(features)
     rows_of: dict[tuple[int, int], list[int]] = {}
     for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
@@ -189,10 +179,9 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
                              "set holds the query's own image too. Are both numbered alike?")
         pooled[k] = POOLINGS[pooling](features[rows_of[label]], axis=0)
     if normalize:
-        zero = np.flatnonzero(~pooled.any(axis=1))
-        if zero.size:
+        for k in np.flatnonzero(~pooled.any(axis=1))[:1]:
             raise InputError(
-                "features", got=f"the images of query {zero[0]} cancel out: their {pooling} is 0 "
+                "features", got=f"the images of query {k} cancel out: their {pooling} is 0 "
                 "and cannot be normalised", remedy="look at these images")
         pooled = unit_rows(pooled)
     return pooled
@@ -231,22 +220,18 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     """
     path = Path(path)
     with closing(read_contents(path)) as contents:
-        values = {name: contents.values[key].load() for name, key in KEYS.items()
-                  if key in contents.values}
-    missing = [key for name, key in KEYS.items() if name not in values]
-    if missing:
-        raise InputError(
-            path, f"{', '.join(KEYS.values())}, as layumi's test.py --multi writes them",
-            f"no {', no '.join(missing)}", f"it holds {', '.join(contents.values) or '-'}")
-    where = {name: f"{path}: {key}" for name, key in KEYS.items()}
-    identity, camera = (as_integers(values[name], where[name]) for name in ("identity", "camera"))
-    features = np.asarray(values["features"])
-    check_same_length(len(identity), len(camera), (where["identity"], where["camera"]),
-                      features.shape if contents.transposable else features.shape[:1])
-    with renamed({**where, "gallery": where["identity"], "query": where["identity"],
-                  "query_features": where["features"]}):
-        images = Labels(identity, camera)
-        if contents.transposable and features.shape[:1] != (len(images),):
-            features = features.T
+        values = contents.values
+        missing = [key for key in KEYS.values() if key not in values]
+        if missing:
+            raise InputError(
+                path, f"{', '.join(KEYS.values())}, as layumi's test.py --multi writes them",
+                f"no {', no '.join(missing)}", f"it holds {', '.join(values) or '-'}")
+        identity, camera, stored = (values[key] for key in KEYS.values())
+        shape = stored.shape if contents.transposable else stored.shape[:1]
+        images = StoredLabels(identity, camera, shape).load()
+        turned = contents.transposable and shape[:1] != (len(images),)
+        features = (stored.T if turned else stored).load()
+    with renamed({"query": identity.where, "gallery": identity.where,
+                  "query_features": stored.where}):
         features, _ = check_features(features, features, images, images)
     return images, features

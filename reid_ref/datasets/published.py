@@ -1,4 +1,4 @@
-"""Figures that others published: a record of what was printed, and where.
+"""Figures that others published: what was printed, where, and whether any ranking can have it.
 
 Aim: a printed Rank-1 or mAP can be looked up with the evaluator behind it, and put to the test by
 `reid_ref.commands.validate.compute`.
@@ -9,18 +9,361 @@ matters. Nothing is corrected: a figure that cannot be right keeps its digits, a
 
 Source: `published.csv`; each row names its repository, file and commit. The Rank-1
 and mAP of every row from a document were found again in that file at that commit.
+
+Bounds. Rank-1 over N queries is k/N. Let a query have n good and w wrong images among its
+kept ones. AP by the step rule is the mean over its good images of i/r, r being the rank of the
+i-th; by the trapezoid rule the mean of (i/r + (i-1)/(r-1)) / 2, or 1 at r = 1. Both fall when any
+r grows and the others stay, so over all rankings of that query
+
+====================  =========================  =====================
+first good image      best AP at ranks           worst AP at ranks
+====================  =========================  =====================
+at rank 1 (a hit)     1 ... n (AP 1)             1, w+2 ... w+n
+later (a miss)        2 ... n+1                  w+1 ... w+n
+====================  =========================  =====================
+
+A query without a good image is a miss of AP 0; one without a wrong image is a hit of AP 1.
+Queries are ranked independently of each other. With k hits the best mAP is therefore reached by
+giving the hits to the k queries that gain most, best AP of a hit over best AP of a miss, and the
+worst by giving them to the k that gain least, worst over worst. Both are reached by some
+distance matrix: the bounds are tight. Rules that count equal distances as one group
+(scikit-learn's) can leave them where there are ties.
+
+Source: derived here; `tests/commands/test_validate.py` compares with every ranking of small sets.
 """
 from __future__ import annotations
 
-import csv
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache
-from importlib import resources
+from functools import cache, lru_cache
+from math import ceil, floor
 
-from reid_ref.arrays import InputError, check_choice
-from reid_ref.datasets.printed import Figure, HitCounts, hit_counts
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.arrays.value import Value
+from reid_ref.datasets.fingerprints import good_and_same_camera, rows_of_table
+from reid_ref.labels import JUNK, Labels
+from reid_ref.metrics import average_precision_step, average_precision_trapezoid
+from reid_ref.ranking.good_ranks import from_lists
+
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%?)")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was printed, in percent, with its decimals; None was not printed.
+
+    Parameters
+    ----------
+    rank1, mAP : Decimal or None
+    """
+
+    rank1: Decimal | None
+    mAP: Decimal | None
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in (
+            ("Rank-1", self.rank1), ("mAP", self.mAP)) if value is not None)
+
+
+def parse_figure(text: str) -> Figure:
+    """Read RANK1/mAP in percent, as printed; either may be left out.
+
+    Raises
+    ------
+    InputError
+        Not that form, a decimal comma, over 100, or fractions where percent is expected.
+
+    Examples
+    --------
+    >>> parse_figure("81.1/67.60")
+    Figure(rank1=Decimal('81.1'), mAP=Decimal('67.60'))
+    >>> parse_figure("/67.6").rank1 is None
+    True
+    """
+    parts = [part.strip() for part in text.split("/")]
+    if len(parts) == 1 and _NUMBER.fullmatch(parts[0]):
+        raise InputError("published", "RANK1/mAP", repr(text), "for Rank-1 alone write "
+                         f"'{parts[0]}/', for mAP alone '/{parts[0]}'")
+    if len(parts) != 2 or not any(parts):
+        raise InputError("published", "RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ "
+                         "or /67.6", repr(text))
+    rank1, mAP = (parse_percent(part) if part else None for part in parts)
+    return Figure(rank1, mAP)
+
+
+def parse_percent(text: str, name: str = "published") -> Decimal:
+    """Read one number in percent, as printed; messages begin with `name`."""
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        comma = _NUMBER.fullmatch(text.replace(",", "."))
+        raise InputError(name, "a number in percent such as 81.1", repr(text),
+                         f"write the decimal point as a point: {comma[0]}" if comma else "")
+    value = Decimal(number[1])
+    if value > 100:
+        raise InputError(name, "percent, 0 to 100", text)
+    if 0 < value <= 1 and not number[2]:
+        raise InputError(name, "percent", f"{text}, which looks like a fraction",
+                         f"write {value.scaleb(2):f} (a figure of one percent or less: {text}%)")
+    return value
+
+
+def agreement(value: float, printed: Decimal) -> str:
+    """Say how a number gives the printed percent.
+
+    Parameters
+    ----------
+    value : float
+        In [0, 1], or NaN.
+    printed : Decimal
+        Percent; its decimals are those printed.
+
+    Returns
+    -------
+    {"rounded", "truncated", "no"}
+
+    Examples
+    --------
+    >>> [agreement(x, Decimal("81.1")) for x in (0.8105, 0.8115, 0.8119, 0.8104)]
+    ['rounded', 'rounded', 'truncated', 'no']
+    """
+    if value != value:
+        return "no"
+    error = Decimal(repr(float(value))) * 100 - printed
+    unit = unit_of(printed)
+    if abs(error) <= unit / 2:
+        return "rounded"
+    return "truncated" if 0 <= error < unit else "no"
+
+
+def unit_of(printed: Decimal) -> Decimal:
+    return Decimal(1).scaleb(int(printed.as_tuple().exponent))
+
+
+#: Why there are no bounds of mAP where no ranking has the printed Rank-1.
+NO_RANKING = ("no ranking of these labels has that Rank-1, if good is the query's identity on "
+              "another camera")
+#: AP rule to the AP of each query.
+RULES = {"trapezoid": average_precision_trapezoid, "step": average_precision_step}
+
+
+@dataclass(frozen=True)
+class HitCounts:
+    """Which numbers of hits over N queries print as a Rank-1.
+
+    Parameters
+    ----------
+    n_query : int
+    fewest, most : int
+        The range of k whose k/N is printed so; `fewest` > `most` if there is none.
+    rounding : {"rounded", "truncated", "no"}
+        How k/N gives the digits.
+    nearest : tuple of int
+        The counts just below and above the printed figure.
+    """
+
+    n_query: int
+    fewest: int
+    most: int
+    rounding: str
+    nearest: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class MapBounds(Value):
+    """The least and the greatest mAP that any ranking has with a printed Rank-1.
+
+    Parameters
+    ----------
+    ap : str
+        A key of `RULES`.
+    rank1_queries, map_queries : int
+        How many queries Rank-1 and mAP are taken over.
+    fewest, most : int
+        Hits at rank 1, as in `HitCounts`.
+    low, high : float
+        Bounds in [0, 1].
+    holds : bool or None
+        Whether the printed mAP lies within; None if no mAP was printed.
+    """
+
+    ap: str
+    rank1_queries: int
+    map_queries: int
+    fewest: int
+    most: int
+    low: float
+    high: float
+    holds: bool | None
+
+
+def possible(figure: Figure, query: Labels, gallery: Labels,
+             ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+    """Return the hits that print as its Rank-1, the bounds of mAP, and why there are none."""
+    n_good, n_kept = good_and_kept(query, gallery)
+    if (query.identity == JUNK).any():
+        return (_hits(figure, n_good), (),
+                "some queries are labelled -1, which evaluators treat differently")
+    return possible_of_counts(figure, n_good, n_kept)
+
+
+def _hits(figure: Figure, n_good: Integers) -> tuple[HitCounts, ...]:
+    """Return the hits over all queries, and over those with a good image where they are fewer."""
+    if figure.rank1 is None:
+        return ()
+    over = dict.fromkeys((len(n_good), int(np.count_nonzero(n_good)) or len(n_good)))
+    return tuple(hit_counts(figure.rank1, n) for n in over)
+
+
+def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
+                       ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+    """Return the same from each query's numbers of good and of kept images."""
+    n_all = len(n_good)
+    n_matched = int(np.count_nonzero(n_good)) or n_all
+    counts = _hits(figure, n_good)
+    bounds = []
+    # Rank-1 over all queries goes with mAP over all, or over those with a good image.
+    pairs = [(n_all, n_all), (n_all, n_matched), (n_matched, n_matched)]
+    for n_rank1, n_map in dict.fromkeys(pairs if counts else pairs[::2]):
+        hits = next(((hit.fewest, hit.most) for hit in counts if hit.n_query == n_rank1),
+                    (0, n_all))
+        for rule in RULES:
+            ends = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
+            if ends is not None:
+                bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *ends,
+                                        _within(figure.mAP, *ends)))
+    return counts, tuple(bounds), "" if bounds else NO_RANKING
+
+
+def is_possible(counts: tuple[HitCounts, ...], bounds: tuple[MapBounds, ...],
+                no_bounds: str) -> bool:
+    """Tell whether some ranking prints the figure, rounded or cut off, as far as is known."""
+    return (no_bounds != NO_RANKING
+            and (not counts or any(hits.rounding != "no" for hits in counts))
+            and (not bounds or any(bound.holds is not False for bound in bounds)))
+
+
+def _within(printed: Decimal | None, low: float, high: float) -> bool | None:
+    if printed is None:
+        return None
+    unit = unit_of(printed)
+    # Rounded or truncated; 1e-9 is far above the rounding of the sums.
+    return bool(float(printed - unit / 2) <= 100 * high + 1e-9
+                and float(printed + unit) >= 100 * low - 1e-9)
+
+
+def good_and_kept(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
+    """Count each query's good images, and the most that any common evaluator keeps.
+
+    Good: the query's identity on another camera. Kept: all but the query's identity on its own
+    camera. Images labelled -1 are among the kept here, because evaluators that do not know the
+    label keep them; this makes the worst AP a little worse, and is sound for both kinds.
+
+    Returns
+    -------
+    n_good, n_kept : int64, shape (n_query,)
+
+    Examples
+    --------
+    >>> good_and_kept(Labels([7, 9], [1, 1]), Labels([7, 7, -1, 8], [1, 2, 1, 1]))
+    (array([1, 0]), array([3, 4]))
+    """
+    n_good, n_same = good_and_same_camera(query, gallery)
+    return n_good, len(gallery) - n_same
+
+
+def hit_counts(printed: Decimal, n_query: int) -> HitCounts:
+    """Find the numbers of hits k whose k/N is printed so.
+
+    Parameters
+    ----------
+    printed : Decimal
+        Rank-1 in percent; its decimals are those printed.
+    n_query : int
+
+    Examples
+    --------
+    >>> hit_counts(Decimal("14.0"), 50)
+    HitCounts(n_query=50, fewest=7, most=7, rounding='rounded', nearest=(7, 7))
+    >>> hit_counts(Decimal("89.91"), 3368)
+    HitCounts(n_query=3368, fewest=3029, most=3028, rounding='no', nearest=(3028, 3029))
+    """
+    share, unit = Decimal(n_query) / 100, unit_of(printed)
+    nearest = floor(printed * share), ceil(printed * share)
+    fewest = ceil((printed - unit / 2) * share)
+    most = min(n_query, floor((printed + unit / 2) * share))
+    if fewest <= most:
+        return HitCounts(n_query, max(0, fewest), most, "rounded", nearest)
+    # From here on the figure itself is no k/N, so only those just above can be cut to it.
+    fewest, most = nearest[1], ceil((printed + unit) * share) - 1
+    return HitCounts(n_query, fewest, most, "truncated" if fewest <= most else "no", nearest)
+
+
+def map_bounds(n_good: Integers, n_kept: Integers, hits: tuple[int, int], rule: str,
+               drop: bool = False) -> tuple[float, float] | None:
+    """Least and greatest mAP over all rankings with so many hits at rank 1.
+
+    Parameters
+    ----------
+    n_good, n_kept : int64, shape (n_query,)
+        Good images of each query, and images that count for it, good ones included.
+    hits : (int, int)
+        Fewest and most queries whose first image is good.
+    rule : str
+        A key of `RULES`.
+    drop : bool
+        Leave queries without a good image out of the mean, instead of counting AP 0.
+
+    Returns
+    -------
+    (float, float) or None
+        None if no ranking has so many hits.
+
+    Examples
+    --------
+    Two queries, each with two good images among four. One hit: at best ranks 1, 2 and
+    2, 3, at worst 1, 4 and 3, 4.
+
+    >>> import numpy as np
+    >>> low, high = map_bounds(np.array([2, 2]), np.array([4, 4]), (1, 1), "step")
+    >>> round(low, 4), round(high, 4)  # (3/4 + 5/12) / 2 and (1 + 7/12) / 2
+    (0.5833, 0.7917)
+    """
+    n_wrong = n_kept - n_good
+    free = (n_good > 0) & (n_wrong > 0)
+    must = int(np.count_nonzero((n_good > 0) & (n_wrong == 0)))
+    can = must + int(np.count_nonzero(free))
+    divisor = int(np.count_nonzero(n_good)) if drop else len(n_good)
+    fewest, most = max(hits[0], must), min(hits[1], can)
+    if fewest > most or divisor == 0:
+        return None
+    # Queries with the same counts have the same extremes.
+    pairs, back = np.unique(np.stack([n_good[free], n_wrong[free]]), axis=1, return_inverse=True)
+    worst_hit, worst_miss, best_miss = (
+        ap[back.reshape(-1)] for ap in _extremes(tuple(map(tuple, pairs.T.tolist())), rule))
+    least_gain = np.sort(worst_hit - worst_miss)[:fewest - must]
+    most_gain = np.sort(1 - best_miss)[::-1][:most - must]
+    return (float((must + worst_miss.sum() + least_gain.sum()) / divisor),
+            float((must + best_miss.sum() + most_gain.sum()) / divisor))
+
+
+@lru_cache(maxsize=16)
+def _extremes(pairs: tuple[tuple[int, int], ...], rule: str) -> tuple[Doubles, Doubles, Doubles]:
+    """Return the worst AP of a hit, the worst and the best of a miss, for each (good, wrong)."""
+    worst_hit, worst_miss, best_miss = (RULES[rule](from_lists(lists)) for lists in (
+        [[1, *range(w + 2, w + n + 1)] for n, w in pairs],
+        [list(range(w + 1, w + n + 1)) for n, w in pairs],
+        [list(range(2, n + 2)) for n, _ in pairs]))
+    return worst_hit, worst_miss, best_miss
+
+
+def nearest(counts: HitCounts) -> str:
+    """Return the hits just below and above a printed Rank-k, each with its percentage."""
+    return " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
+
 
 ALL = "reid_ref.published.load() and `reid-ref published` list all"
 #: Fields that are a Rank-k.
@@ -94,8 +437,7 @@ def load() -> tuple[Published, ...]:
     >>> len(load()) > 500
     True
     """
-    text = (resources.files("reid_ref.datasets") / "published.csv").read_text(encoding="utf-8")
-    return tuple(Published(**row) for row in csv.DictReader(text.splitlines()))
+    return tuple(Published(**row) for row in rows_of_table("published.csv"))
 
 
 def by_key(key: str) -> Published:

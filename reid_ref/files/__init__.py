@@ -9,7 +9,7 @@ HDF5 files stay in the file until their rows are needed. Nothing is unpickled.
 from reid_ref.arrays.stored import is_lazy, read_rows
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.layouts import LAYOUTS, SEPARATE, Layout
-from reid_ref.files.ranked_lists import read_ranked_lists
+from reid_ref.files.lists import read_ranked_lists
 from reid_ref.files.read import read_result, results_of_files
 from reid_ref.ranking.ranked_lists import RankedLists
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-import os
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
-from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.stored import read_rows
-from reid_ref.disk import check_regular
-from reid_ref.files.lazy import StoredArray
-from reid_ref.files.mat5 import Variable, check_numbers, variables
+from reid_ref.disk import check_regular, read_lines
+from reid_ref.files.stored_arrays import StoredArray
+from reid_ref.files.mat5 import Variable, read_numbers, variables
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,19 @@ class Contents:
     transposable: bool = False
     close: Callable[[], object] = lambda: None
 
+    def single(self, path: object, expected: str) -> StoredArray:
+        """Return the array of a file that holds no other."""
+        if len(self.values) != 1:
+            raise InputError(path, expected, ", ".join(self.values) or "none")
+        array, = self.values.values()
+        return array
+
 
 NPY, TEXT = "a .npy file", "text"
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
 _DIMENSIONS = 32     # the most that every version of numpy takes
-_TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines are split and read
 # MATLAB's classes of numbers. No other class is needed, and scipy may never return from one.
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -68,15 +72,10 @@ def _damaged(where: object, expected: str, error: Exception) -> InputError:
 
 @contextmanager
 def _reading(where: object, what: str) -> Iterator[None]:
-    """Turn what a library raises on damage into an `InputError`.
-
-    scipy's reader of MAT files raises anything, from IndexError to UnboundLocalError.
-    """
+    """Turn what a library raises on damage, which may be anything, into an `InputError`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # after these two warnings scipy returns something else than the array
-            warnings.filterwarnings("error", "Unreadable variable|Duplicate variable")
             yield
     except InputError:
         raise
@@ -120,16 +119,12 @@ def _mat_array(path: Path, variable: Variable) -> StoredArray:
 
 def _read_mat_array(path: Path, variable: Variable) -> Any:
     with _reading(path, "a MAT file"):
-        from scipy.io import loadmat
         if variable.size:
             with path.open("rb") as file:
-                check_numbers(file, variable)
+                return read_numbers(file, variable)
+        from scipy.io import loadmat
         value = loadmat(str(path), appendmat=False, variable_names=[variable.name])[variable.name]
-        if not hasattr(value, "toarray"):
-            return np.asarray(value)
-        columns = value.tocsc()
-        columns.check_format(full_check=True)     # an index outside would write outside
-        return columns.toarray()
+        return value.toarray() if hasattr(value, "toarray") else np.asarray(value)
 
 
 def read_npz(path: Path) -> Contents:
@@ -253,15 +248,16 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
     """Return why a dataset's numbers cannot be read, or are not in its file; else None."""
     if item.shape is None:
         return InputError(where, "numbers", "a dataset without any (its data space is null)")
-    if item.is_virtual:
-        return InputError(where, "the numbers themselves", "a virtual dataset: they are in other "
-                          "files, and zeros where these are missing", "copy them into one file")
-    if item.external:
-        return InputError(where, "the numbers themselves", "a dataset whose bytes are in another "
-                          "file", "copy them into one file")
+    if item.is_virtual or item.external:
+        kind = "virtual" if item.is_virtual else "external"
+        return InputError(where, "the numbers themselves", f"a dataset whose bytes are in another "
+                          f"file (HDF5 calls it {kind})", "copy them into one file")
     if item.chunks:     # a chunk that was never written would be read as zeros
         n_chunks = math.prod(-(-n // size) for n, size in zip(item.shape, item.chunks))
-        written = item.id.get_num_chunks() == n_chunks
+        sizes: list[int] = []
+        item.id.chunk_iter(lambda chunk: sizes.append(chunk.size))
+        # HDF5 2.0 crashes on a chunk that is smaller than its checksum
+        written = len(sizes) == n_chunks and min(sizes, default=5) > (4 if item.fletcher32 else 0)
     else:
         written = item.id.get_storage_size() > 0 or not item.size
     if not written:
@@ -274,14 +270,7 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
 
 def read_text(path: Path) -> Contents:
     """Read numbers separated by whitespace or commas as a 2-D array named after the file."""
-    check_fits(_TEXT_FACTOR * os.path.getsize(path), str(path), "text",
-               "save large matrices as .npy")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(path, "text with numbers", f"byte {error.object[error.start]:#04x} at "
-                         f"{error.start}, which is not UTF-8",
-                         "is it a .mat or .npz file?") from None
+    lines = read_lines(path, "numbers; is it a .mat or .npz file?")
     rows = {number: line.split("#")[0].strip() for number, line in enumerate(lines, 1)}
     rows = {number: line for number, line in rows.items() if line}
     if not rows:
@@ -307,16 +296,13 @@ def _bad_line(path: Path, rows: Mapping[int, str], delimiter: str | None) -> Inp
     """Return the error of the first line that is not a row of numbers like the first."""
     width = len(next(iter(rows.values())).split(delimiter))
     for number, line in rows.items():
-        where, words = f"{path}: line {number}", line.split(delimiter)
-        for word in words:
-            try:
-                float(word.replace("_", "x"))     # Python reads 5_0, numpy does not
-            except ValueError:
-                return InputError(where, "numbers separated by whitespace or commas",
-                                  repr(word.strip()), "start other lines with #")
-        if len(words) != width:
-            return InputError(where, f"{width} numbers as in the first row", len(words),
-                              "is the file complete?")
+        array = _numbers([line], delimiter)
+        if array is None:
+            return InputError(f"{path}: line {number}", "numbers between blanks or commas",
+                              repr(line[:40]), "start other lines with #")
+        if array.size != width:
+            return InputError(f"{path}: line {number}", f"{width} numbers as in the first row",
+                              array.size, "is the file complete?")
     return InputError(path, "numbers", "something else")
 
 

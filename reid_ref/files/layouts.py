@@ -1,9 +1,9 @@
 """The known layouts of result files, and the role that a file or variable name means.
 
 Aim: one table for code, messages and documentation. The fields are `query_features` and
-`gallery_features`, or `distances`, and four label vectors; further columns of labels may be
-there. A layout says what each is called in the file, and whether its matrices have one column an
-image.
+`gallery_features`, or `distances`, and four label vectors; a file may have further columns of
+labels. A layout says what each is called in the file, and whether its matrices have one column
+per image.
 
 Source: each layout names the script that writes or reads it.
 """
@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 
 from reid_ref.labels import FURTHER
 
 FEATURES = ("query_features", "gallery_features")
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
-#: Fields that a file may have beside these, each by this name in every layout.
-OPTIONAL = {f"{side}_{column}": f"{side}_{column}"
-            for side in ("query", "gallery") for column in FURTHER}
+#: Further fields that a file may have, each by this name in every layout.
+OPTIONAL = tuple(f"{side}_{column}" for side in ("query", "gallery") for column in FURTHER)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One way to store features or distances with labels.
+    """How a script stores features or distances with labels.
 
     Parameters
     ----------
@@ -35,16 +35,13 @@ class Layout:
     keys : mapping of str to str
         Our field to the key (or example file name) that holds it.
     columns : bool
-        The matrices have one column, not one row, an image (features) or query (distances).
-    optional : mapping of str to str
-        The same for further columns of labels, which a file may have or not.
+        The matrices have one column, not one row, per image (features) or query (distances).
     """
 
     title: str
     source: str
     keys: Mapping[str, str]
     columns: bool = False
-    optional: Mapping[str, str] = field(default_factory=lambda: OPTIONAL)
 
 
 def _keys(labels: str, *matrices: str) -> dict[str, str]:
@@ -53,17 +50,17 @@ def _keys(labels: str, *matrices: str) -> dict[str, str]:
     return dict(zip((*fields, *LABELS), (*matrices, *labels.split())))
 
 
-_LAYUMI_LABELS = "query_label query_cam gallery_label gallery_cam"
+_LAYUMI, _LAYUMI_LABELS = ("layumi/Person_reID_baseline_pytorch, test.py",
+                           "query_label query_cam gallery_label gallery_cam")
 
 #: One file that holds everything, by its keys, or a folder of .npy files named by the keys; the
 #: first that fits is taken.
 LAYOUTS: Mapping[str, Layout] = {
     "layumi": Layout(
-        "layumi's pytorch_result (features, one row an image)",
-        "layumi/Person_reID_baseline_pytorch, test.py",
+        "layumi's pytorch_result (features, one row per image)", _LAYUMI,
         _keys(_LAYUMI_LABELS, "query_f", "gallery_f")),
     "reid-ref": Layout(
-        "reid-ref's own names (features, one row an image)", "reid-ref",
+        "reid-ref's own names (features, one row per image)", "reid-ref",
         _keys(" ".join(LABELS), *FEATURES)),
     "matlab-distances": Layout(
         "MATLAB's distances (dist, gallery x query)",
@@ -74,8 +71,8 @@ LAYOUTS: Mapping[str, Layout] = {
         "KaiyangZhou/deep-person-reid, torchreid/metrics/rank.py",
         _keys("q_pids q_camids g_pids g_camids", "distmat")),
     "layumi-distances": Layout(
-        "distances (query x gallery) with layumi's label names",
-        "layumi/Person_reID_baseline_pytorch, test.py", _keys(_LAYUMI_LABELS, "distances")),
+        "distances (query x gallery) with layumi's label names", _LAYUMI,
+        _keys(_LAYUMI_LABELS, "distances")),
     "reid-ref-distances": Layout(
         "distances (query x gallery) with reid-ref's own label names", "reid-ref",
         _keys(" ".join(LABELS), "distances")),
@@ -84,12 +81,12 @@ LAYOUTS: Mapping[str, Layout] = {
 #: Several files, one array each, by their names.
 SEPARATE: Mapping[str, Layout] = {
     "features": Layout(
-        "the separate files of the MATLAB drivers (features, one column an image)",
+        "the separate files of the MATLAB drivers (features, one column per image)",
         "zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m",
         _keys("queryID.mat queryCam.mat testID.mat testCam.mat",
               "ResNet_50_IDE_query.mat", "ResNet_50_IDE_test.mat"), columns=True),
     "npy": Layout(
-        "separate .npy files (features, one row an image)", "reid-ref",
+        "separate .npy files (features, one row per image)", "reid-ref",
         _keys("query_label.npy query_cam.npy gallery_label.npy gallery_cam.npy",
               "query_f.npy", "gallery_f.npy")),
     "distances": Layout(
@@ -133,3 +130,11 @@ def role_of(name: str) -> str | None:
     if len(sides) != 1 or len(what) > 1:
         return None
     return f"{sides.pop()}_{what.pop() if what else 'features'}"
+
+
+def role_of_array(key: str, path: Path, n_arrays: int) -> str | None:
+    """Return the field of an array of a file, by its name, else by the file's if it is alone."""
+    role = role_of(key)
+    if role in (None, *FEATURES) and n_arrays == 1:
+        return role_of(path.stem) or role
+    return role

@@ -1,20 +1,42 @@
-"""Index lists, as VeRi-776 ships them, and groups of queries: one number or name per line."""
+"""Lists from files: ranked lists, index lists (as VeRi-776 has them), groups of queries.
+
+Conventions of ranked lists: numbers count from 1 in text, as AI City's server takes them, and from
+0 in JSON and .npy, as Python writes them; `first` says otherwise (VisDA-2020: text from 0). An
+image named by a number, such as 003684.jpg, is that number, where the gallery's names are not
+known.
+
+Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 42c2b9d,
+submit_val/README.md; cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py.
+"""
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.disk import read_lines
+from reid_ref.files.formats import read_contents
 from reid_ref.labels import IndexLists
+from reid_ref.ranking.list_inputs import (
+    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
+from reid_ref.ranking.ranked_lists import RankedLists
+
+_LISTS = "ranked lists, one line per query"
+_NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")
+_NUMBERED_IMAGE = re.compile(f"(?<=[0-9]){SUFFIX}(?= |$)", re.IGNORECASE)
 
 
 def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str]) -> IndexLists:
-    """Read two text files of gallery numbers, one line a query, counted from 1.
+    """Read two text files of gallery numbers, one line per query, counted from 1.
 
     Parameters
     ----------
@@ -41,24 +63,16 @@ def read_index_lists(good: str | os.PathLike[str], junk: str | os.PathLike[str])
     ...     read_index_lists(*paths).good
     (array([1, 2]), array([0]))
     """
-    lists = [_read(Path(good)), _read(Path(junk))]
+    lists = [[_numbers(line.split(), f"{path}: line {number}", 1) for number, line in enumerate(
+        read_lines(Path(path), "gallery numbers, one line per query"), 1)]
+        for path in (good, junk)]
     if len(lists[0]) != len(lists[1]):
         raise InputError(junk, f"{len(lists[0])} lines, as {good} has", len(lists[1]))
     return IndexLists(*lists)
 
 
-def _read(path: Path) -> list[Integers]:
-    lists = []
-    for number, line in enumerate(read_lines(path, "gallery numbers, one line a query"), 1):
-        words = line.split()
-        if not all(re.fullmatch("[0-9]{1,19}", word) and 0 < int(word) < 2**63 for word in words):
-            raise InputError(f"{path}: line {number}", "gallery numbers from 1", repr(line[:40]))
-        lists.append(np.array([int(word) for word in words], dtype=np.int64) - 1)
-    return lists
-
-
 def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
-    """Read the group of each query, one a line.
+    """Read the group of each query, one per line.
 
     Examples
     --------
@@ -69,10 +83,199 @@ def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
     ...     read_groups(path).tolist()
     ['0001C1T1', '0001C1T1', '0002C1T4']
     """
-    groups = [line.strip() for line in read_lines(
-        Path(path), "identity, query, or a file with one group a query, a line each")]
-    if "" in groups:
-        raise InputError(f"{path}: line {groups.index('') + 1}", "the group of a query", "nothing")
-    if not groups:
-        raise InputError(path, "one group a query, a line each", "an empty file")
+    expected = "identity, query, or a file with one group per query, a line each"
+    groups = [line.strip() for line in read_lines(Path(path), expected)]
+    if not groups or "" in groups:
+        where = f"{path}: line {groups.index('') + 1}" if groups else path
+        raise InputError(where, "one group per query, a line each", "nothing")
     return np.array(groups)
+
+
+def read_n_good(path: str | os.PathLike[str]) -> Integers:
+    """Read how many good images exist for each query: one vector of whole numbers."""
+    expected = "one array, a number for each query"
+    return read_contents(Path(path)).single(path, expected).vector()
+
+
+def read_ranked_lists(path: str | os.PathLike[str], n_query: int,
+                      query_names: Sequence[str] | None = None,
+                      gallery_names: Sequence[str] | None = None,
+                      first: int | None = None) -> RankedLists:
+    """Read one ranked list for each query.
+
+    Parameters
+    ----------
+    path : str or path
+        Text: a line for each query, gallery numbers or image names between blanks, tabs or
+        commas. ``.json``: a list of lists; an object of query name to list; or a list of objects
+        with ``query_id`` and ``ans_ids``, which are names (ATRW). ``.npy``: whole numbers, a row
+        for each query, shorter rows filled up with -1.
+    n_query : int
+    query_names, gallery_names : sequence of str, optional
+        In the order of the labels.
+    first : int, optional
+        What the first gallery image's number is: 0 or 1.
+
+    Returns
+    -------
+    RankedLists
+        Arrays of a .npy file are still in the file.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or is empty; not one list for each query; a word that is no
+        number and no name; an unknown query. The line is named.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "track2.txt")
+    ...     _ = path.write_text("000003.jpg 000001.jpg\\n2 1\\n")
+    ...     read_ranked_lists(path, n_query=2).lists
+    [array([2, 0]), array([1, 0])]
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return _read_matrix(path, n_query, first or 0)
+    if suffix == ".json":
+        return _read_json(path, n_query, query_names, gallery_names, first or 0)
+    return _read_text(path, n_query, gallery_names, 1 if first is None else first)
+
+
+def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
+               first: int) -> RankedLists:
+    lists = [line.replace(",", " ").split() for line in read_lines(path, _LISTS)]
+    while lists and not lists[-1]:
+        lists.pop()
+    if not lists:
+        raise InputError(path, _LISTS, "an empty file")
+    where = partial(_numbered, f"{path}: line ", 1)
+    if [] in lists:
+        empty = lists.index([])
+        raise InputError(where(empty), f"the list of query {empty + 1}", "an empty line",
+                         "JSON can hold a list without images")
+    _check_number(len(lists), n_query, where(min(len(lists), n_query)), "lines")
+    return _parsed(lists, where, gallery_names, first)
+
+
+def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
+               gallery_names: Sequence[str] | None, first: int) -> RankedLists:
+    text = "\n".join(read_lines(path, "ranked lists as JSON"))
+    try:
+        value = json.loads(text, object_pairs_hook=partial(_unique, path))
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, "JSON", f"something else ({error})", "write it again") from None
+    where: Callable[[int], str] = partial(_numbered, f"{path}: list ", 1)
+    by_id = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    if by_id:
+        value = _by_id(value, path)
+    if isinstance(value, Mapping):
+        if query_names is None:
+            raise InputError(path, "a list of lists", "lists by the names of queries, and the "
+                             "labels say no names", "name label files with names")
+        value = in_order_of_queries(value, query_names, str(path))
+        where = partial(_named, f"{path}: the list of", query_names)
+    if not isinstance(value, list) or not all(isinstance(images, list) for images in value):
+        raise InputError(path, "a list of ranked lists, one per query, or an object of query name "
+                         "to list", json.dumps(value)[:40])
+    if not any(value):
+        raise InputError(path, "ranked lists", "no image in any of them")
+    _check_number(len(value), n_query, str(path), "lists")
+    if by_id or isinstance(next(filter(None, value))[0], str):
+        # Names that are numbers alone count images from 1, as in text.
+        return _parsed([list(map(str, images)) for images in value], where, gallery_names, 1)
+    return RankedLists([_from_first(as_integers(images, where(k)), where(k), first)
+                        for k, images in enumerate(value)], where, partial(_numbered, "", first))
+
+
+def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
+    matrix = next(iter(read_contents(path).values.values())).lazy()
+    check_matrix(matrix, str(path))
+    _check_number(len(matrix), n_query, str(path), "rows")
+    if not matrix.size:
+        raise InputError(path, "ranked lists", "an array without numbers")
+    where = partial(_numbered, f"{path}: row ", 1)
+    if first:
+        matrix = np.asarray(matrix, dtype=np.int64)
+        for row in np.flatnonzero((matrix == 0).any(axis=1)).tolist():
+            raise InputError(where(row), "numbers from 1", 0)
+        matrix = np.where(matrix == -1, -1, matrix - 1)
+    return RankedLists(matrix, where, partial(_numbered, "", first))
+
+
+def _numbered(prefix: str, first: int, k: int) -> str:
+    return f"{prefix}{k + first}"
+
+
+def _named(prefix: str, names: Sequence[str], k: int) -> str:
+    return f"{prefix} {names[k]!r}"
+
+
+def _check_number(n: int, n_query: int, where: str, what: str) -> None:
+    if n != n_query:
+        reason = "a query is missing" if n < n_query else "are these lists of another benchmark?"
+        raise InputError(
+            where, f"{n_query:,} {what}, one for each query of the labels", f"{n:,}", reason)
+
+
+def _parsed(lists: Iterable[Sequence[str]], where: Callable[[int], str],
+            gallery_names: Sequence[str] | None, first: int) -> RankedLists:
+    """Read lists of names where the first word is a name; else of numbers."""
+    names = [] if gallery_names is None else list(gallery_names)
+    places = places_of(names, "the gallery's labels")
+    sample = next(filter(None, lists))[0]
+    if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
+        return RankedLists([_by_name(words, where(k), places) for k, words in enumerate(lists)],
+                           where, names.__getitem__)
+    return RankedLists([_numbers(words, where(k), first) for k, words in enumerate(lists)],
+                       where, partial(_numbered, "", first))
+
+
+def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:
+    images = [place(places, word) for word in words]
+    if None in images:
+        word = repr(words[images.index(None)][:60])
+        if places:
+            raise InputError(where, got=f"{word} is no name of a gallery image in the labels",
+                             remedy="are these lists of this gallery?")
+        raise InputError(where, got=f"{word} is no number, and the labels say no names",
+                         remedy="name a label file of the gallery that has names")
+    return np.array(images, dtype=np.int64)
+
+
+def _numbers(words: Sequence[str], where: str, first: int) -> Integers:
+    line = _NUMBERED_IMAGE.sub("", " ".join(words))
+    if words and not _NUMBERS.fullmatch(line):
+        wrong = next(word for word in words
+                     if not _NUMBERS.fullmatch(_NUMBERED_IMAGE.sub("", word)))
+        raise InputError(where, f"gallery numbers from {first}", repr(wrong[:40]))
+    return _from_first(np.array(list(map(int, line.split())), dtype=np.int64), where, first)
+
+
+def _from_first(numbers: Integers, where: str, first: int) -> Integers:
+    if first and (numbers == 0).any():
+        raise InputError(where, "gallery numbers from 1", 0, "where the numbers of ranked lists "
+                         "count from 0, say so (first=0, at the command line --numbers-from 0)")
+    return numbers - first
+
+
+def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    lists = dict(pairs)
+    if len(lists) < len(pairs):
+        (name, _), = Counter(name for name, _ in pairs).most_common(1)
+        raise InputError(path, "each query once", f"{name!r} twice")
+    return lists
+
+
+def _by_id(rows: list[dict[str, Any]], path: Path) -> dict[str, Any]:
+    """Return ATRW's rows as query name to list."""
+    for k, row in enumerate(rows):
+        if not {"query_id", "ans_ids"} <= row.keys():
+            raise InputError(f"{path}: list {k + 1}", "an object with query_id and ans_ids",
+                             ", ".join(row) or "none")
+    return _unique(path, [(str(row["query_id"]), row["ans_ids"]) for row in rows])

@@ -1,24 +1,27 @@
-"""The headers of MAT v5 files, and a check of an array before scipy reads it.
+"""Numbers in MAT v5 files: headers first, an array when it is needed.
 
 scipy's reader is compiled code that looks up array classes and element types without a bound
 (scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request #25349),
-so one changed byte in an element's tag or flags can crash the process. Here every tag of an array
-is checked first. Data are skipped, so a large file takes a few small reads.
+so one changed byte in an element's tag or flags can crash the process. Data are skipped while
+headers are read, so a large file takes a few small reads.
 
 Source: MathWorks, "MAT-File Format", chapter 1, level 5.
 """
 from __future__ import annotations
 
-import io
 import os
 import struct
 import zlib
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 _INT32, _UINT32, _MATRIX, _COMPRESSED = 5, 6, 14, 15
 _NAMES = (1, 16)     # int8 as MATLAB writes it; UTF-8, which scipy takes, too
-_LEAVES = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18})     # numbers and text
+_NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8",
+            13: "u8"}
 _CLASSES = (
     "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16",
     "uint16", "int32", "uint32", "int64", "uint64", "function", "opaque", "object")
@@ -65,53 +68,45 @@ def variables(file: BinaryIO) -> list[Variable] | None:
         start += 8
         if start + length > end:
             raise ValueError(f"truncated: an element of {length} bytes at byte {start} of {end}")
+        header, packed, size = file.read(min(length, _WINDOW)), 0, length
         if kind == _COMPRESSED:
-            window = _decompress(file.read(min(length, _WINDOW)), _WINDOW)
-            kind, size = struct.unpack(order + "II", window[:8])
-            variable = _variable(io.BytesIO(window[8:]), size, order, start, length)
-        else:
-            file.seek(start)
-            window = file.read(min(length, _WINDOW))
-            variable = _variable(io.BytesIO(window), length, order, start, 0)
+            header, packed = zlib.decompressobj().decompress(header, _WINDOW), length
+            kind, size = struct.unpack_from(order + "II", header)
+            header = header[8:]
         if kind != _MATRIX:
             raise ValueError(f"no array starts at byte {start}")
+        variable = _variable(header, size, order, start, packed)
         if variable and variable.name:
             arrays.append(variable)
         start += length
     return arrays
 
 
-def _decompress(packed: bytes, n: int) -> bytes:
-    return zlib.decompressobj().decompress(packed, n)
-
-
-def _variable(stream: BinaryIO, size: int, order: str, start: int, packed: int) -> Variable | None:
+def _variable(header: bytes, size: int, order: str, start: int, packed: int) -> Variable | None:
     """Return the header of an array; None for an array without one."""
-    flags = stream.read(16)
     if size == 0:
         return None
-    kind, length, value = struct.unpack(order + "III", flags[:12])
+    kind, length, value = struct.unpack_from(order + "III", header)
     if (kind, length) != (_UINT32, 8) or not 1 <= value & 0xFF <= len(_CLASSES):
         raise ValueError(f"no array starts at byte {start}")
     name = _CLASSES[(value & 0xFF) - 1]
     if name == "opaque":     # it has no size, and nothing but MATLAB can read it
         return None
-    kind, at, length, following = _element(stream, 16, order)
+    kind, at, length, following = _element(header, 16, order)
     if kind not in (_INT32, _UINT32) or not 0 < length <= 4 * 32 or length % 4:
         raise ValueError(f"an array without its size at byte {start}")
-    shape = struct.unpack(f"{order}{length // 4}i", _bytes(stream, at, length))
-    kind, at, length, following = _element(stream, following, order)
-    if kind not in _NAMES or min(shape) < 0:
+    shape = struct.unpack_from(f"{order}{length // 4}i", header, at)
+    kind, at, length, following = _element(header, following, order)
+    if kind not in _NAMES or min(shape) < 0 or at + length > len(header):
         raise ValueError(f"an array without its name at byte {start}")
-    text = _bytes(stream, at, length).decode("latin1")
+    text = header[at:at + length].decode("latin1")
     return Variable(text, name, shape, bool(value & _COMPLEX), start, packed, size, following,
                     order)
 
 
-def _element(stream: BinaryIO, at: int, order: str) -> tuple[int, int, int, int]:
+def _element(data: bytes | bytearray, at: int, order: str) -> tuple[int, int, int, int]:
     """Return an element's type, where its data begin, their length, where the next begins."""
-    tag = _bytes(stream, at, 8)
-    kind, length = struct.unpack(order + "II", tag)
+    kind, length = struct.unpack_from(order + "II", data, at)
     if kind >> 16:     # a small element: type, length and data in eight bytes
         if kind >> 16 > 4:
             raise ValueError(f"a small element of {kind >> 16} bytes")
@@ -119,29 +114,51 @@ def _element(stream: BinaryIO, at: int, order: str) -> tuple[int, int, int, int]
     return kind, at + 8, length, at + 8 + length + -length % 8
 
 
-def _bytes(stream: BinaryIO, at: int, n: int) -> bytes:
-    stream.seek(at)
-    data = stream.read(n)
-    if len(data) < n:
-        raise ValueError("truncated: an array ends in its header")
-    return data
+def read_numbers(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
+    """Return an array of numbers; a sparse one in full.
 
-
-def check_numbers(file: BinaryIO, variable: Variable) -> None:
-    """Raise ValueError (or zlib.error) where the tag of an array's element is invalid."""
-    n_elements = (3 if variable.kind == "sparse" else 1) + variable.is_complex
-    start, stream = variable.start, file
+    Raises
+    ------
+    ValueError, struct.error, zlib.error
+        The array is damaged.
+    """
+    file.seek(variable.start)
     if variable.packed:
-        file.seek(variable.start)
-        # The tag of a single element is in the window; of several the whole array is unpacked.
-        window = min(variable.packed, _WINDOW) if n_elements == 1 else variable.packed
-        size = _WINDOW if n_elements == 1 else variable.size + 8
-        start, stream = 8, io.BytesIO(_decompress(file.read(window), size))
-    at = start + variable.body
-    for _ in range(n_elements):
-        if at + 8 > start + variable.size:
-            raise ValueError(f"array without its data at byte {variable.start}")
-        kind, data, length, at = _element(stream, at, variable.order)
-        if kind not in _LEAVES or data + length > start + variable.size:
-            raise ValueError(f"no element of an array of class {variable.kind} at byte "
+        data, at = _decompress(file, variable), 8 + variable.body
+    else:
+        data, at = bytearray(file.read(variable.size)), variable.body
+    parts = []
+    for _ in range((3 if variable.kind == "sparse" else 1) + variable.is_complex):
+        kind, start, length, at = _element(data, at, variable.order)
+        if kind not in _NUMBERS:
+            raise ValueError(f"no numbers in an array of class {variable.kind} at byte "
                              f"{variable.start}")
+        dtype = np.dtype(variable.order + _NUMBERS[kind])
+        parts.append(np.frombuffer(data, dtype, length // dtype.itemsize, start))
+    numbers = parts.pop()
+    if variable.is_complex:
+        imaginary, numbers = numbers, parts.pop().astype(np.result_type(numbers, np.complex64))
+        numbers.imag = imaginary
+    if variable.kind != "sparse":
+        return numbers.reshape(variable.shape, order="F")
+    rows, ends = (part.astype(np.int64) for part in parts)
+    n = int(ends[-1])
+    if n > len(rows) or ends[0] or rows.min(initial=0) < 0:
+        raise ValueError(f"a sparse array with impossible indices at byte {variable.start}")
+    dense = np.zeros(variable.shape, numbers.dtype)     # numpy checks all other indices
+    dense[rows[:n], np.repeat(np.arange(variable.shape[1]), np.diff(ends))] = numbers[:n]
+    return dense
+
+
+def _decompress(file: BinaryIO, variable: Variable) -> bytearray:
+    """Return the bytes of a compressed array, a part at a time: a bomb expands no further."""
+    data, end, packed = bytearray(variable.size + 8), 0, variable.packed
+    machine = zlib.decompressobj()
+    while packed and end <= len(data):
+        part = machine.decompress(file.read(min(packed, _WINDOW)), len(data) + 1 - end)
+        data[end:end + len(part)] = part
+        packed -= min(packed, _WINDOW)
+        end += len(part)
+    if end != variable.size + 8 or not machine.eof:
+        raise ValueError(f"an array of {end} bytes instead of {variable.size + 8}")
+    return data

@@ -15,11 +15,14 @@ from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import NPY, TEXT, Contents, read_contents
-from reid_ref.files.layouts import FEATURES, LAYOUTS, SEPARATE, Layout, role_of
-from reid_ref.files.lazy import StoredArray, StoredLabels
+from reid_ref.files.layouts import (
+    FEATURES, LAYOUTS, OPTIONAL, SEPARATE, Layout, role_of_array)
+from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
-_MATRICES = (*FEATURES, "distances")
+#: The sides whose images are the rows, or rows and columns, of each matrix.
+_SIDES = {"query_features": ("query",), "gallery_features": ("gallery",),
+          "distances": ("query", "gallery")}
 SEPARATE_SUFFIXES = (".mat", ".npy", ".txt", ".csv", ".tsv")
 _NPY_FILES = ", ".join(SEPARATE["npy"].keys.values())
 
@@ -44,7 +47,7 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     ------
     InputError
         The file cannot be read, or what it holds cannot be evaluated; the message names the
-        file and key, what was expected, what came and the way out.
+        file and key, what was expected, what came and the remedy.
 
     Examples
     --------
@@ -57,7 +60,7 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     ...              gallery_cam=[2, 2, 2], note="epoch 60")
     ...     result = read_result(path)
     >>> result.layout
-    "layumi's pytorch_result (features, one row an image), in a .npz file"
+    "layumi's pytorch_result (features, one row per image), in a .npz file"
     >>> result.gallery_features.shape, result.gallery.identity, result.extra
     ((3, 2), array([ 3,  5, -1]), ('note',))
     """
@@ -67,7 +70,7 @@ def read_result(*paths: str | os.PathLike[str]) -> ResultFile:
     arrays = {path.stem: path for path in listed if path.suffix.lower() == ".npy"}
     layout = _layout(arrays)
     if layout and len(arrays) == len(listed) and (
-            arrays.keys() <= {*layout.keys.values(), *layout.optional.values()}):
+            arrays.keys() <= {*layout.keys.values(), *OPTIONAL}):
         return _from_arrays(layout, arrays)
     files: dict[Path, Contents] = {}
     try:
@@ -140,9 +143,8 @@ def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
 
 
 def _from_folder(folder: Path) -> ResultFile:
-    """Read the .npy files of a layout; other files are ignored."""
     try:
-        arrays = {path.stem: path for path in folder.iterdir() if path.suffix.lower() == ".npy"}
+        arrays = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix == ".npy"}
     except OSError as error:
         raise InputError(folder, got=error.strerror,
                          remedy="change its rights, or name the files in it") from None
@@ -156,28 +158,30 @@ def _from_folder(folder: Path) -> ResultFile:
 
 
 def _from_arrays(layout: Layout, arrays: Mapping[str, Path]) -> ResultFile:
-    by_field = {field: read_contents(arrays[key]).values[arrays[key].stem]
-                for field, key in {**layout.keys, **layout.optional}.items() if key in arrays}
-    return _result(f"{layout.title}, in .npy files", by_field,
-                   columns=set(_MATRICES) if layout.columns else set(), transposable=False)
+    values = {key: read_contents(arrays[key]).values[key]
+              for key in (*layout.keys.values(), *OPTIONAL) if key in arrays}
+    return _of_layout(layout, Contents(values, ".npy files"))
 
 
 def _from_file(path: Path, contents: Contents) -> ResultFile:
-    values = contents.values
     if contents.format == NPY:
         raise InputError(
             path, "features or distances with labels", f"{NPY}, which holds one array",
             f"give the folder that holds {_NPY_FILES}, or name these files")
-    layout = _layout(values)
+    layout = _layout(contents.values)
     if layout is None:
-        raise _no_layout(path, set(values), "the keys")
-    optional = {field: key for field, key in layout.optional.items() if key in values and (
-        values[key].text or not field.endswith("_name"))}  # text in .mat files is not read
-    used = {**layout.keys, **optional}
+        raise _no_layout(path, set(contents.values), "the keys")
+    return _of_layout(layout, contents)
+
+
+def _of_layout(layout: Layout, contents: Contents) -> ResultFile:
+    values = contents.values
+    used = {**layout.keys, **{key: key for key in OPTIONAL if key in values and (
+        values[key].text or not key.endswith("_name"))}}     # text in .mat files is not read
     return _result(
         f"{layout.title}, in {contents.format}",
         {field: values[key] for field, key in used.items()},
-        columns=set(_MATRICES) if layout.columns else set(), transposable=contents.transposable,
+        columns=set(_SIDES) if layout.columns else set(), transposable=contents.transposable,
         extra=tuple(key for key in values if key not in used.values()))
 
 
@@ -238,10 +242,7 @@ def _from_files(files: Mapping[Path, Contents]) -> ResultFile:
 
 
 def _field(path: Path, key: str, contents: Contents) -> str:
-    """Return an array's field by its own name, else by the file's if it is alone there."""
-    role = role_of(key)
-    of_file = role_of(path.stem) if len(contents.values) == 1 else None
-    field = role if role not in (None, *FEATURES) else of_file or role
+    field = role_of_array(key, path, len(contents.values))
     if field is None or (contents.format == TEXT and field in FEATURES):
         raise InputError(
             f"{path}: {key}", "a name that says the role, with query or gallery (probe, test) "
@@ -257,36 +258,41 @@ def _result(layout: str, by_field: dict[str, StoredArray], columns: set[str], tr
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
     stored = {field: by_field[field].T if field in columns else by_field[field]
-              for field in _MATRICES if field in by_field}
-    sides = []
-    for side in ("query", "gallery"):
-        further = {column: by_field[f"{side}_{column}"] for column in FURTHER
-                   if f"{side}_{column}" in by_field}
-        sides.append(StoredLabels(by_field[f"{side}_identity"], by_field[f"{side}_camera"],
-                                  _n_images(stored, side, transposable), further))
-    if transposable and _only_turned_fits(stored, *map(len, sides)):
-        stored = {field: value.T for field, value in stored.items()}
-        layout += ", matrices the other way round"
+              for field in _SIDES if field in by_field}
+    labels = {side: StoredLabels(
+        by_field[f"{side}_identity"], by_field[f"{side}_camera"],
+        _n_images(stored, side, transposable),
+        {column: by_field[f"{side}_{column}"] for column in FURTHER
+         if f"{side}_{column}" in by_field}) for side in ("query", "gallery")}
+    turned = {field: value.T for field, value in stored.items()}
+    if transposable and _fit(turned, labels) and not _fit(stored, labels):
+        stored, layout = turned, layout + ", matrices the other way round"
     with renamed(names):
         # The shapes are checked before anything large is read.
-        _check_matrices({field: value.outline() for field, value in stored.items()}, *sides)
-        query, gallery = (side.load() for side in sides)
+        _check_matrices({field: value.outline() for field, value in stored.items()},
+                        *labels.values())
+        query, gallery = (side.load() for side in labels.values())
         ready: dict[str, Matrix] = {field: value.lazy() for field, value in stored.items()}
         _check_matrices(ready, query, gallery)
         for field in FEATURES:
             if field in ready and not is_lazy(ready[field]):
                 check_finite_rows(ready[field], field)
-    return ResultFile(layout, query, gallery, ready.get(FEATURES[0]), ready.get(FEATURES[1]),
-                      ready.get("distances"), extra)
+    return ResultFile(layout, query, gallery, **ready, extra=extra)
 
 
 def _n_images(matrices: Mapping[str, StoredArray], side: str,
               transposable: bool) -> Collection[int]:
-    """Return how many images a side may have, as its features or the distances tell."""
-    features = f"{side}_features"
-    shape = matrices[features if features in matrices else "distances"].shape
-    axis = 1 if side == "gallery" and features not in matrices else 0
+    """Return how many images a side may have by its features or the distances."""
+    field = next(field for field in matrices if side in _SIDES[field])
+    shape, axis = matrices[field].shape, _SIDES[field].index(side)
     return shape if transposable else shape[axis:axis + 1]
+
+
+def _fit(matrices: Mapping[str, StoredArray], labels: Mapping[str, StoredLabels]) -> bool:
+    return all(len(value.shape) == 2
+               and value.shape[:len(_SIDES[field])] == tuple(
+                   len(labels[side]) for side in _SIDES[field])
+               for field, value in matrices.items())
 
 
 def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) -> None:
@@ -294,15 +300,3 @@ def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) ->
         check_distances(matrices["distances"], query, gallery)
     else:
         check_feature_shapes(matrices[FEATURES[0]], matrices[FEATURES[1]], query, gallery)
-
-
-def _only_turned_fits(matrices: Mapping[str, StoredArray], n_query: int, n_gallery: int) -> bool:
-    sizes = {"query_features": (n_query,), "gallery_features": (n_gallery,),
-             "distances": (n_query, n_gallery)}
-    shapes = {field: value.shape for field, value in matrices.items()}
-
-    def fit(shapes: Mapping[str, tuple[int, ...]]) -> bool:
-        return all(len(shape) == 2 and shape[:len(sizes[field])] == sizes[field]
-                   for field, shape in shapes.items())
-
-    return fit({field: shape[::-1] for field, shape in shapes.items()}) and not fit(shapes)

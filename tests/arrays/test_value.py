@@ -79,7 +79,7 @@ def answers():
     yield reid_ref.crosscheck(data, lambda *arrays, **options: (np.ones(40), .5))
     yield dataclasses.replace(data, ranked=RankedLists([np.arange(3)] * 12, "list {}".format))
     yield datasets.Recognised(datasets.FINGERPRINTS["market1501"], ("x",)), datasets.FORMS
-    yield files.LAYOUTS, datasets.NamedLabels(QUERY, ["a.jpg"] * 12)
+    yield files.LAYOUTS
     yield datasets.Tracks([0], [1], QUERY), datasets.Partition(QUERY, *[np.arange(2)] * 3)
     yield statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
     yield statistics.unit_sums(RNG.random(40), np.arange(40) % 30)

@@ -120,8 +120,8 @@ def test_index_lists(tmp_path):
     assert "\nveri " in table("evaluate", MARKET, "--convention", "all", *both)
     bad = tmp_path / "bad.txt"
     for text, message in (("1 2\n", "expected 48 lists, one for each query, got 1"),
-                          ("1 x\n", "line 1: expected gallery numbers from 1, got '1 x'"),
-                          ("0\n", "line 1: expected gallery numbers from 1, got '0'"),
+                          ("1 x\n", "line 1: expected gallery numbers from 1, got 'x'"),
+                          ("0\n", "line 1: expected gallery numbers from 1, got 0"),
                           ("9" * 20, "line 1: expected gallery numbers from 1"),
                           ("999\n" * 48, r"good\[0\]: expected indices below 345.*got 998")):
         bad.write_text(text)

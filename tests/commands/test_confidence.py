@@ -131,10 +131,10 @@ def test_bad_input(tmp_path):
             ([MARS, "--confidence", "--unit", short],
              "--unit: expected 30 entries, one for each query, got 3"),
             ([MARKET, "--confidence", "--unit", blank],
-             f"{blank}: line 2: expected the group of a query, got nothing"),
+             f"{blank}: line 2: expected one group per query, a line each, got nothing"),
             ([MARKET, "--confidence", "--unit", "camera"],
              "camera: cannot be read: No such file or directory; expected identity, query, or a "
-             "file with one group a query, a line each")):
+             "file with one group per query, a line each")):
         assert refusal("evaluate", *words) == message
 
 

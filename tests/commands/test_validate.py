@@ -16,9 +16,8 @@ from reid_ref import InputError, Labels
 from reid_ref.commands.validate.compute import validate_file as validate
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
-from reid_ref.datasets.printed import (
-    Figure, RULES, agreement, hit_counts, map_bounds, parse_figure, possible)
-from reid_ref.datasets.published import by_key
+from reid_ref.datasets.published import (
+    Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible)
 from reid_ref.files import ResultFile, read_result
 from tests.cases import market_like, save_features
 from tests.commands.common import MARKET, command

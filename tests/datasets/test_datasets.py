@@ -126,7 +126,7 @@ def test_lists_in_their_three_ways(tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("", "expected image names, one a line, got none"),
+    ("", "expected image names, one per line, got none"),
     ("0002_c1_f0046985.jpg\nnothing", "line 2: expected an image name of DukeMTMC-reID"),
     ("0002_c1_f0046985.jpg\n\n0003_c1_21.png", "line 3: .*DukeMTMC-reID.*'0003_c1_21.png'"),
     ("0002_c1_f0046985.jpg 2 3", "line 1: .*alone or with its identity"),
@@ -182,7 +182,7 @@ def test_tracklets_and_queries_of_mars(tmp_path):
     with pytest.raises(InputError, match="query_IDX.mat: expected one array of four columns"):
         read_tracks(queries)
     beyond = save(tmp_path, "query_beyond", query_IDX=np.array([[2, 4]]))
-    with pytest.raises(InputError, match="query_beyond.mat: expected places from 1 to 3.*got 4"):
+    with pytest.raises(InputError, match="beyond.mat: query_IDX: .*from 1 to 3, got 2 to 4"):
         read_labels(tracks, beyond)
     with pytest.raises(InputError, match="query_IDX: expected places from 1, got 0 to 1"):
         read_indices(save(tmp_path, "zero", query_IDX=np.array([[0, 1]])))
@@ -278,9 +278,9 @@ def test_tracklets_may_leave_frames_out_overlap_and_come_in_any_order():
 
 
 @pytest.mark.parametrize("frames, first, last, message", [
-    (np.eye(3), [0, 2], [1, 1], r"at least one frame a tracklet, got none in tracklet 1 \(f"),
-    (np.eye(3), [0], [3], "frames from 0 to 2, got 0 to 3 in tracklet 0; features and tracklets"),
-    (np.eye(3), [1, 3], [2, 3], "got 3 to 3 in tracklet 1; MARS's files count from 1"),
+    (np.eye(3), [0, 2], [1, 1], r"frame per tracklet, from 0 to 2, got 2 to 1 in tracklet 1; f"),
+    (np.eye(3), [0], [3], "from 0 to 2, got 0 to 3 in tracklet 0; features and tracklets"),
+    (np.eye(3), [1, 3], [2, 3], "got 3 to 3 in tracklet 1; .*MARS's files count from 1"),
     (np.eye(3), [0, 1], [1], "last: expected 2 frames, one for each of first, got 1"),
     (np.eye(3), [.5], [1], "first: expected whole numbers"),
     (np.ones(3), [0], [1], r"real features \(n_frames, d\).*shape \(3,\)"),

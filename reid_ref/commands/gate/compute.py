@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Comparison, compare_scores
 from reid_ref.conventions import as_text
-from reid_ref.datasets.printed import parse_percent, unit_of
+from reid_ref.datasets.published import parse_percent, unit_of
 from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
 from reid_ref.result.stored import Stored
 from reid_ref.signature import differing_choices

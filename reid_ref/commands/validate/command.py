@@ -12,8 +12,7 @@ from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.printed import parse_figure
-from reid_ref.datasets.published import by_key, paper_figure
+from reid_ref.datasets.published import by_key, paper_figure, parse_figure
 from reid_ref.files import read_result
 from reid_ref.text import source
 

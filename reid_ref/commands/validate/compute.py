@@ -20,10 +20,9 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import good_and_wrong
-from reid_ref.datasets.printed import (
-    Figure, HitCounts, MapBounds, agreement, is_possible, parse_figure, possible,
+from reid_ref.datasets.published import (
+    Figure, HitCounts, MapBounds, Published, agreement, is_possible, parse_figure, possible,
     possible_of_counts)
-from reid_ref.datasets.published import Published
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
@@ -159,7 +158,7 @@ def validate_file(data: ResultFile, figure: Figure,
 
     Examples
     --------
-    >>> from reid_ref.datasets.printed import parse_figure
+    >>> from reid_ref.datasets.published import parse_figure
     >>> from reid_ref.files import ResultFile
     >>> from reid_ref.labels import Labels
     >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,

@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 from reid_ref.commands.validate.compute import Candidate, Validation
 from reid_ref.datasets import Fingerprint
-from reid_ref.datasets.printed import Figure, HitCounts, MapBounds, nearest, unit_of
-from reid_ref.datasets.published import Published
+from reid_ref.datasets.published import (
+    Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import by_reason, row, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH

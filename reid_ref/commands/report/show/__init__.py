@@ -26,7 +26,7 @@ from reid_ref.drawing.camera_matrix import MOST_CAMERAS
 from reid_ref.drawing.rank_lists import MARKS, read_image
 from reid_ref.drawing.style import as_bytes, panels
 from reid_ref.evaluation.rank_lists import REASONS, Entry, RankList
-from reid_ref.files.images import path_below
+from reid_ref.datasets.names import path_below
 from reid_ref.result import RANKS
 from reid_ref.text import percent, spaced, visible
 

@@ -106,7 +106,7 @@ def evaluate_query(prefix: str | Path, ranked_list: str | Path) -> np.float32:
     prefix : str or Path
         The ground truth is PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt.
     ranked_list : str or Path
-        One name a line, the nearest first.
+        One name per line, the nearest first.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def _read_names(path: Path, what: str) -> list[str]:
         check_regular(path)
         text = path.read_bytes().decode("utf-8", "surrogateescape")
     except IsADirectoryError:
-        raise InputError(path, f"a {what}, one name a line", "a folder",
+        raise InputError(path, f"a {what}, one name per line", "a folder",
                          "give a file, or folders for both arguments") from None
     except OSError as error:
         raise InputError(path, got=f"the {what} cannot be read: {error.strerror}") from None
@@ -209,17 +209,13 @@ def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
     by_query: dict[str, list[Path]] = {name: [] for name in names}
     truth = {f"{name}_{kind}.txt" for name in names for kind in (*LISTS, "query")}
     for path in sorted(path for path in folder.glob("*.txt") if path.name not in truth):
-        owners = [name for name in names
-                  if path.stem == name or path.stem.startswith(f"{name}_")]
+        owners = [name for name in names if f"{path.stem}_".startswith(f"{name}_")]
         if owners:
             by_query[max(owners, key=len)].append(path)
     missing = [name for name in names if not by_query[name]]
     if len(missing) == len(names):
-        inner = sorted(path.name for path in folder.iterdir() if path.is_dir())
-        raise InputError(
-            folder, f"ranked lists {names[0]}.txt or {names[0]}_ANYTHING.txt, and so on for every "
-            "query of the ground truth", "none",
-            f"name one of its folders: {', '.join(inner)}" if inner else "")
+        raise InputError(folder, f"ranked lists {names[0]}.txt or {names[0]}_ANYTHING.txt, and so "
+                         "on for every query of the ground truth", "none")
     if missing:
         raise InputError(
             folder, got=f"no ranked list for {len(missing)} of {len(names)} queries "

@@ -94,13 +94,13 @@ class StoredArray:
         return self.dataset.T if self.turned else self.dataset
 
     def vector(self) -> Integers:
-        """Read one whole number an image."""
+        """Read one whole number per image."""
         memory.check_fits(_LABEL_BYTES * self.length(), self.where, f"{self.length():,} labels",
                           "is it the right array?")
         return as_integers(self.load().reshape(-1), self.where)
 
     def names(self) -> npt.NDArray[np.str_]:
-        """Read one name an image."""
+        """Read one name per image."""
         memory.check_fits(2 * math.prod(self.shape) * self.dtype.itemsize, self.where, "names",
                           "leave them out")
         return as_names(np.ravel(self.read()), self.where)

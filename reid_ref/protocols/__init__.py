@@ -1,1 +1,0 @@
-"""Benchmarks that need more than one set of queries and one gallery."""

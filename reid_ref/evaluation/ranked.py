@@ -26,8 +26,8 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes
+from reid_ref.ranking.exact_distances import squares
 from reid_ref.ranking.exact_rows import feature_rows
-from reid_ref.ranking.pair_sums import squares
 
 Array = npt.NDArray[Any]
 Arrays = Iterator[Array]

@@ -18,10 +18,9 @@ from reid_ref.evaluation.ranks import Ranking
 from reid_ref.evaluation.summary import Curves
 from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.ranking.list_inputs import as_ranked_lists
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
-    Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
+    Block, RankedLists, as_ranked_lists, blocks as list_blocks, places_in_block, ranks_of_block)
 from reid_ref.ranking.roles import find_all_roles
 from reid_ref.result import Result
 

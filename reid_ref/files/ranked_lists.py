@@ -24,9 +24,8 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.memory import check_fits
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
-from reid_ref.ranking.list_inputs import (
-    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
-from reid_ref.ranking.ranked_lists import RankedLists
+from reid_ref.ranking.ranked_lists import (
+    SUFFIX, RankedLists, check_matrix, in_order_of_queries, place, places_of)
 
 _TEXT_FACTOR = 8     # bytes of memory for each byte of text while its lines are read
 _NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")

@@ -30,8 +30,7 @@ from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
-from reid_ref.ranking.device_counting import is_out_of_memory
-from reid_ref.ranking.device_settings import or_in_main_memory
+from reid_ref.ranking.on_device import is_out_of_memory, or_in_main_memory
 from reid_ref.reranking import neighbours, on_device
 from reid_ref.reranking.encoding import encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels, evaluate_reranked, rerank
-from reid_ref.ranking import device_parts as sums
+from reid_ref.ranking import on_device as sums
 from reid_ref.reranking import on_device
 from reid_ref.reranking.variants import VARIANTS
 from tests.ranking.devices.common import assert_same, labels

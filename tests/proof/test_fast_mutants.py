@@ -5,7 +5,6 @@ written out here. The same checks pass on the source as it is.
 """
 import functools
 import itertools
-import math
 import re
 import warnings
 from dataclasses import replace
@@ -731,7 +730,7 @@ MUTANTS = {
         ("np.where(labels.camera == 3, 2,", "np.where(labels.camera == 2, 1,"),
         ("kept[self.query_place == place] -= images", "kept[self.query_place == place] -= 1"),
         ("return kept - np.bincount(self.junk_query, minlength=n_query)", "return kept"),
-        ("np.unique(self.place[self.columns], return_counts", "np.unique(self.place, return_counts"),
+        ("(self.place[self.columns], return_counts", "(self.place, return_counts"),
         ("!= self.query_place[queries, np.newaxis]", "!= self.query_place[0, np.newaxis]"),
         ("[self.junk_query[pairs] - queries.start, ", "[self.junk_query[pairs], "),
         ("(np.arange(len(parts)), [len(images) for", "(np.arange(len(parts)), [len(parts[0]) for"),

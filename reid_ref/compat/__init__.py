@@ -12,8 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.compat.common import NoMatch, Refused, last_result
-from reid_ref.compat.patching import patch
+from reid_ref.compat.common import NoMatch, Refused, last_result, patch
 
 if TYPE_CHECKING:
     from reid_ref.compat import (

@@ -5,7 +5,7 @@ import pytest
 from reid_ref import InputError, Labels, evaluate_reranked, rerank
 from reid_ref.ranking import on_device as sums
 from reid_ref.reranking import on_device
-from reid_ref.reranking.variants import VARIANTS
+from reid_ref.reranking.encoding import VARIANTS
 from tests.ranking.devices.common import assert_same, labels
 from tests.ranking.devices.test_full_memory import full
 from tests.nightly import cases

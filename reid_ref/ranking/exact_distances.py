@@ -147,8 +147,7 @@ def galleries(gallery_features: Any, normalized: bool,
     @lru_cache(maxsize=1)
     def opened(start: int) -> Gallery:
         images = slice(start, min(start + step, n_gallery))
-        gallery = read_rows(gallery_features, images.start, images.stop, "gallery_features")
-        gallery = gallery if has_rows(gallery) else in_rows(gallery)
+        gallery = _in_rows(gallery_features, "gallery_features", images)
         if start not in known:
             known[start] = checked_squares(gallery, "gallery_features", start)
             if len(known) == len(starts) and normalized:
@@ -195,9 +194,13 @@ def has_rows(features: Any) -> bool:
 
 def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
     """Return the queries' features in memory and their squared norms, checked; warn of zeros."""
-    query = read_rows(features, name="query_features")
-    query = query if has_rows(query) else in_rows(query)
+    query = _in_rows(features, "query_features", slice(0, None))
     return query, checked_norms(query, "query_features", normalized)
+
+
+def _in_rows(features: Any, name: str, images: slice) -> Array:
+    rows = read_rows(features, images.start, images.stop, name)
+    return rows if has_rows(rows) else in_rows(rows)
 
 
 def checked_norms(features: Any, name: str, normalized: bool,

@@ -327,12 +327,12 @@ def _checked_matrix(matrix: Any, dims: int) -> Array | None:
     if matrix is None:
         return None
     array = as_array(matrix, "mahalanobis")
-    if array.shape != (dims, dims) or array.dtype.kind not in "fiub":
-        raise InputError("mahalanobis", f"real numbers of shape {(dims, dims)}, for features of "
-                         f"{dims} dimensions", f"{array.dtype} of shape {array.shape}")
-    if not np.isfinite(array).all() or np.abs(array - array.T).max() > 1e-5 * np.abs(array).max():
-        raise InputError("mahalanobis", "a symmetric matrix of finite numbers",
-                         remedy="a distance is the same in both directions")
+    is_real = array.shape == (dims, dims) and array.dtype.kind in "fiub"
+    if not (is_real and np.isfinite(array).all()
+            and np.abs(array - array.T).max() <= 1e-5 * np.abs(array).max()):
+        raise InputError("mahalanobis", "a symmetric matrix of finite real numbers, shape "
+                         f"{(dims, dims)}", f"{array.dtype} of shape {array.shape}",
+                         "a distance is the same in both directions")
     return array
 
 

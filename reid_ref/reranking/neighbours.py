@@ -22,9 +22,6 @@ Array = npt.NDArray[Any]
 #: Images on each side of a tile. Larger tiles: fewer merges, more memory.
 TILE = 4096
 
-#: Images on each side of a tile on the diagonal, where half of the distances come twice.
-DIAGONAL = 1024
-
 #: Rows of a tile that are computed at a time, so that they stay in the processor's cache.
 STRIP = 32
 
@@ -126,11 +123,7 @@ def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
     blocks = _blocks(len(pairs.features), TILE)
     for k, rows in enumerate(blocks):
         left = pairs.times_metric(pairs.features[rows])
-        small = _blocks(len(left), DIAGONAL)
-        for i, part in enumerate(small):
-            for column_part in small[i:]:
-                yield left[part], _within(rows, part), _within(rows, column_part)
-        for columns in blocks[k + 1:]:
+        for columns in blocks[k:]:
             yield left, rows, columns
 
 
@@ -254,10 +247,6 @@ def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
     np.multiply(products, 2, out=out)
     np.subtract(sums, out, out=out)
     return np.square(out, out=out) if pairs.squared_again else out
-
-
-def _within(outer: slice, part: slice) -> slice:
-    return slice(outer.start + part.start, outer.start + part.stop)
 
 
 def _blocks(size: int, step: int) -> list[slice]:

@@ -12,8 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.compat.common import NoMatch, Refused, last_result
-from reid_ref.compat.patching import patch
+from reid_ref.compat.common import PATCHES, NoMatch, Refused, last_result, patch
 
 if TYPE_CHECKING:
     from reid_ref.compat import (
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NoMatch", "Refused", "last_result", "patch"]
 
-_TOOLBOXES = ("ccreid", "clip_reid", "cross_modal", "fastreid", "layumi", "mmengine", "openreid",
-              "reid_survey", "solider", "strong_baseline", "torchmetrics", "torchreid",
-              "transreid")
+_TOOLBOXES = {*PATCHES, "layumi", "mmengine", "torchmetrics"}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, both_sides, curve_and_means, evaluated
-from reid_ref.conventions import Convention
+from reid_ref.compat.common import Choice, answered, both_sides
 from reid_ref.labels import Labels
 
 Three = tuple[npt.NDArray[np.float32], float, float]
@@ -51,7 +50,9 @@ def eval_sysu(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: A
         # these two cameras alone: the others become two locations that never meet.
         query = Labels(query.identity, np.where(query.camera == 3, 3, -1))
         gallery = Labels(gallery.identity, np.where(gallery.camera == 2, 2, 0))
-    return _three(distmat, (query, gallery), convention or "sysu-mm01", max_rank)
+    cmc, mAP, mINP = answered(distmat, (query, gallery), convention or "sysu-mm01", max_rank,
+                              "mAP", "mINP")
+    return cmc, mAP, mINP
 
 
 def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
@@ -84,12 +85,6 @@ def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
     (array([1.], dtype=float32), 0.8333, 0.6667)
     """
     cameras = np.full(np.size(q_pids), 1), np.full(np.size(g_pids), 2)
-    return _three(distmat, both_sides(q_pids, g_pids, *cameras),
-                  convention or "reid-survey-function", max_rank)
-
-
-def _three(distmat: Any, sides: tuple[Labels, Labels], convention: str | Convention,
-           max_rank: int) -> Three:
-    result = evaluated(distmat, sides, convention, max_rank)
-    cmc, mAP, mINP = curve_and_means(result, max_rank, "mAP", "mINP")
+    cmc, mAP, mINP = answered(distmat, both_sides(q_pids, g_pids, *cameras),
+                              convention or "reid-survey-function", max_rank, "mAP", "mINP")
     return cmc, mAP, mINP

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from reid_ref.compat import torchreid
 from reid_ref.compat.common import (
-    Choice, both_sides, cosine_distances, curve_and_means, evaluated, squared_distances)
+    Choice, answered, both_sides, cosine_distances, last_result, squared_distances)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import check_distances
 from reid_ref.ranking.roles import query_roles
@@ -60,12 +60,12 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
         return torchreid.evaluate_rank(distmat, q_pids, g_pids, q_camids, g_camids, max_rank,
                                        True, cython, convention=convention)
     record = "torchreid-cython-function" if cython else "fast-reid-function"
-    result = evaluated(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
-                       convention or record, max_rank)
-    cmc, = curve_and_means(result, max_rank)
-    matched = result.per_query.status == "ok"
+    cmc, = answered(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
+                    convention or record, max_rank)
+    per_query = last_result().per_query
+    matched = per_query.status == "ok"
     kind: Any = np.float32 if cython else list
-    return cmc, kind(result.per_query.ap[matched]), kind(result.per_query.inp[matched])
+    return cmc, kind(per_query.ap[matched]), kind(per_query.inp[matched])
 
 
 def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from reid_ref.compat.common import class_of_module
-from reid_ref.compat.eval_func import Collected, eval_func_of
+from reid_ref.compat.strong_baseline import Collected, eval_func_of
 
 eval_func = eval_func_of("reid_survey", "reid-survey-function", "mAP", "mINP")
 

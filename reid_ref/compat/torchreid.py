@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, both_sides, curve_and_means, evaluated
+from reid_ref.compat.common import Choice, answered, both_sides, last_result
 
 #: Its rank.py in the repository and in the package on PyPI.
 _RANK = ("torchreid.metrics.rank", "torchreid.reid.metrics.rank")
@@ -57,11 +57,10 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     if use_metric_cuhk03:
         record = "cuhk03-single-shot-draws-function"
     sides = both_sides(q_pids, g_pids, q_camids, g_camids)
-    result = evaluated(distmat, sides, convention or record, max_rank)
+    cmc, mAP = answered(distmat, sides, convention or record, max_rank, "mAP")
     if use_metric_cuhk03:  # no more images are drawn than there are identities
-        max_rank = min(max_rank, len(np.unique(sides[1].identity)))
-    cmc, mAP = curve_and_means(result, max_rank, "mAP")
-    return cmc, result.mAP if cython else mAP
+        cmc = cmc[:len(np.unique(sides[1].identity))]
+    return cmc, last_result().mAP if cython else mAP
 
 
 def has_cython(*modules: str) -> bool:

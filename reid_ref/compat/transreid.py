@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from reid_ref.compat.common import Choice
-from reid_ref.compat.eval_func import Collected
-from reid_ref.compat.strong_baseline import eval_func
+from reid_ref.compat.strong_baseline import Collected, eval_func
 
 __all__ = ["R1_mAP_eval", "eval_func"]
 

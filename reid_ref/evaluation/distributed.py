@@ -36,12 +36,11 @@ from reid_ref.evaluation.ranks import Ranking, features_provenance
 from reid_ref.evaluation.ranks import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import (
-    Before, Counting, Goods, TooFarOff, count_before, wrong_products)
+    Array, Before, Counting, Goods, Part, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Source, rank
 from reid_ref.ranking.roles import find_all_roles
-from reid_ref.ranking.tiles import Array, Part
 from reid_ref.result import Result
 
 #: Bytes of a shard of an array that has no chunks: large, since each task has an overhead.

@@ -16,7 +16,7 @@ from reid_ref.evaluation.how import How, Progress, by_convention
 from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import from_index
-from reid_ref.ranking.list_inputs import as_ranked_lists
+from reid_ref.ranking.ranked_lists import as_ranked_lists
 from reid_ref.result import Result
 
 

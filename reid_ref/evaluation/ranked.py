@@ -28,9 +28,9 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
+from reid_ref.ranking.exact_distances import squares
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.ranking.pair_sums import squares
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
     Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)

@@ -24,14 +24,13 @@ from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.metrics import Rows
-from reid_ref.ranking import device_parts
-from reid_ref.ranking.counting import TooFarOff, wrong_products
-from reid_ref.ranking.device_settings import or_in_main_memory
+from reid_ref.ranking import on_device
+from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.ranking.on_device import or_in_main_memory
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import Mask, find_all_roles
-from reid_ref.ranking.tiles import matrix_part
 from reid_ref.result import Result
 
 
@@ -204,7 +203,7 @@ def _sources_of_features(query_features: Any, gallery_features: Any, metric: str
                          normalize: bool, max_memory: int) -> Callable[[Any, Any], Source]:
     """Return a function of the precision of products, and of progress, to a source."""
     if isinstance(query_features, DeviceArray):
-        parts = device_parts.feature_parts(query_features, gallery_features, metric, normalize)
+        parts = on_device.feature_parts(query_features, gallery_features, metric, normalize)
     else:
         parts = feature_parts(query_features, gallery_features, metric, normalize, max_memory)
     return lambda precision, report: in_parts([partial(part, precision) for part in parts],
@@ -236,13 +235,13 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
 
 
 def _source_of_matrix(distances: Any, report: Callable[[float], object] | None) -> Source:
-    on_device = isinstance(distances, DeviceArray)
-    part = device_parts.matrix_part(distances) if on_device else matrix_part(distances)
+    make_part = on_device.matrix_part if isinstance(distances, DeviceArray) else matrix_part
+    part = make_part(distances)
     return in_parts([lambda: part], len(distances), report)
 
 
 def _count_nan(block: Any) -> int:
     if isinstance(block, DeviceArray):
-        return device_parts.count_nan(block)
+        return on_device.count_nan(block)
     # min() is NaN if any value is, and is faster than isnan().
     return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0

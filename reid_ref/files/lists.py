@@ -26,7 +26,7 @@ from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
 from reid_ref.labels import IndexLists
-from reid_ref.ranking.list_inputs import (
+from reid_ref.ranking.ranked_lists import (
     SUFFIX, check_matrix, in_order_of_queries, place, places_of)
 from reid_ref.ranking.ranked_lists import RankedLists
 

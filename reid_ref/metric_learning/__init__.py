@@ -9,15 +9,6 @@ distance of two features is (x - y) M (x - y)', and smaller is nearer. M of XQDA
 definite, so its distances may be negative. All random choices are arguments (`order`, `draws`),
 so that two runs, or Octave and Python, can use the same pairs.
 
-Contents
---------
-xqda_pairs, xqda
-    Pairs of images of one person on two cameras; the subspace W and the metric M.
-kissme_pairs, pca, kissme, similar_pairs_metric
-    Similar and dissimilar pairs; components of the training images; the two metrics.
-mahalanobis_distances
-    Distances of queries to the gallery under a metric.
-
 Sources: the papers, and the behaviour of the code in zhunzhong07/person-re-ranking (278f2c7),
 zhunzhong07/IDE-baseline-Market-1501 (8be027b) and liangzheng06/MARS-evaluation (3a91bbc), run
 in GNU Octave. ``matlab_ref/`` has `XQDA`, `xqda_pairs`, `kissme_pairs`, `pca_ide`, `pca_mars`
@@ -37,10 +28,9 @@ Differences from that code, none above the rounding of the arithmetic:
 The signs of W's columns and of components are arbitrary and differ between libraries; distances
 do not depend on them.
 """
-from reid_ref.metric_learning.kissme import N_COMPONENTS, kissme, pca, similar_pairs_metric
-from reid_ref.metric_learning.metric import mahalanobis_distances
+from reid_ref.metric_learning.metric import (
+    N_COMPONENTS, kissme, mahalanobis_distances, pca, similar_pairs_metric, xqda)
 from reid_ref.metric_learning.pairs import N_DRAWS, kissme_pairs, xqda_pairs
-from reid_ref.metric_learning.xqda import xqda
 
 #: Relative difference within which two correct metrics in double may disagree, as distances
 #: over the largest one: matrices are inverted, so rounding (1e-16) grows with their condition

@@ -1,4 +1,4 @@
-"""Training features checked, inverses of covariances, and distances under a metric."""
+"""XQDA, KISSME with its principal components, and distances under a metric."""
 from __future__ import annotations
 
 import warnings
@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from reid_ref.arrays import InputError, Integers, as_array, as_integers, check_finite_rows
+from reid_ref.arrays import (
+    InputError, Integers, as_array, as_integers, check_choice, check_count, check_finite_rows,
+    check_length)
 from reid_ref.distances import working_precision
 
 Array = npt.NDArray[Any]
@@ -23,22 +25,6 @@ def checked_features(value: Any, name: str) -> Array:
     array = working_precision(array)
     check_finite_rows(array, name)
     return array
-
-
-def row_labels(value: Any, name: str, features: Array) -> Integers:
-    identity = as_integers(value, name)
-    if len(identity) != len(features):
-        raise InputError(
-            name, f"{len(features)} entries, one for each row of the features", len(identity))
-    return identity
-
-
-def checked_labels(identity: Any, camera: Any) -> tuple[Integers, Integers]:
-    identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
-    if len(identity) != len(camera) or not len(identity):
-        raise InputError("identity, camera", "one of each for every training image",
-                         f"{len(identity)} and {len(camera)}")
-    return identity, camera
 
 
 def image_numbers(value: Any, name: str, n: int) -> Integers:
@@ -95,7 +81,7 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
     return distances
 
 
-def solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -> Array:
+def solve(covariance: Array, right: Array, name: str, what: str, remedy: str) -> Array:
     """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", linalg.LinAlgWarning)
@@ -103,10 +89,286 @@ def solve(covariance: Array, right: Array, name: str, what: str, way_out: str) -
             solution: Array = linalg.solve(symmetric(covariance), right, assume_a="pos")
         except (linalg.LinAlgError, linalg.LinAlgWarning):
             raise InputError(name, got=f"the {what} is singular in {len(covariance)} dimensions",
-                             remedy=way_out) from None
+                             remedy=remedy) from None
     return solution
 
 
 def symmetric(matrix: Array) -> Array:
     half: Array = (matrix + matrix.T) / 2
     return half
+
+
+#: Components that the drivers keep for KISSME.
+N_COMPONENTS = 200
+
+
+def pca(features: Any, dimensions: int = N_COMPONENTS,
+        driver: str = "mars") -> tuple[Array, Array]:
+    """Return the mean and the leading components of training features.
+
+    Features are projected by ``(features - mean) @ components``.
+
+    Parameters
+    ----------
+    features : array_like of float, shape (n, d)
+        Of the training images.
+    dimensions : int
+        Components to return.
+    driver : {"mars", "ide"}
+        ``"mars"``: principal components, orthonormal. ``"ide"``: components of the covariances
+        *between images*, for which the mean of each image over its d numbers is subtracted as
+        well; not orthogonal, and not of unit length.
+
+    Returns
+    -------
+    mean : ndarray of float64, shape (d,)
+    components : ndarray of float64, shape (d, dimensions)
+        Largest variance first.
+
+    Raises
+    ------
+    InputError
+        NaN, an unknown driver, or more dimensions than the rank of the features.
+
+    Notes
+    -----
+    Source: ``applypca2.m`` of liangzheng06/MARS-evaluation (commit 3a91bbc), and of zhunzhong07/
+    IDE-baseline-Market-1501 (commit 8be027b): same name, other numbers.
+
+    Examples
+    --------
+    >>> mean, components = pca([[0., 0.], [4., 0.], [2., 1.], [2., -1.]], 1)
+    >>> mean, abs(components.ravel())
+    (array([2., 0.]), array([1., 0.]))
+    """
+    check_choice(driver, "driver", ("mars", "ide"))
+    x = checked_features(features, "features").astype(np.float64)
+    mean = x.mean(axis=0)
+    x = x - mean
+    rows = x if driver == "mars" else x - x.mean(axis=1, keepdims=True)
+
+    # The smaller product has the same leading eigenvalues, and is faster to decompose.
+    n, d = rows.shape
+    size = min(n, d)
+    check_count(dimensions, "dimensions")
+    leading = (max(0, size - dimensions), size - 1)
+    values, vectors = linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T,
+                                  subset_by_index=leading)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    rank = int((values > values[0] * size * np.finfo(np.float64).eps).sum())
+    if rank < dimensions:
+        raise InputError("dimensions", f"at most {rank}, the rank of the features {x.shape} "
+                         "without their mean", dimensions, "pass fewer")
+    if d <= n:
+        vectors = rows @ vectors / np.sqrt(values)
+    components = x.T @ vectors
+    return mean, components / np.sqrt(values) if driver == "mars" else components
+
+
+def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[np.float64]:
+    """Learn a metric from similar and dissimilar pairs (keep it simple and straightforward).
+
+    Parameters
+    ----------
+    features : array_like of float, shape (n, d)
+        Of the training images; of few enough dimensions, see `pca`.
+    first, second : array_like of int, shape (n_pairs,)
+        The two images of each pair, 0 to n - 1.
+    similar : array_like of bool, shape (n_pairs,)
+        Whether they show the same person.
+
+    Returns
+    -------
+    M : ndarray of float64, shape (d, d)
+        Symmetric, positive definite.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, NaN, images that do not exist, no similar or no dissimilar pair,
+        or a singular covariance.
+
+    Notes
+    -----
+    The paper clips the spectrum of M so that it is semidefinite. This follows the published code:
+    if M is not positive definite, each eigenvalue up to 1e-10 becomes 1e-6.
+
+    Source: M. Koestinger, M. Hirzer, P. Wohlhart, P. M. Roth, H. Bischof, Large scale metric
+    learning from equivalence constraints, CVPR 2012, equations 12 to 16; ``LearnAlgoKISSME.m``
+    in zhunzhong07/IDE-baseline-Market-1501, commit 8be027b.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features = np.array([[0., 0.], [0., 4.], [4., 0.], [5., 0.]])
+    >>> M = kissme(features, [0, 2, 0, 1], [1, 3, 2, 3], [True, True, False, False])
+    >>> M.round(2)                      # persons differ along the first axis
+    array([[ 1.88, -0.14],
+           [-0.14,  0.01]])
+    """
+    inverse = [_inverse_pair_covariance(features, first, second, similar, kind)
+               for kind in (True, False)]
+    M = symmetric(inverse[0] - inverse[1])
+    values, vectors = linalg.eigh(M)
+    if values[0] <= 0:
+        values[values <= 1e-10] = 1e-6
+        M = symmetric(vectors * values @ vectors.T)
+    return M
+
+
+def similar_pairs_metric(features: Any, first: Any, second: Any,
+                         similar: Any) -> npt.NDArray[np.float64]:
+    """Return the inverse covariance of the differences of similar pairs.
+
+    The "Mahalanobis distance" that the MARS driver prints with KISSME. Arguments and errors are
+    those of `kissme`.
+
+    Returns
+    -------
+    M : ndarray of float64, shape (d, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> similar_pairs_metric([[0., 0.], [0., 2.], [4., 0.], [5., 0.]], [0, 2], [1, 3], [1, 1])
+    array([[2. , 0. ],
+           [0. , 0.5]])
+    """
+    return symmetric(_inverse_pair_covariance(features, first, second, similar, True))
+
+
+def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: Any,
+                             kind: bool, block: int = 4096) -> Array:
+    x = checked_features(features, "features").astype(np.float64)
+    first = image_numbers(first, "first", len(x))
+    second = image_numbers(second, "second", len(x))
+    similar = as_integers(similar, "similar").astype(bool)
+    if not len(first) == len(second) == len(similar):
+        raise InputError("first, second, similar", "one entry for each pair",
+                         f"{len(first)}, {len(second)} and {len(similar)}")
+    word = "similar" if kind else "dissimilar"
+    chosen = np.flatnonzero(similar == kind)
+    if not len(chosen):
+        raise InputError("similar", f"at least one {word} pair", f"none among {len(similar)}",
+                         "see kissme_pairs")
+    covariance = np.zeros((x.shape[1], x.shape[1]))
+    for start in range(0, len(chosen), block):
+        pairs = chosen[start:start + block]
+        difference = x[first[pairs]] - x[second[pairs]]
+        covariance += difference.T @ difference
+    return solve(covariance / len(chosen), np.eye(x.shape[1]), "features",
+                 f"covariance of {len(chosen)} {word} pairs",
+                 "reduce the dimension first (pca), or train on more pairs")
+
+
+def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
+         query_identity: Any, regularization: float = 0.001) -> tuple[Array, Array]:
+    """Learn a subspace and a metric in it by cross-view quadratic discriminant analysis.
+
+    Parameters
+    ----------
+    gallery_features : array_like of float, shape (n_gallery, d)
+        Training features of one view. float32 features are computed in single precision, all
+        others in double. The drivers divide each by its 2-norm first.
+    query_features : array_like of float, shape (n_query, d)
+        Of the other view.
+    gallery_identity, query_identity : array_like of int, shape (n_gallery,), (n_query,)
+        All pairs across the views are training pairs: similar where these are equal.
+    regularization : float
+        Added to the diagonal of the covariance of similar pairs; 0 or more.
+
+    Returns
+    -------
+    W : ndarray, shape (d, r)
+        Features go into the subspace as ``features @ W``. Columns are orthonormal.
+    M : ndarray, shape (r, r)
+        Symmetric, not always definite. `mahalanobis_distances` ranks with it.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, NaN, no similar or no dissimilar pair, or a singular covariance.
+
+    Notes
+    -----
+    Where the published code differs from the paper, this follows the code. The columns of W are
+    left singular vectors of inv(similar) @ dissimilar, where the paper takes eigenvectors (the
+    matrix is not symmetric, so they differ). Those with singular values above 1 are kept, one at
+    least. M is computed from the regularized covariance. With more dimensions than samples, the
+    computation runs in an orthonormal basis of the samples, which changes no distance.
+
+    Source: S. Liao, Y. Hu, X. Zhu, S. Z. Li, Person re-identification by local maximal
+    occurrence representation and metric learning, CVPR 2015; ``XQDA.m`` in zhunzhong07/
+    person-re-ranking, commit 278f2c7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> identity = np.arange(40) % 10
+    >>> features = rng.standard_normal((10, 8))[identity] + rng.standard_normal((40, 8)) / 9
+    >>> W, M = xqda(features[:20], features[20:], identity[:20], identity[20:])
+    >>> W.shape, M.shape
+    ((8, 8), (8, 8))
+    """
+    galX = checked_features(gallery_features, "gallery_features")
+    probX = checked_features(query_features, "query_features")
+    if galX.shape[1] != probX.shape[1]:
+        raise InputError(
+            "gallery_features, query_features", "the same dimension",
+            f"{galX.shape[1]} and {probX.shape[1]}", "both must come from the same model")
+    galX, probX = (side.astype(np.result_type(galX, probX)) for side in (galX, probX))
+    gallery_identity = as_integers(gallery_identity, "gallery_identity")
+    query_identity = as_integers(query_identity, "query_identity")
+    check_length(len(gallery_identity), len(galX), "gallery_identity")
+    check_length(len(query_identity), len(probX), "query_identity")
+    if not np.isfinite(regularization) or regularization < 0:
+        raise InputError("regularization", "a number of 0 or more", regularization)
+
+    basis = None
+    n_gallery, n_query = len(galX), len(probX)
+    if galX.shape[1] > n_gallery + n_query:
+        basis, coordinates = linalg.qr(np.concatenate([galX, probX]).T, mode="economic")
+        galX, probX = coordinates.T[:n_gallery], coordinates.T[n_gallery:]
+
+    similar, dissimilar = _cross_view_covariances(galX, probX, gallery_identity, query_identity)
+    similar[np.diag_indices_from(similar)] += regularization
+    remedy = "raise regularization, reduce the dimension first (pca), or pass float64"
+    ratio = solve(similar, dissimilar, "gallery_features, query_features",
+                  "covariance of similar pairs", remedy)
+    left, values, _ = linalg.svd(ratio)
+    W = left[:, :max(1, int((values > 1).sum()))]
+
+    metric = [
+        solve(W.T @ covariance @ W, np.eye(W.shape[1], dtype=W.dtype),
+              "gallery_features, query_features", f"covariance of {kind} pairs", remedy)
+        for kind, covariance in (("similar", similar), ("dissimilar", dissimilar))]
+    return W if basis is None else basis @ W, symmetric(metric[0] - metric[1])
+
+
+def _cross_view_covariances(galX: Array, probX: Array, gallery_identity: Integers,
+                            query_identity: Integers) -> tuple[Array, Array]:
+    """Return the mean (x - z)'(x - z) of the similar and of the dissimilar pairs of two views."""
+    labels = np.intersect1d(gallery_identity, query_identity)
+    gal_is = (gallery_identity[:, np.newaxis] == labels).astype(galX.dtype)
+    prob_is = (query_identity[:, np.newaxis] == labels).astype(galX.dtype)
+    n_gallery, n_query = len(galX), len(probX)
+    partners = gal_is @ prob_is.sum(axis=0)  # of each gallery image: similar queries
+    n_similar = int(partners.sum(dtype=np.float64))
+    n_dissimilar = n_gallery * n_query - n_similar
+    if not n_similar:
+        raise InputError("gallery_identity, query_identity", "persons that are in both", "none",
+                         "training needs two images of a person, one for each side")
+    if not n_dissimilar:
+        raise InputError("gallery_identity, query_identity", "at least two persons",
+                         f"one ({labels[0]})", "training needs dissimilar pairs")
+
+    cross = (gal_is.T @ galX).T @ (prob_is.T @ probX)
+    similar = (galX.T @ (partners[:, np.newaxis] * galX) - cross - cross.T
+               + probX.T @ ((prob_is @ gal_is.sum(axis=0))[:, np.newaxis] * probX))
+    cross = np.outer(galX.sum(axis=0), probX.sum(axis=0))
+    # In the features' precision: numpy 1 takes a large int for a double.
+    scalar = galX.dtype.type
+    dissimilar = (scalar(n_query) * (galX.T @ galX) + scalar(n_gallery) * (probX.T @ probX)
+                  - cross - cross.T - similar)
+    return similar / scalar(n_similar), dissimilar / scalar(n_dissimilar)

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_array, as_integers, check_count
-from reid_ref.metric_learning.metric import checked_labels, image_numbers
+from reid_ref.labels import Labels
+from reid_ref.metric_learning.metric import image_numbers
 
 #: Pairs of images that the drivers draw for KISSME.
 N_DRAWS = 150_000
@@ -48,23 +49,21 @@ def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Intege
     >>> first, second                           # 2 with 3; 0 and 1 are of one camera
     (array([2]), array([3]))
     """
-    identity, camera = checked_labels(identity, camera)
+    labels = Labels(identity, camera)
+    identity, camera = labels.identity, labels.camera
     order = as_integers(order, "order")
     if not np.array_equal(np.sort(order), np.arange(len(identity))):
         raise InputError(
             "order", f"a permutation of 0 to {len(identity) - 1}, one number for each training "
             "image", remedy="e.g. numpy.random.default_rng(0).permutation(n)")
-    first, second = [], []
-    for images in by_identity(identity, order):
-        half = len(images) // 2
-        first.append(images[:half])
-        second.append(images[half:2 * half])
-    left, right = np.concatenate(first), np.concatenate(second)
+    persons = by_identity(identity, order)
+    left = np.concatenate([images[:len(images) // 2] for images in persons])
+    right = np.concatenate([images[len(images) // 2:][:len(images) // 2] for images in persons])
     cross_camera = camera[left] != camera[right]
     if not cross_camera.any():
         raise InputError(
             "identity, camera", "a person with images of two cameras that the order pairs",
-            f"none among {len(first)} persons", "training needs two images of a person")
+            f"none among {len(persons)} persons", "training needs two images of a person")
     return left[cross_camera], right[cross_camera]
 
 
@@ -109,7 +108,8 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
     >>> first, second, similar
     (array([0, 3]), array([1, 1]), array([ True, False]))
     """
-    identity, camera = checked_labels(identity, camera)
+    labels = Labels(identity, camera)
+    identity, camera = labels.identity, labels.camera
     draws = as_array(draws, "draws")
     if draws.ndim != 2 or draws.shape[1] != 2:
         raise InputError("draws", "pairs of images (m, 2)", f"shape {draws.shape}",

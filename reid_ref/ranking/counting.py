@@ -1,8 +1,9 @@
-"""Number of images before each good image: the inner loop.
+"""Distances in tiles, and the number of images before each good image: the inner loop.
 
-A rank is a count, so the gallery is not sorted. Of each tile, only images nearer than the query's
-farthest good image are compared with its good images. Where a tile is not exact, the few images
-that its error leaves undecided are compared by closer, and at last by exact distances. So counts
+A `Part` of the gallery returns the exact distance of single pairs, and yields tiles of all pairs,
+whose values may be off by a known bound. A rank is a count, so the gallery is not sorted. Of each
+tile, only images nearer than the query's farthest good image are compared with its good images.
+The few images that the error of a tile leaves undecided are compared by exact distances. So counts
 depend only on exact distances, not on the shape of tiles, and counts of parts of a gallery add up.
 """
 from __future__ import annotations
@@ -18,7 +19,82 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers
 from reid_ref.ranking.roles import Mask
-from reid_ref.ranking.tiles import Array, Part, Tile
+
+Array = npt.NDArray[Any]
+
+#: Distances in a tile. Small tiles add overhead; a large one takes up to 16 bytes a distance.
+TILE = 2_000_000
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Distances of a block of queries to images of a part.
+
+    Parameters
+    ----------
+    rows : slice
+        The queries.
+    values : array, shape (rows, columns)
+        Smaller is nearer.
+    columns : int64, shape (columns,)
+        The images' indices in the part, ascending.
+    share : float
+        Share of the band's distances; those of all its tiles add up to 1.
+    """
+
+    rows: slice
+    values: Any
+    columns: Integers
+    share: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Images of a part whose tiles have one bound of error; every image is in one band.
+
+    Parameters
+    ----------
+    columns : bool, shape (images of the part,)
+        The images of the band.
+    bounds : callable
+        Query and exact distance of pairs, to the lowest and the highest value that each pair can
+        have in a tile. The two are equal where tiles are exact.
+    tiles : callable
+        Mask of images of the band, to an iterator of tiles that have these at least.
+    """
+
+    columns: Mask
+    bounds: Callable[[Integers, Array], tuple[Array, Array]]
+    tiles: Callable[[Mask], Iterator[Tile]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Distances from all queries to consecutive gallery images.
+
+    Parameters
+    ----------
+    images : slice
+        The gallery images.
+    exact : callable
+        Indices of query and image of the part, both int64 of shape (pairs,), to the exact
+        distances of these pairs, which are ranked. Smaller is nearer; NaN is farthest.
+    bands : list of Band
+    is_nan : callable
+        A query to the mask of the images of the part at distance NaN.
+    is_exact : bool
+        Whether the values in tiles are the exact distances.
+    count_tiles : callable, or None
+        Counts tiles that are on a device; see `on_device.count_tiles`.
+    """
+
+    images: slice
+    exact: Callable[[Integers, Integers], Array]
+    bands: list[Band]
+    is_nan: Callable[[int], Mask]
+    is_exact: bool = False
+    count_tiles: Callable[..., Any] | None = None
+
 
 #: Good images of a query above which one sort is faster than one comparison for each.
 _SORT_FROM = 64
@@ -65,21 +141,21 @@ class Counting:
     ----------
     left_out_query, left_out : int64, shape (pairs,)
         Pairs of query and gallery image that are not counted, query after query.
-    columns : bool, shape (images of the part,), or None
-        Images that are counted; None is all.
+    columns : bool, shape (images of the part,)
+        Images that are counted.
     place, query_place : int64, shape (images of the part,) and (n_query,), or None
         An image at the query's place is not counted.
     """
 
     left_out_query: Integers
     left_out: Integers
-    columns: Mask | None = None
+    columns: Mask
     place: Integers | None = None
     query_place: Integers | None = None
 
     def within(self, images: slice) -> Counting:
         """Return which images of a part are counted, given those of the gallery."""
-        return replace(self, columns=None if self.columns is None else self.columns[images],
+        return replace(self, columns=self.columns[images],
                        place=None if self.place is None else self.place[images])
 
     def left_out_of(self, rows: slice, images: Integers) -> tuple[Integers, Integers]:
@@ -93,7 +169,6 @@ class TooFarOff(ArithmeticError):
     """A tile differs from the exact distances by more than its bound."""
 
 
-#: The message where products in double precision exceed their bound as well.
 def wrong_products() -> InputError:
     """Return the error of a BLAS whose products are wrong."""
     return InputError("query_features, gallery_features", got="this machine's matrix products are "
@@ -119,9 +194,8 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     """
     before = np.zeros((3, len(goods.query)), dtype=np.int64)
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
-    images = [common(counting.columns, band.columns) for band in part.bands]
-    counted = [part.images.stop - part.images.start if mask is None else np.count_nonzero(mask)
-               for mask in images]
+    images = [counting.columns & band.columns for band in part.bands]
+    counted = [np.count_nonzero(mask) for mask in images]
     count_tiles = part.count_tiles or _count_tiles
     for band, columns, number in zip(part.bands, images, counted):
         if not number:
@@ -139,14 +213,6 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
             _decide(before, part, goods, open_pairs)
     _count_nan(part, goods, start, counting, before)
     return before
-
-
-def common(mask: Mask | None, other: Mask | None) -> Mask | None:
-    """Return the images that are in both masks; None is all images."""
-    if mask is None or other is None:
-        return other if mask is None else mask
-    both: Mask = mask & other
-    return both
 
 
 @dataclass(frozen=True)
@@ -199,23 +265,19 @@ def _count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integer
 def _prepared(tile: Tile, part: Part, goods: Goods, start: Integers, farthest: Array,
               counting: Counting) -> _Prepared:
     n_rows, width = tile.values.shape
-    counts = tile.counting
+    counts = np.broadcast_to(counting.columns[tile.columns], tile.values.shape)
     if counting.place is not None and counting.query_place is not None:
-        place = counting.place if tile.columns is None else counting.place[tile.columns]
-        elsewhere = place != counting.query_place[tile.rows, np.newaxis]
-        counts = elsewhere if counts is None else elsewhere & counts
+        counts = counts & (
+            counting.place[tile.columns] != counting.query_place[tile.rows, np.newaxis])
     is_near = tile.values <= farthest[tile.rows, np.newaxis]
-    if counts is not None:
-        is_near &= counts
-    images = part.images.start + tile.images
+    is_near &= counts
+    images = part.images.start + tile.columns
     is_near[counting.left_out_of(tile.rows, images)] = False
     near = np.flatnonzero(is_near)
     pairs = slice(start[tile.rows.start], start[tile.rows.stop])
     good_row = goods.query[pairs] - tile.rows.start
     good_column = places(goods.image[pairs], images)
-    is_counted = goods.counts[pairs] & (good_column >= 0)
-    if counts is not None:
-        is_counted &= counts[good_column] if counts.ndim == 1 else counts[good_row, good_column]
+    is_counted = goods.counts[pairs] & (good_column >= 0) & counts[good_row, good_column]
     return _Prepared(
         values=tile.values, rows=tile.rows, images=images, near=near,
         candidates=tile.values.reshape(-1).take(near),
@@ -326,18 +388,15 @@ def _open_pairs(tile: _Prepared, goods: Goods, pairs: slice, batch: list[Open]) 
 
 
 def _decide(before: Before, part: Part, goods: Goods, open_pairs: list[Open]) -> None:
-    """Compare good pairs and images that tiles leave open, by exact distances at last."""
+    """Compare good pairs and images that tiles leave open, by exact distances."""
     good, image = (np.concatenate(side) for side in zip(*open_pairs))
     if not part.is_exact:
-        if part.closer is not None:
-            pair, place = _each_pair(goods.query[good], image - part.images.start)
-            distance, off = (values[place] for values in part.closer(*pair))
-            farther = distance - goods.value[good]
-            _add(before[0], good[farther < -off])
-            is_open = abs(farther) <= off
-            good, image = good[is_open], image[is_open]
-        pair, place = _each_pair(goods.query[good], image - part.images.start)
-        exact = part.exact(*pair)[place]
+        # Each pair once, image after image: a gallery feature is read once, and those of the
+        # queries are in the cache.
+        height = 1 + int(goods.query.max(initial=0))
+        pair, place = np.unique((image - part.images.start) * height + goods.query[good],
+                                return_inverse=True)
+        exact = part.exact(pair % height, pair // height)[place.reshape(-1)]
         _add(before[0], good[exact < goods.value[good]])
         tied = exact == goods.value[good]
         good, image = good[tied], image[tied]
@@ -349,15 +408,6 @@ def _add(counts: Integers, good: Integers) -> None:
     counts += np.bincount(good, minlength=len(counts))
 
 
-def _each_pair(query: Integers,
-               image: Integers) -> tuple[tuple[Integers, Integers], Integers]:
-    """Return each pair once, image after image, and the place of every given pair among them."""
-    # In this order a gallery feature is read once, and those of the queries are in the cache.
-    height = 1 + int(query.max(initial=0))
-    pair, place = np.unique(image * height + query, return_inverse=True)
-    return (pair % height, pair // height), place.reshape(-1)
-
-
 def _count_nan(part: Part, goods: Goods, start: Integers, counting: Counting,
                before: Before) -> None:
     """Count for good images at distance NaN, which come after all numbers."""
@@ -365,7 +415,7 @@ def _count_nan(part: Part, goods: Goods, start: Integers, counting: Counting,
     is_nan = goods.value != goods.value
     for query in np.unique(goods.query[is_nan]).tolist():
         pairs = start[query] + np.flatnonzero(is_nan[start[query]:start[query + 1]])
-        counts = np.ones(len(images), bool) if counting.columns is None else counting.columns
+        counts = counting.columns
         if counting.place is not None and counting.query_place is not None:
             counts = counts & (counting.place != counting.query_place[query])
         out = counting.left_out_of(slice(query, query + 1), images)[1]
@@ -410,3 +460,26 @@ def ahead(items: Iterable[_Item], number: int = 2) -> Iterator[_Item]:
         while (item := waiting.popleft().result()) is not _END:
             waiting.append(pool.submit(next, iterator, _END))
             yield item
+
+
+def matrix_part(distances: Array) -> Part:
+    """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
+    distances = distances.view(np.uint8) if distances.dtype == bool else distances
+    n_query, n_gallery = distances.shape
+    step = max(1, TILE // n_gallery)
+
+    def tiles(counting: Mask) -> Iterator[Tile]:
+        # Copying few columns is faster than a mask over all of them.
+        few = 2 * np.count_nonzero(counting) < n_gallery
+        columns = np.flatnonzero(counting) if few else np.arange(n_gallery)
+        for start in range(0, n_query, step):
+            rows = slice(start, min(start + step, n_query))
+            values = distances[rows]
+            if values.dtype == np.float16:  # exact, and comparisons are ten times faster
+                values = values.astype(np.float32)
+            yield Tile(rows, values.take(columns, axis=1) if few else values, columns,
+                       (rows.stop - rows.start) / n_query)
+
+    return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
+                [Band(np.ones(n_gallery, bool), lambda query, value: (value, value), tiles)],
+                lambda query: distances[query] != distances[query], is_exact=True)

@@ -4,8 +4,7 @@ The ranked distance is a double, defined pair by pair: products of the stored fe
 added in the fixed order of numpy's sum of a row. It does not depend on the BLAS, the processor,
 the number of threads, or other data; equal features are at equal distance. All pairs are computed
 by a matrix product in single precision, whose error `slack` bounds; `counting.py` compares values
-within that bound again, by closer and at last by exact distances (`pair_sums.py`). Rounding in the
-matrix product cannot change a result.
+within that bound again, by exact distances. Rounding in the matrix product cannot change a result.
 
 Ranked for each query, smaller is nearer (the norm of the query changes no order):
 
@@ -19,6 +18,7 @@ For whole rows in exact order, `exact_rows.py` uses a product in double.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -29,13 +29,17 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.pair_sums import (
-    CHUNK, error_of_runs, pair_products, rounding_error, run_products, runs_are_closer, squares)
+from reid_ref.ranking.counting import TILE, Array, Band, Part, Tile
 from reid_ref.ranking.roles import Mask
-from reid_ref.ranking.tiles import TILE, Array, Band, Part, Tile
 
 #: Range of the squared norms of features (0 aside) in which no product overflows a double.
 SQUARES = 1e-280, 1e300
+
+#: Unit roundoff of single precision.
+ROUNDOFF = 2.0**-24
+
+#: Numbers in a chunk of rows, so that their products stay in the processor's cache.
+CHUNK = 2**17
 
 
 def slack(dimension: int) -> float:
@@ -52,7 +56,71 @@ def slack(dimension: int) -> float:
     >>> f"{slack(2048):.1e}"
     '1.2e-04'
     """
-    return rounding_error(dimension + 32)
+    error = (dimension + 32) * ROUNDOFF
+    return error / (1 - error)
+
+
+# Products of single pairs: rows are gathered into buffers chunk by chunk, by two threads.
+
+
+def squares(features: Array) -> Doubles:
+    """Return the squared 2-norm of each row, double, shape (n,)."""
+    sums = np.empty(len(features))
+
+    def work(chunks: list[slice]) -> None:
+        room = np.empty((chunks[0].stop - chunks[0].start, features.shape[1]))
+        for chunk in chunks:
+            sums[chunk] = _row_sums(features[chunk], features[chunk], room)
+
+    _in_chunks(work, len(features), features.shape[1])
+    return sums
+
+
+def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
+    """Return q.g of single pairs, double, shape (pairs,).
+
+    Examples
+    --------
+    >>> pair_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
+    array([3., 4.])
+    """
+    sums = np.empty(len(row))
+
+    def work(chunks: list[slice]) -> None:
+        # Buffers, for fresh memory takes longer than the sums.
+        shape = chunks[0].stop - chunks[0].start, query.shape[1]
+        left, right = (np.empty(shape, side.dtype) for side in (query, gallery))
+        room = np.empty(shape)
+        for chunk in chunks:
+            n = chunk.stop - chunk.start
+            # No index is out of range; but "raise" would copy the buffer.
+            query.take(row[chunk], axis=0, out=left[:n], mode="clip")
+            gallery.take(image[chunk], axis=0, out=right[:n], mode="clip")
+            sums[chunk] = _row_sums(left[:n], right[:n], room)
+
+    _in_chunks(work, len(row), query.shape[1])
+    return sums
+
+
+def _row_sums(left: Array, right: Array, room: Array) -> Doubles:
+    product = room[:len(left)]  # numpy's order of addition depends on strides
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `checked_squares` checks
+        np.multiply(left, right, out=product, dtype=np.float64, casting="same_kind")
+        sums: Doubles = product.sum(axis=1)
+    return sums
+
+
+def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) -> None:
+    """Do `work` on consecutive chunks, the first the longest; on two halves of them at a time."""
+    step = max(1, CHUNK // dimension)
+    chunks = [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    if len(chunks) < 8:  # faster without threads
+        if chunks:
+            work(chunks)
+        return
+    middle = len(chunks) // 2
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, [chunks[:middle], chunks[middle:]]))
 
 
 #: Consecutive gallery images, their features, and the squared norms of these.
@@ -79,8 +147,7 @@ def galleries(gallery_features: Any, normalized: bool,
     @lru_cache(maxsize=1)
     def opened(start: int) -> Gallery:
         images = slice(start, min(start + step, n_gallery))
-        gallery = read_rows(gallery_features, images.start, images.stop, "gallery_features")
-        gallery = gallery if has_rows(gallery) else in_rows(gallery)
+        gallery = _in_rows(gallery_features, "gallery_features", images)
         if start not in known:
             known[start] = checked_squares(gallery, "gallery_features", start)
             if len(known) == len(starts) and normalized:
@@ -127,9 +194,13 @@ def has_rows(features: Any) -> bool:
 
 def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
     """Return the queries' features in memory and their squared norms, checked; warn of zeros."""
-    query = read_rows(features, name="query_features")
-    query = query if has_rows(query) else in_rows(query)
+    query = _in_rows(features, "query_features", slice(0, None))
     return query, checked_norms(query, "query_features", normalized)
+
+
+def _in_rows(features: Any, name: str, images: slice) -> Array:
+    rows = read_rows(features, images.start, images.stop, name)
+    return rows if has_rows(rows) else in_rows(rows)
 
 
 def checked_norms(features: Any, name: str, normalized: bool,
@@ -242,16 +313,13 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
     ranked = partial(_ranked, scaling, query_norm, gallery_norm, gallery_square)
 
-    def closer(row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
-        return (ranked(run_products(query, gallery, row, image), row, image),
-                error_of_runs(query_norm[row], gallery_norm[image], scaling))
-
     def is_nan(row: int) -> Mask:
         mask: Mask = (gallery_square == 0) | (query_square[row] == 0)
         return mask & (scaling == "normalized")
 
     bands = []
-    for columns in [None] if scaling == "normalized" else bands_of_norms(gallery_norm):
+    for columns in bands_of_norms(np.ones(len(gallery)) if scaling == "normalized" else
+                                  gallery_norm):
         scales = scales_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
                            scaling, columns)
         bands.append(Band(columns, partial(scales.bounds, precision), partial(
@@ -260,17 +328,15 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
     return Part(
         images, lambda row, image: ranked(arithmetic.products(query, gallery, row, image), row,
                                           image),
-        bands, is_nan, count_tiles=arithmetic.count_tiles,
-        closer=closer if arithmetic.count_tiles is None and runs_are_closer(
-            query.shape[1], query_norm, gallery_norm) else None)
+        bands, is_nan, count_tiles=arithmetic.count_tiles)
 
 
 def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, max_memory: int,
-           precision: Any, counting: Mask | None) -> Iterator[Tile]:
+           precision: Any, counting: Mask) -> Iterator[Tile]:
     """Yield tiles of products of features, divided by their scales, with `added` to images."""
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
-    columns = np.arange(len(gallery)) if counting is None else np.flatnonzero(counting)
+    columns = np.flatnonzero(counting)
     for first in range(0, len(columns), shape[1]):
         chosen = columns[first:first + shape[1]]
         scaled = _scaled(gallery, chosen, scales.gallery, precision)
@@ -284,13 +350,12 @@ def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, 
                 if added is not None:
                     values = values + np.multiply.outer(
                         1 / scales.distance[block], added[chosen]).astype(precision)
-                yield Tile(block, values, chosen, None,
-                           values.size / (len(query) * len(columns)))
+                yield Tile(block, values, chosen, values.size / (len(query) * len(columns)))
             del product, values  # to free the memory before the next product
 
 
-def bands_of_norms(norm: Doubles) -> list[Mask | None]:
-    """Return masks of images of similar norms, all images in one of them; None is all.
+def bands_of_norms(norm: Doubles) -> list[Mask]:
+    """Return masks of images of similar norms, each image in one of them.
 
     The error of a product grows with the norms, so one long feature would spoil the bound of all
     others, if they were in one band. Norms up to four times the median are one band, longer ones
@@ -298,18 +363,14 @@ def bands_of_norms(norm: Doubles) -> list[Mask | None]:
 
     Examples
     --------
-    >>> bands_of_norms(np.array([1., 2., 3., 5.]))
-    [None]
     >>> bands_of_norms(np.array([1., 1., 1., 9.]))
     [array([ True,  True,  True, False]), array([False, False, False,  True])]
     """
     longer = norm > 0
-    if not longer.any():
-        return [None]
+    median = np.median(norm[longer]) if longer.any() else 1
     with np.errstate(divide="ignore"):
-        number = np.ceil(np.log2(norm / np.median(norm[longer])) / 2 - 1).clip(min=0)
-    numbers = np.unique(number)
-    return [None] if len(numbers) == 1 else [number == band for band in numbers]
+        number = np.ceil(np.log2(norm / median) / 2 - 1).clip(min=0)
+    return [number == band for band in np.unique(number)]
 
 
 def _ranked(scaling: str, query_norm: Doubles, gallery_norm: Doubles, gallery_square: Doubles,
@@ -323,12 +384,12 @@ def _ranked(scaling: str, query_norm: Doubles, gallery_norm: Doubles, gallery_sq
 
 
 def scales_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
-              columns: Mask | None = None) -> Scales:
-    """Return the scales of tiles of the images under the mask `columns`; None is all."""
+              columns: Mask) -> Scales:
+    """Return the scales of tiles of the images under the mask `columns`."""
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":
         return Scales(query_norm, gallery_norm, query_norm, off)
-    largest = float((gallery_norm if columns is None else gallery_norm[columns]).max()) or 1.0
+    largest = float(gallery_norm[columns].max()) or 1.0
     # For a query of a far smaller norm than the gallery's, |g|^2 dominates the product.
     scale = np.maximum(query_norm, largest / 2**10)
     gallery_scale = np.full(len(gallery_norm), largest)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles
+from reid_ref.ranking.counting import Array
 from reid_ref.ranking.exact_distances import (
     Gallery, checked_query, galleries, nearly_exact, parts_of)
 from reid_ref.ranking.rank import in_parts
-from reid_ref.ranking.tiles import Array
 
 
 def feature_rows(query_features: Any, gallery_features: Any, metric: str, normalize: bool,

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
-from reid_ref.ranking.counting import Before, Counting, Goods, count_before
+from reid_ref.ranking.counting import (
+    Array, Before, Counting, Goods, Part, count_before, matrix_part)
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
-from reid_ref.ranking.tiles import Array, Part, matrix_part
 
 #: A rule: keys of `conventions.IGNORED`.
 Ignored = tuple[str, ...]
@@ -153,7 +153,7 @@ def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
     place = np.zeros(n_gallery, dtype=np.int64)
     for k in range(n_query):
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
-        kept, good = roles.kept(slice(k, k + 1), n_gallery)[0], roles.good[pairs]
+        kept, good = roles.kept(slice(k, k + 1))[0], roles.good[pairs]
         order = (in_order(distances[k], ties) if images is None
                  else images[in_order(distances[k, images], ties)])
         place[order] = np.arange(len(order))
@@ -196,7 +196,7 @@ def _added(role: Roles, left_out: Integers, junk: Integers, n_gallery: int) -> I
     """Return the pairs that were left out, but are kept under these roles."""
     added = left_out[~_member(left_out, junk)]
     row, image = np.divmod(added, n_gallery)
-    counts = np.ones(len(added), dtype=bool) if role.columns is None else role.columns[image]
+    counts = role.columns[image]
     if role.place is not None and role.query_place is not None:
         counts &= role.place[image] != role.query_place[row]
     return added[counts]
@@ -206,20 +206,20 @@ def _groups(roles: Mapping[Ignored, Roles], gallery: Labels, left_out: Integers,
             ) -> tuple[dict[str, Counting], dict[Ignored, list[str]]]:
     """Return the groups of gallery images to be counted, and those that each rule keeps."""
     out = np.divmod(left_out, len(gallery))
-    split = any(role.place is None and role.columns is not None for role in roles.values())
+    split = any(role.place is None and not role.columns.all() for role in roles.values())
     groups: dict[str, Counting] = {}
     names: dict[Ignored, list[str]] = {}
     for rule, role in roles.items():
         if role.place is not None:
             names[rule] = [f"places of {rule}"]
             group = Counting(*out, role.columns, role.place, role.query_place)
-        elif role.columns is not None:
+        elif not role.columns.all():
             names[rule], group = ["labelled"], Counting(*out, role.columns)
         elif split:
             names[rule], group = ["labelled", "junk"], Counting(*out, gallery.identity == JUNK)
         else:
-            names[rule], group = ["all"], Counting(*out)
-        if group.columns is None or group.columns.any():
+            names[rule], group = ["all"], Counting(*out, role.columns)
+        if group.columns.any():
             groups[names[rule][-1]] = group
     return groups, names
 
@@ -227,11 +227,11 @@ def _groups(roles: Mapping[Ignored, Roles], gallery: Labels, left_out: Integers,
 def in_rank_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
                   n_gallery: int) -> GoodRanks:
     """Turn counts into ranks, in order; `is_junk` marks good images that are ignored as well."""
-    kept = ~is_junk if roles.columns is None else ~is_junk & roles.columns[roles.good]
+    kept = ~is_junk & roles.columns[roles.good]
     rank_ = before[0] + before[2] + 1
     order = np.argsort(roles.good_query * (n_gallery + 1) + rank_, kind="stable")
     before, kept, rank_ = before.take(order, axis=1), kept[order], rank_[order]
-    n_kept = roles.n_kept(n_query, n_gallery)
+    n_kept = roles.n_kept(n_query)
     return GoodRanks(
         rank=rank_[kept], nearer=before[0, kept], tied=before[1, kept] + 1,
         image=roles.good[order][kept],

@@ -16,12 +16,6 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 
-#: SYSU-MM01: cameras 2 and 3 are at one location.
-SYSU_LOCATION = {3: 2}
-
-#: Gallery images that are looked at together, to bound memory.
-_AT_ONCE = 2**18
-
 Mask = npt.NDArray[np.bool_]
 
 
@@ -37,8 +31,8 @@ class Roles:
         good; and index lists may name an image twice.
     junk_query, junk : int64, shape (ignored pairs,)
         Pairs that are ignored, besides those of `columns` and `place`.
-    columns : bool, shape (n_gallery,), or None
-        Images that are kept for some query; None is all.
+    columns : bool, shape (n_gallery,)
+        Images that are kept for some query.
     place, query_place : int64, shape (n_gallery,) and (n,), or None
         Camera or location of images and queries, where images of the query's own are ignored.
     """
@@ -47,24 +41,22 @@ class Roles:
     good: Integers
     junk_query: Integers
     junk: Integers
-    columns: Mask | None
+    columns: Mask
     place: Integers | None
     query_place: Integers | None
 
-    def n_kept(self, n_query: int, n_gallery: int) -> Integers:
+    def n_kept(self, n_query: int) -> Integers:
         """Return the number of kept gallery images of each query."""
-        counting = np.ones(n_gallery, dtype=bool) if self.columns is None else self.columns
-        kept = np.full(n_query, np.count_nonzero(counting), dtype=np.int64)
+        kept = np.full(n_query, np.count_nonzero(self.columns), dtype=np.int64)
         if self.place is not None and self.query_place is not None:
-            places, count = np.unique(self.place[counting], return_counts=True)
+            places, count = np.unique(self.place[self.columns], return_counts=True)
             for place, images in zip(places, count):
                 kept[self.query_place == place] -= images
         return kept - np.bincount(self.junk_query, minlength=n_query)
 
-    def kept(self, queries: slice, n_gallery: int) -> Mask:
+    def kept(self, queries: slice) -> Mask:
         """Return a mask of the kept images of consecutive queries, shape (queries, n_gallery)."""
-        shape = queries.stop - queries.start, n_gallery
-        kept: Mask = np.broadcast_to(True if self.columns is None else self.columns, shape).copy()
+        kept: Mask = np.tile(self.columns, (queries.stop - queries.start, 1))
         if self.place is not None and self.query_place is not None:
             kept &= self.place != self.query_place[queries, np.newaxis]
         pairs = slice(*np.searchsorted(self.junk_query, [queries.start, queries.stop]))
@@ -93,10 +85,11 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     """
     rules = set(ignored)
     if lists is not None and "listed as junk" in rules:
-        return Roles(*_flat(lists.good), *_flat(lists.junk), None, None, None)
+        everything = np.ones(len(gallery), dtype=bool)
+        return Roles(*_flat(lists.good), *_flat(lists.junk), everything, None, None)
     row, image = _same_identity(query, gallery)
     same_camera = gallery.camera[image] == query.camera[row]
-    columns = gallery.identity != JUNK if "label -1" in rules else None
+    columns = (gallery.identity != JUNK) | ("label -1" not in rules)
     place = query_place = None
     if "same location" in rules:
         place, query_place = _locations(gallery), _locations(query)
@@ -107,8 +100,7 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
         elsewhere = place[image] != query_place[row]
     junk = elsewhere & same_camera & ("same identity, same camera" in rules)
     good = elsewhere & ~junk
-    if columns is not None:
-        junk &= columns[image]
+    junk &= columns[image]
     return Roles(row[good], image[good], row[junk], image[junk], columns, place, query_place)
 
 
@@ -125,13 +117,13 @@ def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
 
     def of_query(k: int) -> tuple[Integers, Mask]:
         pairs = slice(*np.searchsorted(roles.good_query, [k, k + 1]))
-        return roles.good[pairs], roles.kept(slice(k, k + 1), len(gallery))[0]
+        return roles.good[pairs], roles.kept(slice(k, k + 1))[0]
     return of_query
 
 
 def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     """Return all pairs of equal identity, query after query, images in gallery order."""
-    shared = _of_identities(gallery.identity, np.unique(query.identity))
+    shared = np.flatnonzero(np.isin(gallery.identity, query.identity))
     by_identity = shared[np.argsort(gallery.identity[shared], kind="stable")]
     identities = gallery.identity[by_identity]
     start = np.searchsorted(identities, query.identity, side="left")
@@ -139,13 +131,6 @@ def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     row = np.repeat(np.arange(len(query)), count)
     before = np.cumsum(count) - count
     return row, by_identity[np.arange(len(row)) + np.repeat(start - before, count)]
-
-
-def _of_identities(identity: Integers, wanted: Integers) -> Integers:
-    """Return the images of the identities `wanted`; parts of a gallery of millions at a time."""
-    parts = [slice(start, start + _AT_ONCE) for start in range(0, len(identity), _AT_ONCE)]
-    return np.concatenate([part.start + np.flatnonzero(np.isin(identity[part], wanted))
-                           for part in parts])
 
 
 def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
@@ -156,7 +141,5 @@ def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
 
 
 def _locations(labels: Labels) -> Integers:
-    place: Integers = labels.camera.copy()
-    for camera, location in SYSU_LOCATION.items():
-        place[place == camera] = location
-    return place
+    """Return the location of each image: cameras 2 and 3 of SYSU-MM01 are at one."""
+    return np.where(labels.camera == 3, 2, labels.camera)

@@ -30,13 +30,11 @@ from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
-from reid_ref.ranking.device_counting import is_out_of_memory
-from reid_ref.ranking.device_settings import or_in_main_memory
+from reid_ref.ranking.on_device import is_out_of_memory, or_in_main_memory
 from reid_ref.reranking import neighbours, on_device
-from reid_ref.reranking.encoding import encode, invert, jaccard
+from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs
 from reid_ref.reranking.on_device import DevicePairs
-from reid_ref.reranking.variants import VARIANTS, Variant
 from reid_ref.result import Result
 
 __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
@@ -105,11 +103,10 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
                    mahalanobis)
     distances = np.empty(job.shape, np.float32)
-    kept = distances if job.dtype == distances.dtype else None
+    kept = distances if job.pairs.features.dtype == distances.dtype else None
     done = 0
-    for block in _blocks(job, job.block_size, kept):
-        if kept is None:
-            distances[done:done + len(block)] = block
+    for block in _blocks(job, None, kept):
+        distances[done:done + len(block)] = block
         done += len(block)
     return distances
 
@@ -162,9 +159,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         if record.needs_lists:
             raise InputError("convention", "one without index lists", repr(record.name),
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
-    query_features, gallery_features = where_they_are(query_features, gallery_features)
-    check_feature_shapes(query_features, gallery_features, query, gallery)
     query_features, gallery_features = _on_device_or_read(query_features, gallery_features)
+    check_feature_shapes(query_features, gallery_features, query, gallery)
     kept = gallery.identity != JUNK
     if VARIANTS[variant].junk == "out" and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
@@ -212,9 +208,8 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     """
     job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
                    mahalanobis)
-    if block_size is None:
-        block_size = job.block_size
-    check_count(block_size, "block_size")
+    if block_size is not None:
+        check_count(block_size, "block_size")
     return _blocks(job, block_size)
 
 
@@ -234,22 +229,14 @@ class _Job:
     def shape(self) -> tuple[int, int]:
         return self.n_query, len(self.pairs) - self.n_query
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.pairs.features.dtype
-        return dtype
-
-    @property
-    def block_size(self) -> int:
-        return max(1, BLOCK_BYTES // (self.shape[1] * 4))
-
 
 def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambda_: float,
              variant: str, normalize: bool, mahalanobis: Any) -> _Job:
     check_choice(variant, "variant", VARIANTS)
     record = VARIANTS[variant]
     query, gallery = _on_device_or_read(query_features, gallery_features)
-    check_features(query, gallery, _no_labels(query), _no_labels(gallery))
+    check_features(query, gallery, *(
+        Labels(*np.zeros((2, *features.shape[:1]))) for features in (query, gallery)))
     size = len(query) + len(gallery)
     check_count(k1, "k1", 1, size - 1, "the number of images less one")
     check_count(k2, "k2", 1, size, "the number of images")
@@ -262,12 +249,13 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
     return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)
 
 
-def _blocks(job: _Job, block_size: int,
+def _blocks(job: _Job, block_size: int | None,
             kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
-    variant, n_query = job.variant, job.n_query
-    if kept is None and job.shape[0] * job.shape[1] * job.dtype.itemsize <= KEPT_BYTES:
-        kept = np.empty(job.shape, job.dtype)
+    variant, n_query, dtype = job.variant, job.n_query, job.pairs.features.dtype
+    block_size = block_size or max(1, BLOCK_BYTES // (job.shape[1] * 4))
+    if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
+        kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
         pairs, index, farthest = _nearest(job.pairs, max(job.k1 + variant.itself, job.k2), kept)
     _check_farthest(farthest, variant)
@@ -335,22 +323,16 @@ def _check_norms(norms: Array, n_query: int, normalize: bool) -> None:
             "look at how that image was read, or pass normalize=False")
 
 
-def _no_labels(features: Array) -> Labels:
-    """Return labels of the right number, for checks that need some."""
-    none = np.zeros(len(features) if features.ndim else 0, np.int64)
-    return Labels(none, none)
-
-
 def _checked_matrix(matrix: Any, dims: int) -> Array | None:
     if matrix is None:
         return None
     array = as_array(matrix, "mahalanobis")
-    if array.shape != (dims, dims) or array.dtype.kind not in "fiub":
-        raise InputError("mahalanobis", f"real numbers of shape {(dims, dims)}, for features of "
-                         f"{dims} dimensions", f"{array.dtype} of shape {array.shape}")
-    if not np.isfinite(array).all() or np.abs(array - array.T).max() > 1e-5 * np.abs(array).max():
-        raise InputError("mahalanobis", "a symmetric matrix of finite numbers",
-                         remedy="a distance is the same in both directions")
+    is_real = array.shape == (dims, dims) and array.dtype.kind in "fiub"
+    if not (is_real and np.isfinite(array).all()
+            and np.abs(array - array.T).max() <= 1e-5 * np.abs(array).max()):
+        raise InputError("mahalanobis", "a symmetric matrix of finite real numbers, shape "
+                         f"{(dims, dims)}", f"{array.dtype} of shape {array.shape}",
+                         "a distance is the same in both directions")
     return array
 
 

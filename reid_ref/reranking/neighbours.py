@@ -8,7 +8,7 @@ stable sort, and the largest distance.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,6 @@ Array = npt.NDArray[Any]
 
 #: Images on each side of a tile. Larger tiles: fewer merges, more memory.
 TILE = 4096
-
-#: Images on each side of a tile on the diagonal, where half of the distances come twice.
-DIAGONAL = 1024
 
 #: Rows of a tile that are computed at a time, so that they stay in the processor's cache.
 STRIP = 32
@@ -126,11 +123,7 @@ def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
     blocks = _blocks(len(pairs.features), TILE)
     for k, rows in enumerate(blocks):
         left = pairs.times_metric(pairs.features[rows])
-        small = _blocks(len(left), DIAGONAL)
-        for i, part in enumerate(small):
-            for column_part in small[i:]:
-                yield left[part], _within(rows, part), _within(rows, column_part)
-        for columns in blocks[k + 1:]:
+        for columns in blocks[k:]:
             yield left, rows, columns
 
 
@@ -149,12 +142,9 @@ class _Nearest:
 def _merge_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice, nearest: _Nearest) -> None:
     """Turn a tile of products into distances; merge them into the nearest of rows and columns."""
     of_rows, of_columns = nearest.of(rows), nearest.of(columns)
-    strips = _strips(pairs, tile, rows, columns)
-    if not (_are_full(of_rows) and _are_full(of_columns)):  # distances are needed for the bounds
-        _finish_tile(pairs, tile, rows, columns)
-        strips = ((part, tile[part]) for part in _blocks(len(tile), STRIP))
+    _finish_tile(pairs, tile, rows, columns)
     row_bound, column_bound = _bounds(tile, of_rows), _bounds(tile.T, of_columns)
-    row, column, value = _near(strips, row_bound, column_bound, of_rows, of_columns)
+    row, column, value = _near(tile, row_bound, column_bound, of_rows, of_columns)
     nearer = value < row_bound[row]
     _merge(of_rows, row[nearer], columns.start + column[nearer], value[nearer])
     if columns != rows:
@@ -164,7 +154,7 @@ def _merge_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice, nearest:
         _merge(of_columns, column[place], rows.start + row[place], value[place])
 
 
-def _near(strips: Iterable[tuple[slice, Array]], row_bound: Array, column_bound: Array,
+def _near(tile: Array, row_bound: Array, column_bound: Array,
           of_rows: _Nearest, of_columns: _Nearest) -> tuple[Array, Array, Array]:
     """Return rows, columns and values of the distances below a bound of their row or column.
 
@@ -175,7 +165,8 @@ def _near(strips: Iterable[tuple[slice, Array]], row_bound: Array, column_bound:
     below, bounds = np.empty((STRIP, width), bool), np.empty((STRIP, width), column_bound.dtype)
     largest = np.full((STRIP, width), -np.inf, column_bound.dtype)
     places, values = [], []
-    for part, strip in strips:
+    for part in _blocks(len(tile), STRIP):
+        strip = tile[part]
         all_of = slice(0, len(strip))
         np.maximum(row_bound[part, np.newaxis], column_bound, out=bounds[all_of])
         place = np.flatnonzero(np.less(strip, bounds[all_of], out=below[all_of]))
@@ -189,21 +180,14 @@ def _near(strips: Iterable[tuple[slice, Array]], row_bound: Array, column_bound:
 
 
 def _finish_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice) -> Array:
-    """Turn a tile of products into distances."""
-    for _ in _strips(pairs, tile, rows, columns):
-        pass
-    return tile
-
-
-def _strips(pairs: Pairs, tile: Array, rows: slice,
-            columns: slice) -> Iterator[tuple[slice, Array]]:
-    """Turn a tile of products into distances, and yield each strip of it while it is in cache."""
+    """Turn a tile of products into distances, strip by strip."""
     of_rows, of_columns = pairs.squares[rows, np.newaxis], pairs.squares[columns]
     sums = np.empty((STRIP, tile.shape[1]), tile.dtype)
     for part in _blocks(len(tile), STRIP):
         strip = tile[part]
         np.add(of_rows[part], of_columns, out=sums[:len(strip)])
-        yield part, _finish(pairs, strip, sums[:len(strip)], out=strip)
+        _finish(pairs, strip, sums[:len(strip)], out=strip)
+    return tile
 
 
 def _keep(tile: Array, rows: slice, columns: slice, original: Array) -> None:
@@ -216,11 +200,6 @@ def _keep(tile: Array, rows: slice, columns: slice, original: Array) -> None:
             :last - rows.start, first - columns.start:]
 
 
-def _are_full(nearest: _Nearest) -> bool:
-    """Return whether all have as many images as are wanted."""
-    return not bool(np.isinf(nearest.values[:, -1]).any())
-
-
 def _bounds(tile: Array, nearest: _Nearest) -> Array:
     """Return a bound for each row: distances below it may be among the nearest.
 
@@ -229,7 +208,7 @@ def _bounds(tile: Array, nearest: _Nearest) -> Array:
     """
     count = nearest.values.shape[1]
     bound: Array = nearest.values[:, -1].copy()
-    if tile.shape[1] < count or _are_full(nearest):
+    if tile.shape[1] < count or not np.isinf(bound).any():
         return bound
     groups = 2 * count
     width = tile.shape[1] // groups
@@ -268,10 +247,6 @@ def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
     np.multiply(products, 2, out=out)
     np.subtract(sums, out, out=out)
     return np.square(out, out=out) if pairs.squared_again else out
-
-
-def _within(outer: slice, part: slice) -> slice:
-    return slice(outer.start + part.start, outer.start + part.stop)
 
 
 def _blocks(size: int, step: int) -> list[slice]:

@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays.device import DeviceArray, joined, take, to_device, to_numpy
-from reid_ref.ranking.device_counting import in_pieces
-from reid_ref.ranking.device_parts import AT_ONCE, squares
-from reid_ref.ranking.device_settings import full_precision
+from reid_ref.ranking.on_device import AT_ONCE, full_precision, in_pieces, squares
 from reid_ref.reranking.neighbours import Pairs
 
 Array = npt.NDArray[Any]

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from reid_ref import InputError, compat
-from reid_ref.compat.patching import PATCHES
+from reid_ref.compat.common import PATCHES
 from tests.documents import ROOT
 from tests.installed import version_of
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from reid_ref.ranking import counting as counts
-from reid_ref.ranking.counting import Counting, Goods, ahead, count_before
-from reid_ref.ranking.tiles import Band, Part, Tile
+from reid_ref.ranking.counting import (
+    Band, Counting, Goods, Part, Tile, ahead, count_before)
 from tests.nightly import cases
 from tests.proof import brute
 
 NOTHING = np.zeros(0, dtype=np.int64)
-ALL = Counting(NOTHING, NOTHING)
 
 
 def goods_of(distances, query, image, does_count=None):
@@ -50,8 +49,9 @@ def problem(seed, n_query=5, n_gallery=60, n_good=4):
     query = np.repeat(np.arange(n_query), [len(one) for one in images])
     image = np.concatenate(images)
     goods = goods_of(distances, query, image, ~out[query, image])
-    counting = [Counting(*np.nonzero(out)), Counting(*np.nonzero(out), columns),
-                Counting(*np.nonzero(out), None, place, query_place),
+    everything = np.ones(n_gallery, bool)
+    counting = [Counting(*np.nonzero(out), everything), Counting(*np.nonzero(out), columns),
+                Counting(*np.nonzero(out), everything, place, query_place),
                 Counting(*np.nonzero(out), columns, place, query_place)]
     elsewhere = place != query_place[:, np.newaxis]
     does_count = [~out, ~out & columns, ~out & elsewhere, ~out & columns & elsewhere]
@@ -68,16 +68,17 @@ def noisy_part(distances, slack, error, shape=(2, 17), start=0, lookups=None):
         return distances[query, image]
 
     def make_tiles(counting):
-        columns = np.flatnonzero(np.ones(n_gallery, bool) if counting is None else counting)
+        columns = np.flatnonzero(counting)
         for first in range(0, len(columns), shape[1]):
             chosen = columns[first:first + shape[1]]
             for row in range(0, n_query, shape[0]):
                 rows = slice(row, min(row + shape[0], n_query))
-                yield Tile(rows, (distances + error)[rows][:, chosen], chosen, None,
+                yield Tile(rows, (distances + error)[rows][:, chosen], chosen,
                            (rows.stop - row) * len(chosen) / (n_query * len(columns)))
 
     return Part(slice(start, start + n_gallery), exact,
-                [Band(None, lambda query, value: (value - slack, value + slack), make_tiles)],
+                [Band(np.ones(n_gallery, bool),
+                      lambda query, value: (value - slack, value + slack), make_tiles)],
                 lambda query: np.isnan(distances[query]))
 
 
@@ -106,7 +107,9 @@ def test_only_the_unclear_is_looked_at():
     lookups = []
     goods = goods_of(distances, [0, 0], [10, 500])
     part = noisy_part(distances, 2.5, np.zeros((1, 1000)), (1, 1000), lookups=lookups)
-    np.testing.assert_array_equal(count_before(part, goods, 1, ALL), [[10, 500], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(
+        count_before(part, goods, 1, Counting(NOTHING, NOTHING, np.ones(1000, bool))),
+        [[10, 500], [0, 0], [0, 0]])
     assert lookups == [8]  # two on either side of each good image
 
 

@@ -15,11 +15,11 @@ import pytest
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
-from reid_ref.ranking import exact_distances as features, exact_rows as rows, pair_sums
+from reid_ref.ranking import exact_distances as features, exact_rows as rows
 from reid_ref.ranking.counting import TooFarOff
-from reid_ref.ranking.exact_distances import feature_part, feature_parts, slack
+from reid_ref.ranking.exact_distances import (
+    feature_part, feature_parts, pair_products, slack, squares)
 from reid_ref.ranking.exact_rows import feature_rows
-from reid_ref.ranking.pair_sums import pair_products, squares
 from reid_ref.ranking.rank import in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
 from tests.nightly import cases
@@ -249,7 +249,7 @@ def test_rows_of_zeros_on_the_disk_are_told_once(tmp_path, convention, monkeypat
     told_ = ("gallery_features: 4 of 400 rows are all zero (first: row 7); they cannot be "
              "normalised, so their distances are NaN")
     for roundoff in (2.0**-24, 2.0**-40):  # the second time, products are made in double
-        monkeypatch.setattr(pair_sums, "ROUNDOFF", roundoff)
+        monkeypatch.setattr(features, "ROUNDOFF", roundoff)
         with h5py.File(tmp_path / "features.h5", "w") as file:
             stored = file.create_dataset("gallery", data=gallery)
             with warnings.catch_warnings(record=True) as caught:

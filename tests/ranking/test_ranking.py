@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
+from reid_ref.ranking.counting import matrix_part
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
-from reid_ref.ranking.tiles import matrix_part
 from tests import cases
 from tests.proof import brute
 from tests.proof.test_fast_mutants import IGNORED, LISTED, lists_of

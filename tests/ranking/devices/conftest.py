@@ -4,7 +4,7 @@ import importlib
 import pytest
 
 from reid_ref.arrays import device
-from reid_ref.ranking import device_parts as sources
+from reid_ref.ranking import on_device
 from tests.installed import version_of
 
 
@@ -23,13 +23,13 @@ class There:
         self.counts = 0
         monkeypatch.setattr(device, "is_elsewhere", lambda value: type(value).__module__.split(
             ".")[0] in ("torch", "array_api_strict"))
-        count = sources.count_tiles
+        count = on_device.count_tiles
 
         def counted(*arguments):
             self.counts += 1
             return count(*arguments)
 
-        monkeypatch.setattr(sources, "count_tiles", counted)
+        monkeypatch.setattr(on_device, "count_tiles", counted)
 
     def ran(self):
         """Whether counting ran on the device since the last call."""

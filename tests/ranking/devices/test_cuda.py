@@ -6,7 +6,7 @@ import pytest
 
 from reid_ref import Evaluator, evaluate, evaluate_distances, rerank
 from reid_ref.arrays.device import DeviceArray, where_they_are
-from reid_ref.ranking.device_parts import row_sums
+from reid_ref.ranking.on_device import row_sums
 from tests.cases import special
 from tests.ranking.devices.common import assert_same, labels, problem
 

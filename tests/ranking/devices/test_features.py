@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate
-from reid_ref.ranking import device_parts as parts
+from reid_ref.ranking import on_device as parts
 from tests.ranking.devices import common
 from tests.ranking.devices.common import (
     BY_LABELS, BY_LISTS, BY_ROWS, assert_same, features, labels, lists, problem)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from reid_ref import evaluate, evaluate_distances
-from reid_ref.ranking import device_counting as counting, device_parts as parts
-from reid_ref.ranking.device_counting import is_out_of_memory
+from reid_ref.ranking import on_device
+from reid_ref.ranking.on_device import is_out_of_memory
 from tests.cases import special
 from tests.ranking.devices.common import assert_same, labels
 
@@ -37,22 +37,22 @@ def test_which_errors_speak_of_memory(torch):
 def test_smaller_tiles_give_the_same_numbers(torch, there, problem, monkeypatch):
     tensors, both, expected = problem
     widths, progress = [], []
-    for module, name in ((counting, "_between"), (parts, "divided")):
-        def narrow(*arguments, work=getattr(module, name)):
+    for name in ("_between", "divided"):
+        def narrow(*arguments, work=getattr(on_device, name)):
             last = arguments[-1] if isinstance(arguments[-1], slice) else slice(0)
             widths.append(last.stop - (last.start or 0))
             if widths[-1] > 100 or len(widths) == 9:
                 raise full(torch)
             return work(*arguments)
 
-        monkeypatch.setattr(module, name, narrow)
+        monkeypatch.setattr(on_device, name, narrow)
     assert_same(evaluate(*tensors, *both, progress=progress.append), expected)
     assert there.ran() and max(widths) > 100 and sum(progress) == 30
 
 
 def test_fewer_pairs_give_the_same_numbers(torch, there, problem, monkeypatch):
     tensors, both, expected = problem
-    row_sums, sizes = parts.row_sums, []
+    row_sums, sizes = on_device.row_sums, []
 
     def few(products):
         sizes.append(products.shape[0])
@@ -60,7 +60,7 @@ def test_fewer_pairs_give_the_same_numbers(torch, there, problem, monkeypatch):
             raise full(torch)
         return row_sums(products)
 
-    monkeypatch.setattr(parts, "row_sums", few)
+    monkeypatch.setattr(on_device, "row_sums", few)
     assert_same(evaluate(*tensors, *both), expected)
     assert there.ran() and max(sizes) > 64
 
@@ -72,10 +72,10 @@ def test_in_the_end_main_memory(torch, there, problem, monkeypatch):
         raise full(torch)
 
     told = []
-    monkeypatch.setattr(parts, "divided", never)
+    monkeypatch.setattr(on_device, "divided", never)
     assert_same(evaluate(*tensors, *both, progress=told.append), expected)
     assert there.ran() and sum(told) == 30
-    monkeypatch.setattr(counting, "_between", never)
+    monkeypatch.setattr(on_device, "_between", never)
     distances, *sides = special(1)
     assert_same(evaluate_distances(torch.tensor(distances), *sides),
                 evaluate_distances(distances, *sides))
@@ -86,6 +86,6 @@ def test_other_errors_of_a_device_are_not_hidden(torch, there, problem, monkeypa
     def broken(*arguments):
         raise RuntimeError("CUDA error: device-side assert triggered")
 
-    monkeypatch.setattr(counting, "_between", broken)
+    monkeypatch.setattr(on_device, "_between", broken)
     with pytest.raises(RuntimeError, match="device-side assert"):
         evaluate(*problem[0], *problem[1])

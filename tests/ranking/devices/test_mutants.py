@@ -29,8 +29,8 @@ def full(torch):
 def small(seed):
     """Set small tiles in the rooms as they are loaded now."""
     rng = np.random.default_rng(seed)
-    counting, parts = afresh("ranking.device_counting"), afresh("ranking.device_parts")
-    parts.TILE, parts.ROWS, counting._AT_ONCE = (int(rng.integers(2, most))
+    parts = afresh("ranking.on_device")
+    parts.TILE, parts.ROWS, parts._OPEN_PAIRS = (int(rng.integers(2, most))
                                                  for most in (70, 5, 30))
     parts.AT_ONCE = int(rng.integers(1, 500))
 
@@ -92,7 +92,7 @@ def check_sums(torch, lengths=range(1, 290)):
     rng = np.random.default_rng(0)
     for length in [*lengths, 384, 512, 768, 1000, 2048, 3001, 8200, 100_003]:
         products = rng.standard_normal((4, length)) * np.exp(4 * rng.standard_normal(length))
-        found = afresh("ranking.device_parts").row_sums(torch.from_numpy(products)).numpy()
+        found = afresh("ranking.on_device").row_sums(torch.from_numpy(products)).numpy()
         np.testing.assert_array_equal(found, products.sum(axis=1))
         assert length != 2048 or (np.cumsum(products, axis=1)[:, -1] != found).any()
 
@@ -102,12 +102,12 @@ def check_the_bound(torch):
     rng = np.random.default_rng(5)
     query, gallery = (rng.standard_normal((n, 1100)).astype(np.float32) for n in (6, 90))
     both = where_they_are(torch.tensor(query), torch.tensor(gallery))
-    parts, row = afresh("ranking.device_parts"), np.arange(6)
+    parts, row = afresh("ranking.on_device"), np.arange(6)
     part = parts.feature_parts(*both, "cosine", True)[0](np.float32)
     low, high = part.bands[0].bounds(row, np.zeros(6))
     np.testing.assert_allclose(high - low, 2 * (512 + 3 + 32) * 2.0**-24, rtol=1e-3)
     exact = part.exact(row, row) / np.sqrt((query.astype(float)**2).sum(axis=1))
-    tile = next(part.bands[0].tiles(None)).values.numpy()
+    tile = next(part.bands[0].tiles(part.bands[0].columns)).values.numpy()
     assert tile.dtype == np.float32
     assert (abs(tile[row, row] - exact) < (high - low) / 8).all()
     divided = parts.divided
@@ -128,7 +128,7 @@ def check_the_bound(torch):
 
 
 def check_full_memory(torch):
-    pieces, tried = afresh("ranking.device_counting"), []
+    pieces, tried = afresh("ranking.on_device"), []
 
     def work(piece):
         tried.append(piece.stop - piece.start)
@@ -148,7 +148,7 @@ def check_full_memory(torch):
     with pytest.raises(torch.OutOfMemoryError):
         list(pieces.in_pieces(40, 40, never))
     assert tried == [40, 16]
-    sources = afresh("ranking.device_settings")
+    sources = afresh("ranking.on_device")
     there = where_they_are(torch.ones(2))[0]
     assert sources.or_in_main_memory(lambda one: type(one), np.ones(2)) is np.ndarray
     seen = []
@@ -168,7 +168,7 @@ def check_settings(torch):
     matmul, there = torch.backends.cuda.matmul, where_they_are(torch.ones(2, 2))[0]
     product = torch.backends.mkldnn.matmul
     before = matmul.fp32_precision, product.fp32_precision
-    full_precision = afresh("ranking.device_settings").full_precision
+    full_precision = afresh("ranking.on_device").full_precision
     try:
         torch.set_float32_matmul_precision("medium")
         with pytest.raises(ZeroDivisionError), torch.autocast("cpu", dtype=torch.bfloat16):
@@ -226,8 +226,8 @@ def check_rerank(torch):
 
 #: File to its checks and its mutants: a snippet that is there once, and what replaces it.
 MUTANTS = {
-    "ranking.device_counting": ([check_features, check_matrices, check_the_bound,
-                                 check_full_memory], [
+    "ranking.on_device": ([check_full_memory, check_settings, check_features, check_matrices,
+                           check_the_bound, check_sums], [
         ("[:, columns] <= on_device(far", "[:, columns] < on_device(far"),
         ("query_place[:, None] != place[None, :]", "query_place[:, None] == place[None, :]"),
         ("np.sort(row * len(images) + column)", "row * len(images) + column"),
@@ -243,7 +243,7 @@ MUTANTS = {
         ("take(image, in_order % width)", "take(image, in_order // width)"),
         ("[bounds[0][pairs] == bounds[0][pairs]]", ""),
         ("other = open_image != goods", "other = open_image >= 0 * goods"),
-        ("// _AT_ONCE", "// (1 + 0 * _AT_ONCE) * 0 + np.arange(len(pairs)) % 2"),
+        ("// _OPEN_PAIRS", "// (1 + 0 * _OPEN_PAIRS) * 0 + np.arange(len(pairs)) % 2"),
         ("        if not part.is_exact:\n", "        if False:\n"),
         ("before[0, pairs] += nearer", "before[0, pairs] = nearer"),
         ("yield tile.share, ", "yield 2 * tile.share, "),
@@ -251,8 +251,6 @@ MUTANTS = {
         ("size // 4", "size // 2"),
         ("min(start + step, count)", "start + step"),
         ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
-    ]),
-    "ranking.device_parts": ([check_features, check_matrices, check_the_bound, check_sums], [
         ("(query, -scales.query)", "(query, scales.query)"),
         ("tile + left[:, depth]", "tile - left[:, depth]"),
         ("min(DEPTH, dimension) - (-dimension // DEPTH)", "dimension"),
@@ -270,8 +268,6 @@ MUTANTS = {
         ("products[pairs] = sums", "products[:len(sums)] = sums"),
         ('normalize or metric == "cosine"', "True"),
         ("height * (piece.stop", "2 * height * (piece.stop"),
-    ]),
-    "ranking.device_settings": ([check_full_memory, check_settings], [
         ("and is_out_of_memory(error)", "and error"),
         ('fp32_precision = "ieee"', 'fp32_precision = "tf32"'),
         ('torch.set_float32_matmul_precision("highest")', "pass"),

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels, evaluate_reranked, rerank
-from reid_ref.ranking import device_parts as sums
+from reid_ref.ranking import on_device as sums
 from reid_ref.reranking import on_device
-from reid_ref.reranking.variants import VARIANTS
+from reid_ref.reranking.encoding import VARIANTS
 from tests.ranking.devices.common import assert_same, labels
 from tests.ranking.devices.test_full_memory import full
 from tests.nightly import cases
@@ -102,7 +102,7 @@ def test_inputs_that_are_refused(torch, there):
             (large, {"normalize": False}, "the distances overflow float32"),
             (gallery[:, :2], {}, "the same dimension"),
             (gallery, {"k1": 60}, "k1: expected a whole number from 1 to 59"),
-            (gallery, {"mahalanobis": np.eye(3)}, "mahalanobis: expected real numbers of shape")):
+            (gallery, {"mahalanobis": np.eye(3)}, "mahalanobis: expected a symmetric matrix of")):
         for convert in (lambda one: one, lambda one: one.numpy()):
             with pytest.raises(InputError, match=message):
                 rerank(convert(query), convert(features), **options)

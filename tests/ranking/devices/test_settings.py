@@ -9,7 +9,7 @@ import pytest
 
 from reid_ref import evaluate
 from reid_ref.arrays.device import where_they_are
-from reid_ref.ranking.device_settings import full_precision
+from reid_ref.ranking.on_device import full_precision
 from tests.ranking.devices.common import assert_same, labels
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

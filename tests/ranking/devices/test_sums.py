@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref.arrays.device import where_they_are
 from reid_ref.ranking import exact_distances
-from reid_ref.ranking.device_parts import pair_products, squares
+from reid_ref.ranking.on_device import pair_products, squares
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "bool"])

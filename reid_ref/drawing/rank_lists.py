@@ -194,8 +194,8 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     InputError
         Lists that do not fit the distances, a path that is no image, or matplotlib is missing.
 
-    Source
-    ------
+    References
+    ----------
     KaiyangZhou/deep-person-reid, torchreid/utils/reidtools.py.
 
     Examples

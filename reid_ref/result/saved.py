@@ -83,7 +83,7 @@ def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = Tru
         return _of_rows(_Values(value, str(path), expected), signed)
     stored = _of_result(_Values(value, str(path), EXPECTED))
     for check in checks(stored) if must_hold else ():
-        if not check.agrees and not _is_near(check.written, check.computed):
+        if not check.agrees and not is_near(check.written, check.computed):
             raise InputError(f"{path}: {check.name}", got=f"contradicts what the {check.source} "
                              "give", remedy="see reid-ref verify, or save the result anew")
     return stored
@@ -129,7 +129,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value)[:40]
 
 
-def _is_near(written: Any, computed: Any) -> bool:
+def is_near(written: Any, computed: Any) -> bool:
     try:
         first, second = (np.array(value, dtype=np.float64) for value in (written, computed))
     except (TypeError, ValueError):

@@ -131,3 +131,10 @@ def test_the_command_hands_on_its_memory(monkeypatch):
     monkeypatch.setattr("reid_ref.commands.explain.command.explain", seen)
     table("explain", MARKET, "--quiet", "--max-memory", "1M")
     assert given == [2**20]
+
+
+def test_where_no_image_is_loaded_rank_1_is_unknown(tmp_path):
+    """A gallery of label -1 alone: torchreid loads none of it, and the curve has no point."""
+    cases.save(tmp_path / "junk.npz", [[.1, .2]], Labels([1], [1]), Labels([-1, -1], [2, 2]))
+    out = table("explain", tmp_path / "junk.npz")
+    assert "torchreid" in out and " nan" in out

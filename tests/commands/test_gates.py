@@ -121,6 +121,19 @@ def test_better_or_equal_is_no_failure(results):
             0, [])
 
 
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda value: [query.update(ap=0) for query in value["queries"]], "mAP: contradicts what"),
+    (lambda value: value.update(queries=value["queries"][:24]), "queries of the signature: con"),
+    (lambda value: value.update(mAP=.9), "mAP: contradicts what the queries give; see reid-ref")])
+def test_a_baseline_that_contradicts_itself_is_refused(change, message, tmp_path):
+    path = tmp_path / "stored.json"
+    table("evaluate", MARKET, "--per-query", path)
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+    assert_one_line_error(command("evaluate", MARKET, "--baseline", path), message)
+
+
 def test_a_little_worse_is_not_significant(results):
     arrays = dict(np.load(results / "good.npz"))
     arrays["distmat"][:4, 20] = .1  # four of one sign: 2 / 2**4 > 5 %
@@ -148,7 +161,7 @@ def change(path, new, **changes):
     ("list.json", "expected one JSON object"),
     ("summary.json", "expected the values of each query, got summaries alone; write them with "
                      "reid-ref evaluate FILE --per-query OUT.json"),
-    ("other.json", "expected the same query labels, in the same order; a paired test"),
+    ("other.json", "expected the same gallery labels, in the same order; a paired tes"),
     ("torchreid.json", "expected the same convention, got loads without label -1, but all images "
                        "here; evaluate both under one convention"),
     ("no_ap.json", "query 1: ap: expected what reid-ref evaluate FILE --per-query OUT.json "
@@ -158,7 +171,7 @@ def test_baselines_that_cannot_be(baseline, message, results):
     (results / "list.json").write_text("[1]")
     good = results / "good.json"
     value = json.loads(good.read_text())
-    labels = {"query": "00000000", "gallery": value["labels"]["gallery"]}
+    labels = {"query": value["labels"]["query"], "gallery": "00000000"}
     change(good, results / "other.json", labels=labels)
     value["queries"][1]["ap"] = "x"
     (results / "no_ap.json").write_text(json.dumps(value))

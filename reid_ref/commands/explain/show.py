@@ -1,6 +1,7 @@
 """The way from one convention to another: its steps, the queries that moved, one ranked list."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,15 @@ def waterfall(walk: Explanation) -> str:
 
 def _step(change: str, result: Result, before: Result | None = None,
           affected: str = "") -> list[str]:
-    mAP, rank1 = _points(result.mAP), _points(float(result.cmc[0]))
+    mAP, rank1 = _points(result.mAP), _points(_rank1(result))
     effects = ["", ""] if before is None else [
-        f"{mAP - _points(before.mAP):+.6f}", f"{rank1 - _points(float(before.cmc[0])):+.4f}"]
+        f"{mAP - _points(before.mAP):+.6f}", f"{rank1 - _points(_rank1(before)):+.4f}"]
     return [change, f"{mAP:.6f}", effects[0], f"{rank1:.4f}", effects[1], affected]
+
+
+def _rank1(result: Result) -> float:
+    """Return Rank-1; NaN where no image is loaded, so that the curve has no point."""
+    return float(result.cmc[0]) if len(result.cmc) else math.nan
 
 
 def _points(value: float) -> float:

@@ -150,8 +150,9 @@ def check_paired():
     rng = np.random.default_rng(2)
     units = afresh("statistics.units")
     for gains, weights in (
-            ([.5, 0, -.25], [1, 1, 1]), ([2, 1, -1, 0, 0], [2, 2, 1, 1, 3]),
-            ([-.6, .3, .3, .3], [1, 2, 1, 1]), ([0] * 9, [1] * 9), ([.25] * 12, [1] * 12),
+            ([.5, 0, -.25], [1, 1, 1]), ([.9, 0, .8], [1, 1, 1]),
+            ([2, 1, -1, 0, 0], [2, 2, 1, 1, 3]), ([-.6, .3, .3, .3], [1, 2, 1, 1]),
+            ([.3, .1, .2, .3], [4, 3, 2, 3]), ([0] * 9, [1] * 9), ([.25] * 12, [1] * 12),
             (rng.integers(-3, 9, 14) / 16, rng.integers(1, 7, 14)),
             (rng.integers(0, 2, 14), rng.integers(1, 7, 14))):
         gains, weights = [[float(value) for value in column] for column in (gains, weights)]
@@ -318,7 +319,7 @@ MUTANTS = {
         ("tried[0] - gains.mean * tried[1]", "tried[0]"),
         ("np.inf, 0.0)", "0.0, 0.0)"),
         ("total + weight[positive]", "total"), ("total - weight[negative]", "total"),
-        ("max(-1.0, ", "max(-9.0, "), ("min(1.0,\n", "min(9.0,\n"),
+        ("max(-1.0, ", "max(-9.0, "), ("min(1.0, gains", "min(9.0, gains"),
         ("np.subtract(after, before,", "np.subtract(before, after,"),
         ("DETECTABLE = 2.8", "DETECTABLE = 1.96"),
         ("UnitSums(without_rounding(sums.value, sums.weight), sums.weight)", "sums"),
@@ -338,7 +339,7 @@ MUTANTS = {
         (' at_k.precision, at_k.per_query["precision', ' at_k.precision, at_k.per_query["recall'),
         ("of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)",
          "of_query(of_queries(result.ranks, loaded), k)"),
-        ('{"identity": result.per_query.identity', '{"identity": np.arange(result.counts.query)'),
+        ('{"identity": identity, "query"', '{"identity": np.arange(len(identity)), "query"'),
         (".unit_sums(values, groups, counted)", ".unit_sums(values, groups, None)"),
         ("np.arange(len(values)), counted)", "np.arange(len(values)), None)"),
         ("replace(interval, value=each.mean, unit=each.unit)",

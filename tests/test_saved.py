@@ -129,9 +129,11 @@ def test_unknown_cameras_stay_unknown(tmp_path):
     result = small()
     rows = dataclasses.replace(result.per_query, camera=np.zeros(0, np.int64))
     loaded = again(dataclasses.replace(result, per_query=rows), tmp_path)
-    assert loaded.per_query.camera.shape == (0,) and "camera" not in loaded.to_frame()
+    assert loaded.per_query.camera.shape == (0,)
     with pytest.raises(InputError, match="expected one of each for every image, got 2 and 0"):
         reid_ref.by_group(loaded)
+    pytest.importorskip("pandas")
+    assert "camera" not in loaded.to_frame()
 
 
 def test_the_file_is_replaced_whole_or_not_at_all(tmp_path):

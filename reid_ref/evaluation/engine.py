@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import warn
+from reid_ref.arrays import each_warning_once, warn
 from reid_ref.conventions import Convention, loaded_images
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
@@ -24,7 +24,13 @@ from reid_ref.signature import fields_of, signature
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Evaluate what is ranked: one result per convention, in their order."""
     check_labels(query, gallery)
-    return summaries(ranked.ranks(query, gallery, how), query, gallery, how)
+    results: dict[str, Result] = {}
+    with each_warning_once():
+        for part in ranked.passes(how):
+            ranks = ranked.ranks(query, gallery, part)
+            results.update(by_name(summaries(ranks, query, gallery, part)))
+    warn_unmatched(results[how.conventions[0].name], query, gallery)
+    return [results[convention.name] for convention in how.conventions]
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:
@@ -39,15 +45,14 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 
 
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
-    """Return the result of each convention; warn of queries without a match."""
+    """Return the result of each convention."""
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
     results = [ranks.finish(summarize(
         ranks.of(convention), query, gallery, convention,
-        {**ranks.provenance, **(listed if convention.needs_lists else {})}, ranks.curves, once))
-        for convention in how.conventions]
-    warn_unmatched(results[0], query, gallery)
+        {**ranks.provenance, **(listed if convention.needs_lists else {})},
+        ranks.curves, once)) for convention in how.conventions]
     return results
 
 

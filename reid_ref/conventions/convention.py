@@ -233,7 +233,8 @@ class Convention:
 
 
 #: Fields that do not change the numbers.
-NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base", "measure")
+NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base", "metric", "normalize",
+              "measure")
 
 
 def loaded_images(identity: Integers, loads: str) -> Mask:

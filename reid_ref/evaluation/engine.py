@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import each_warning_once, warn
+from reid_ref.arrays import warn
 from reid_ref.conventions import Convention, loaded_images
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
@@ -24,13 +24,13 @@ from reid_ref.signature import fields_of, signature
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Evaluate what is ranked: one result per convention, in their order."""
     check_labels(query, gallery)
-    results: dict[str, Result] = {}
-    with each_warning_once():
-        for part in ranked.passes(how):
-            ranks = ranked.ranks(query, gallery, part)
-            results.update(by_name(summaries(ranks, query, gallery, part)))
-    warn_unmatched(results[how.conventions[0].name], query, gallery)
-    return [results[convention.name] for convention in how.conventions]
+    results: dict[int, Result] = {}
+    for part in ranked.passes(how):
+        ranks = ranked.ranks(query, gallery, part)
+        results.update(zip(map(id, part.conventions), summaries(ranks, query, gallery, part)))
+    in_order = [results[id(convention)] for convention in how.conventions]
+    warn_unmatched(in_order[0], query, gallery)
+    return in_order
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:

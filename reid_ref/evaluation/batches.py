@@ -89,6 +89,8 @@ class Evaluator:
     >>> for k in (4, 7, 10):
     ...     batch = slice(k, k + 3)
     ...     evaluator.update(features[batch], identity[batch], camera[batch], is_query=False)
+    >>> evaluator
+    Evaluator(4 query, 8 gallery; convention matlab)
     >>> result = evaluator.compute()
     >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
@@ -104,6 +106,11 @@ class Evaluator:
         self.convention: Convention | tuple[Convention, ...] = (
             conventions[0] if isinstance(convention, (str, Convention)) else conventions)
         self._batches: dict[str, list[_Batch]] = {side: [] for side in SIDES}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{sum(map(len, batches)):,} {side}"
+                           for side, batches in self._batches.items())
+        return f"Evaluator({counts}; convention {_names(self.convention)})"
 
     def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
                index: Any = None) -> None:

@@ -160,6 +160,19 @@ def test_a_convention_that_cuts_ends_the_list_there():
     assert result.ranks.rank.tolist() == [2, 3, 5]  # to the end, all the same
 
 
+@pytest.mark.parametrize("choices", [
+    {"top_k": 1}, {"top_k": 2}, {"top_k": 2, "recall": "found"},
+    {"top_k": 1, "recall": "min(top_k, existing)"}])
+def test_inp_is_of_the_whole_list_wherever_a_convention_cuts_it(choices):
+    rule = reid_ref.CONVENTIONS["matlab"].replace(ap="step", **choices)
+    result = reid_ref.evaluate_distances(
+        [[.1, .2, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 2]), convention=rule)
+    assert result.mINP == 2 / 3 and result.per_query.inp.tolist() == [2 / 3]
+    cut = reid_ref.evaluate_ranked_lists(
+        [[0, 1]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 2]), convention=rule)
+    assert np.isnan(cut.mINP) and np.isnan(cut.per_query.inp).all()
+
+
 def test_a_cut_through_equal_distances():
     # Images 0 to 2 are equal, in gallery order good, wrong, good; then wrong, good. Cut after 2
     # the group holds two images, one of them good: precision 1/2, recall 1/3.

@@ -435,7 +435,6 @@ def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
     return replace(
         result, cmc=result.cmc[:max(longest, 1)],
         mINP=float("nan") if is_open.any() else result.mINP,
-        per_query=replace(per_query, status=status,
-                          inp=np.where(is_open, np.nan, per_query.inp)),
+        per_query=replace(per_query, status=status),
         counts=replace(counts, status={
             name: int(np.count_nonzero(status == name)) for name in counts.status}))

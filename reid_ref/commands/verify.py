@@ -2,14 +2,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from reid_ref.console.terminal import show
 from reid_ref.result.saved import read_stored
-from reid_ref.result.stored import Check, Stored, checks, ranks_written
+from reid_ref.result.stored import Check, Stored, checks, impossible, ranks_written
 from reid_ref.signature import off_its_name
 from reid_ref.text import row
 
@@ -40,28 +37,10 @@ class Verified:
 def verify(stored: Stored) -> Verified:
     """Compute every summary again, and check the signature."""
     made = tuple(checks(stored))
-    problems = (*off_its_name(stored.signature), *_queries(stored))
+    problems = (*off_its_name(stored.signature), *impossible(stored))
     names = {check.name for check in made}
     return Verified(made, problems, tuple(
         name for name in (*ranks_written(stored), "cmc") if name not in names))
-
-
-def _queries(stored: Stored) -> Iterator[str]:
-    """Yield values that no evaluation gives, the first of each kind."""
-    per_query = stored.per_query
-    loaded = per_query.status != "not loaded"
-    faults = {  # layumi's sum of 1/n can be above 1 by its last bits
-        "ap: expected a number from 0 to 1": (per_query.ap < 0) | (per_query.ap > 1 + 1e-9),
-        "inp: expected a number above 0, to 1": (per_query.inp <= 0) | (per_query.inp > 1),
-        "ap: expected a number, for it has good images":
-            np.isnan(per_query.ap) & loaded & (per_query.n_good > 0),
-        "first_match: expected none, for it has no good image":
-            (per_query.first_match > 0) & (per_query.n_good == 0),
-        "status: expected a reason, not ok, for it has no good image":
-            (per_query.status == "ok") & (per_query.n_good == 0)}
-    for text, bad in faults.items():
-        if bad.any():
-            yield f"query {int(np.flatnonzero(bad)[0])}: {text}"
 
 
 def as_text(stored: Stored, verified: Verified) -> str:

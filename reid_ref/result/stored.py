@@ -16,9 +16,12 @@ from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    STATUSES, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, query_values)
+    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, query_values)
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
+
+#: layumi's sum of 1/n can be above 1 by its last bits.
+MOST = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ class Stored:
         Empty where the file is CSV.
     convention : Convention
         What was evaluated: as it was saved, or as the signature says; matlab of CSV.
+    counts : Counts or None
+        None where the file is CSV.
+    fingerprints : Fingerprints
+        Of the labels; empty where the file is CSV.
     result : Result or None
         Of a saved result, all of it.
     """
@@ -47,13 +54,9 @@ class Stored:
     counted: npt.NDArray[np.bool_]
     signature: Signature
     convention: Convention
+    counts: Counts | None = None
+    fingerprints: Fingerprints = Fingerprints()
     result: Result | None = None
-
-    @property
-    def fingerprints(self) -> Fingerprints:
-        """Fingerprints of the labels; empty where the file has none."""
-        labels = _dict(self.numbers.get("labels"))
-        return Fingerprints(labels.get("query", ""), labels.get("gallery", ""))
 
     def in_mean(self, values: Doubles) -> Doubles:
         """Return the values, one per query, that the convention takes into a mean."""
@@ -123,13 +126,18 @@ class Check:
 
 
 def checks(stored: Stored) -> Iterator[Check]:
-    """Compute every summary again from the values of each query, and these from saved ranks."""
-    yield from _images(stored)
+    """Compute every summary again from the values of each query, and these from saved ranks.
+
+    CSV has no summaries.
+    """
+    if stored.counts is None:
+        return
+    yield from _images(stored, stored.counts)
+    yield from _of_gallery(stored, stored.counts)
     yield from _means(stored)
     if stored.convention.curve.counts:
         yield from _curve(stored)
     if stored.result is not None:
-        yield from _of_gallery(stored.result)
         yield from _of_ranks(stored.result)
         yield from _of_curve(stored, stored.result)
 
@@ -139,21 +147,40 @@ def ranks_written(stored: Stored) -> list[str]:
     return [name for name in stored.numbers if re.fullmatch("Rank-[1-9][0-9]{0,6}", name)]
 
 
-def _images(stored: Stored) -> Iterator[Check]:
+def impossible(stored: Stored) -> Iterator[str]:
+    """Yield values that no evaluation gives, the first of each kind."""
+    per_query = stored.per_query
+    loaded = per_query.status != "not loaded"
+    cmc = np.zeros(0) if stored.result is None else stored.result.cmc
+    if ((cmc < 0) | (cmc > MOST)).any():
+        yield "cmc: expected numbers from 0 to 1"
+    faults = {
+        "ap: expected a number from 0 to 1": (per_query.ap < 0) | (per_query.ap > MOST),
+        "inp: expected a number above 0, to 1": (per_query.inp <= 0) | (per_query.inp > 1),
+        "ap: expected a number, for it has good images":
+            np.isnan(per_query.ap) & loaded & (per_query.n_good > 0),
+        "first_match: expected none, for it has no good image":
+            (per_query.first_match > 0) & (per_query.n_good == 0),
+        "status: expected a reason, not ok, for it has no good image":
+            (per_query.status == "ok") & (per_query.n_good == 0)}
+    for text, bad in faults.items():
+        if bad.any():
+            yield f"query {int(np.flatnonzero(bad)[0])}: {text}"
+
+
+def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
     """Yield the counts of queries, of images and of good pairs."""
-    per_query, counts = stored.per_query, _dict(stored.numbers.get("counts"))
+    per_query = stored.per_query
     loaded = np.count_nonzero(per_query.status != "not loaded")
     yield Check("queries of the signature", int(stored.signature["queries"]), int(loaded))
-    gallery, absent = counts.get("gallery"), counts.get("gallery_not_loaded")
-    if isinstance(gallery, int) and isinstance(absent, int):
-        yield Check("gallery of the signature", int(stored.signature["gallery"]), gallery - absent)
-    yield Check("counts: query", counts.get("query"), len(per_query.status))
-    yield Check("counts: good", counts.get("good"), int(per_query.n_good.sum()))
-    yield Check("counts: status", counts.get("status"), {
+    yield Check("gallery of the signature", int(stored.signature["gallery"]),
+                counts.gallery - counts.gallery_not_loaded)
+    yield Check("counts: query", counts.query, len(per_query.status))
+    yield Check("counts: good", counts.good, int(per_query.n_good.sum()))
+    yield Check("counts: status", counts.status, {
         name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
     if len(per_query.camera):
-        yield Check("labels: query", _dict(stored.numbers.get("labels")).get("query"),
-                    per_query.labels().fingerprint())
+        yield Check("labels: query", stored.fingerprints.query, per_query.labels().fingerprint())
 
 
 def _means(stored: Stored) -> Iterator[Check]:
@@ -189,9 +216,9 @@ def _first_matches(stored: Stored, length: int) -> Doubles:
     return ARITHMETIC[stored.convention.arithmetic].curve(curve, n_query)
 
 
-def _of_gallery(result: Result) -> Iterator[Check]:
+def _of_gallery(stored: Stored, counts: Counts) -> Iterator[Check]:
     """Yield how many gallery images are left, by the convention's rules for label -1."""
-    counts, per_query, convention = result.counts, result.per_query, result.convention
+    per_query, convention = stored.per_query, stored.convention
     absent = 0 if convention.loaded(np.array([JUNK])).all() else counts.gallery_junk
     ignored = counts.gallery_junk - absent if "label -1" in convention.ignored else 0
     other = (per_query.n_junk - ignored)[per_query.status != "not loaded"]
@@ -207,9 +234,8 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     loaded = per_query.status != "not loaded"
     whole = of_queries(result.ranks, loaded)
     ranks = convention.cut_off(whole)
-    inp = metrics.inverse_negative_penalty(ranks)
-    inp[np.isnan(per_query.inp[loaded]) & (whole.found < whole.n_good)] = np.nan  # a cut list
-    for name, values in (("ap", convention.average_precision(ranks)), ("inp", inp)):
+    for name, values in (("ap", convention.average_precision(ranks)),
+                         ("inp", metrics.inverse_negative_penalty(whole))):
         yield Check(name, numbers(getattr(per_query, name)[loaded]), numbers(values), "ranks")
     yield Check("counts: tied", result.counts.tied, metrics.count_tied_queries(whole), "ranks")
     yield Check("first_match", per_query.first_match[loaded].tolist(), ranks.first_match.tolist(),
@@ -227,7 +253,3 @@ def _of_curve(stored: Stored, result: Result) -> Iterator[Check]:
             k = int(name.removeprefix("Rank-"))
             value = number(float(result.cmc[k - 1])) if k <= len(result.cmc) else None
             yield Check(name, stored.numbers[name], value, "entries of cmc")
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, warn
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.result import QueryValues, Result, query_values
+from reid_ref.result import Fingerprints, QueryValues, Result, query_values
 from reid_ref.result.stored import Stored
 from reid_ref.signature import FIRST, OPTIONAL
 
@@ -73,7 +73,10 @@ def check_same_convention(systems: Mapping[str, System]) -> None:
 
 
 def check_same_queries(systems: Mapping[str, System]) -> None:
-    """Refuse systems of other queries or of another gallery, naming the first difference."""
+    """Refuse systems of other queries or of another gallery, naming the first difference.
+
+    Warn of those that do not say their gallery.
+    """
     check_same_convention(systems)
     (first, baseline), *rest = systems.items()
     for name, system in rest:
@@ -92,8 +95,13 @@ def check_same_queries(systems: Mapping[str, System]) -> None:
                              f"{words.format(got[k], name)}, and {bad.size} of {len(got)} queries "
                              "differ so", remedy="both must be of the same labels, in the same "
                              "order")
-        galleries = baseline.fingerprints.gallery, system.fingerprints.gallery
-        if all(galleries) and galleries[0] != galleries[1]:
-            raise InputError(name, f"the gallery labels of {first} ({galleries[0]})",
-                             f"others ({galleries[1]})", "both must rank the same images, in the "
-                             "same order")
+        for side, expected, got in zip(Fingerprints._fields, baseline.fingerprints,
+                                       system.fingerprints):
+            if expected and got and expected != got:
+                raise InputError(name, f"the {side} labels of {first} ({expected})",
+                                 f"others ({got})", "both must be of the same images, in the "
+                                 "same order")
+    unknown = [name for name, system in systems.items() if not system.fingerprints.gallery]
+    if unknown:
+        warn(f"{', '.join(unknown)}: a .csv file does not say which gallery was ranked, so that "
+             "is not checked")

@@ -38,20 +38,37 @@ def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[st
     return named
 
 
-def checked_metrics(metrics: Sequence[str]) -> list[str]:
-    """Return each metric once."""
-    if isinstance(metrics, str) or not len(metrics):
-        raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
-    return list(dict.fromkeys(metrics))
-
-
 #: What is compared: results, fresh or saved, and files of values per query.
 System = Result | Stored
 
 
-def values_of(system: System, metric: str) -> QueryValues:
-    """Return the values per query whose mean a metric is."""
+Scores = dict[str, dict[str, QueryValues]]
+
+
+def scores_of(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
+    """Return the values per query whose mean a metric is, by metric and system."""
+    if isinstance(metrics, str) or not len(metrics):
+        raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
+    return {metric: {name: _values(system, metric) for name, system in systems.items()}
+            for metric in metrics}
+
+
+def _values(system: System, metric: str) -> QueryValues:
     return system.values(metric) if isinstance(system, Stored) else query_values(system, metric)
+
+
+def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
+    """As `scores_of`, of systems that have the same queries and gallery, which is checked."""
+    check_same_queries(systems)
+    scores, first = scores_of(systems, metrics), next(iter(systems))
+    for metric, of_metric in scores.items():
+        for name, scored in of_metric.items():
+            bad = np.flatnonzero(scored.counted != of_metric[first].counted)
+            if bad.size:
+                raise InputError(name, got=f"query {bad[0]} is in the mean of {metric} in only "
+                                 f"one of {first} and {name}", remedy="both must be of the same "
+                                 "labels")
+    return scores
 
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.

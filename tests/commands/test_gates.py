@@ -161,9 +161,8 @@ def change(path, new, **changes):
     ("list.json", "expected one JSON object"),
     ("summary.json", "expected the values of each query, got summaries alone; write them with "
                      "reid-ref evaluate FILE --per-query OUT.json"),
-    ("other.json", "expected the same gallery labels, in the same order; a paired tes"),
-    ("torchreid.json", "expected the same convention, got loads without label -1, but all images "
-                       "here; evaluate both under one convention"),
+    ("other.json", "(00000000), got others (a3a7f4b9); both must be of the same images, in the "),
+    ("torchreid.json", "torchreid.json, got matlab; evaluate both under one convention"),
     ("no_ap.json", "query 1: ap: expected what reid-ref evaluate FILE --per-query OUT.json "
                    "writes, got \"x\"")])
 def test_baselines_that_cannot_be(baseline, message, results):

@@ -213,7 +213,7 @@ def test_splits_refuse():
     one = with_wrong([0])
     with pytest.raises(InputError, match="2: expected convention matlab, as in 1, got"):
         reid_ref.splits([one, with_wrong([0], CONVENTIONS["torchreid"])])
-    with pytest.raises(InputError, match="unit: expected one of identity, query, got list"):
+    with pytest.raises(InputError, match="unit: expected identity or query, for .*, got groups"):
         reid_ref.splits([one, one], unit=[1, 2])
     with pytest.raises(InputError, match="results: expected at least 2 results, got 0"):
         reid_ref.splits([])

@@ -78,11 +78,9 @@ class Stored:
             values = hits.astype(np.float64)
         else:
             counted, values = self.counted, rows.ap if metric == "mAP" else rows.inp
-            missing = np.isnan(values) & counted
-            # The last good image of a list that is cut may have any rank.
-            is_open = (metric == "mINP" and ("ranked" in self.signature or not self.signature)
-                       and bool((missing & (rows.status == "ok")).any()))
-            if missing.any() and (is_open or self.convention.unmatched != "zero"):
+            # The last good image of a list that is cut may have any rank, and CSV has no mean.
+            is_open = np.isnan(values) & counted & (rows.status == "ok")
+            if is_open.any() or self.numbers.get(metric, 0) is None:
                 raise InputError("metric", got=f"{metric} of {name} is NaN, since a query that "
                                  "counts has no value", remedy="compare another metric")
             values = np.nan_to_num(values)
@@ -187,8 +185,7 @@ def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
     per_query = stored.per_query
     # The last good image of a list that is cut may have any rank.
-    is_open = "ranked" in stored.signature and bool(
-        (np.isnan(per_query.inp) & (per_query.n_good > 0)).any())
+    is_open = bool((np.isnan(per_query.inp) & (per_query.status == "ok")).any())
     for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
         mean = stored.convention.mean(stored.in_mean(values))
         yield Check(name, stored.numbers.get(name),

@@ -572,6 +572,7 @@ def check_choices():
             ({"ap": "step", "top_k": 4}, (1 + 2 / 4) / 3),
             ({"ap": "step", "top_k": 3}, 1 / 3),
             ({"ap": "step", "top_k": 4, "recall": "found"}, (1 + 2 / 4) / 2),
+            ({"ap": "step", "top_k": 2, "recall": "min(top_k, existing)"}, 1 / 2),
             ({"ap": "step", "arithmetic": "float32"}, None)):
         result, = evaluated(distances, query, gallery, matlab_with(**changes))
         if expected is None:
@@ -579,7 +580,7 @@ def check_choices():
             assert result.mAP == result.per_query.ap[0] == expected
         near(result.mAP, expected)
         assert result.counts.tied == 1, changes
-        assert result.per_query.n_good == [3]
+        assert result.per_query.n_good == [3] and result.per_query.inp == [3 / 9]
     missed, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
                         matlab_with(top_k=2, recall="found"))
     assert missed.per_query.ap == [0] and missed.per_query.first_match == [0]

@@ -13,7 +13,7 @@ from reid_ref.commands.compare.compute import Comparison
 from reid_ref.commands.doctor.compute import OF_UNMATCHED, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.gate.compute import (
-    Missed, parse_tolerance, parse_wanted, too_low, unexpected, worse_than)
+    parse_tolerance, parse_wanted, too_low, unexpected, worse_than)
 from reid_ref.console import options as common
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
@@ -94,9 +94,13 @@ def status(args: argparse.Namespace, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
     failed = {}
     if missed := list(unexpected(result, gates.expected, gates.tolerance)):
-        failed[UNEXPECTED] = unexpected_line(missed)
+        failed[UNEXPECTED] = "--expect: " + "; ".join(
+            f"{number.name} is {_percent(number.value)}, expected {number.wanted} within "
+            f"{number.tolerance}" for number in missed)
     if missed := list(too_low(result, gates.least)):
-        failed[TOO_LOW] = too_low_line(missed)
+        failed[TOO_LOW] = "--fail-under: " + "; ".join(
+            f"{number.name} is {_percent(number.value)}, below {number.wanted}"
+            for number in missed)
     if gates.stored is not None and (worse := worse_than(gates.stored, result)):
         failed[WORSE] = worse_line(args.baseline, worse)
     for line in failed.values():
@@ -111,17 +115,6 @@ def of_findings(args: argparse.Namespace, findings: Sequence[Finding]) -> int:
     keys = dict.fromkeys(finding.key for finding in findings)
     print_stderr(f"failed: --strict: {', '.join(keys)}")
     return FINDINGS
-
-
-def unexpected_line(missed: Sequence[Missed]) -> str:
-    return "--expect: " + "; ".join(
-        f"{number.name} is {_percent(number.value)}, expected {number.wanted} within "
-        f"{number.tolerance}" for number in missed)
-
-
-def too_low_line(missed: Sequence[Missed]) -> str:
-    return "--fail-under: " + "; ".join(
-        f"{number.name} is {_percent(number.value)}, below {number.wanted}" for number in missed)
 
 
 def worse_line(path: str, worse: Sequence[Comparison]) -> str:

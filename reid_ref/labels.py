@@ -176,7 +176,6 @@ def check_labels(query: Labels, gallery: Labels) -> None:
             raise InputError(
                 name, "Labels(identity, camera)", type(labels).__name__, "wrap the four arrays: "
                 "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
-    for name, labels in (("query", query), ("gallery", gallery)):
         if len(labels) == 0:
             raise InputError(name, "at least one image", "none")
 

@@ -133,11 +133,9 @@ def checks(stored: Stored) -> Iterator[Check]:
     yield from _images(stored, stored.counts)
     yield from _of_gallery(stored, stored.counts)
     yield from _means(stored)
-    if stored.convention.curve.counts:
-        yield from _curve(stored)
+    yield from _curve(stored)
     if stored.result is not None:
         yield from _of_ranks(stored.result)
-        yield from _of_curve(stored, stored.result)
 
 
 def ranks_written(stored: Stored) -> list[str]:
@@ -196,14 +194,20 @@ def _means(stored: Stored) -> Iterator[Check]:
 
 
 def _curve(stored: Stored) -> Iterator[Check]:
-    """Yield Rank-k and the curve."""
-    written, ranks = stored.numbers.get("cmc"), ranks_written(stored)
-    length = len(written) if isinstance(written, list) else 0
-    every = [int(name.removeprefix("Rank-")) for name in ranks]
-    curve = _first_matches(stored, max([length, *every]))
-    for k in every:
-        yield Check(f"Rank-{k}", stored.numbers[f"Rank-{k}"], number(float(curve[k - 1])))
-    yield Check("cmc", written, numbers(curve[:length]))
+    """Yield Rank-k and the curve; of a curve that no values per query give, Rank-k alone."""
+    ranks = {name: int(name.removeprefix("Rank-")) for name in ranks_written(stored)}
+    if stored.convention.curve.counts:
+        written = stored.numbers.get("cmc")
+        length = len(written) if isinstance(written, list) else 0
+        curve, source = _first_matches(stored, max([length, *ranks.values()])), "queries"
+        yield Check("cmc", written, numbers(curve[:length]))
+    elif stored.result is not None:
+        curve, source = stored.result.cmc, "entries of cmc"
+    else:
+        return
+    for name, k in ranks.items():
+        value = number(float(curve[k - 1])) if k <= len(curve) else None
+        yield Check(name, stored.numbers[name], value, source)
 
 
 def _first_matches(stored: Stored, length: int) -> Doubles:
@@ -241,12 +245,3 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     if curve.of_rows is None and not curve.counts:
         yield Check("cmc", numbers(result.cmc),
                     numbers(convention.curve_of_ranks(ranks, len(result.cmc))), "ranks")
-
-
-def _of_curve(stored: Stored, result: Result) -> Iterator[Check]:
-    """Yield each Rank-k of a curve that no values per query give."""
-    if not result.convention.curve.counts:
-        for name in ranks_written(stored):
-            k = int(name.removeprefix("Rank-"))
-            value = number(float(result.cmc[k - 1])) if k <= len(result.cmc) else None
-            yield Check(name, stored.numbers[name], value, "entries of cmc")

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from reid_ref.console.terminal import show
 from reid_ref.result.saved import read_stored
@@ -11,54 +11,24 @@ from reid_ref.signature import off_its_name
 from reid_ref.text import row
 
 
-@dataclass(frozen=True)
-class Verified:
-    """What was checked.
-
-    Parameters
-    ----------
-    checks : tuple of Check
-    problems : tuple of str
-        What is wrong otherwise.
-    left_out : tuple of str
-        Numbers that do not follow from what the file holds.
-    """
-
-    checks: tuple[Check, ...]
-    problems: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems and all(check.agrees for check in self.checks)
-
-
-def verify(stored: Stored) -> Verified:
-    """Compute every summary again, and check the signature."""
-    made = tuple(checks(stored))
-    problems = (*off_its_name(stored.signature), *impossible(stored))
-    names = {check.name for check in made}
-    return Verified(made, problems, tuple(
-        name for name in (*ranks_written(stored), "cmc") if name not in names))
-
-
-def as_text(stored: Stored, verified: Verified) -> str:
-    """Return what differs, and what was checked."""
+def as_text(stored: Stored, made: Sequence[Check], problems: Iterable[str]) -> str:
+    """Return what differs or is wrong otherwise, what was checked, and what could not be."""
     lines = row("input", stored.path)
-    for check in verified.checks:
+    for check in made:
         if not check.agrees:
             lines += row("differs", _difference(check))
-    for problem in verified.problems:
+    for problem in problems:
         lines += row("wrong", problem)
-    agree = sum(check.agrees for check in verified.checks)
+    agree = sum(check.agrees for check in made)
     n_query = len(stored.per_query.status)
     ranks = "" if stored.result is None else "ranks and "
-    lines += row("verified", f"{agree} of {len(verified.checks)} numbers agree with the {ranks}"
+    lines += row("verified", f"{agree} of {len(made)} numbers agree with the {ranks}"
                  f"values of {n_query:,} queries, to the last bit")
-    if verified.left_out:
-        lines += row("left out", f"{', '.join(verified.left_out)}: of CMC "
-                     f"{stored.convention.cmc}, which needs whole ranked lists")
+    names = {check.name for check in made}
+    left_out = [name for name in (*ranks_written(stored), "cmc") if name not in names]
+    if left_out:
+        lines += row("left out", f"{', '.join(left_out)}: of CMC {stored.convention.cmc}, which "
+                     "needs whole ranked lists")
     return "\n".join(lines)
 
 
@@ -91,6 +61,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     stored = read_stored(args.file, must_hold=False)
-    verified = verify(stored)
-    show(as_text(stored, verified))
-    return 0 if verified.holds else 1
+    made = list(checks(stored))
+    problems = [*off_its_name(stored.signature), *impossible(stored)]
+    show(as_text(stored, made, problems))
+    return int(bool(problems) or not all(check.agrees for check in made))

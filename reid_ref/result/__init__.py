@@ -607,8 +607,8 @@ def _saved(result: Result) -> dict[str, Any]:
 RANK_COLUMNS = ("rank", "nearer", "tied", "image", "found", "n_kept", "first_match")
 
 
-def in_mean(result: Result) -> npt.NDArray[np.bool_]:
-    """Return which queries are in the mean of mAP: bool, shape (n,)."""
+def in_mean(result: Any) -> npt.NDArray[np.bool_]:
+    """Return which queries of a `Result`, or a `Stored` one, are in the mean of mAP: bool, (n,)."""
     counted = np.zeros(len(result.per_query.status), dtype=np.bool_)
     loaded = np.flatnonzero(result.per_query.status != "not loaded")
     # What the mean would take of these numbers is the queries that it takes.

@@ -16,7 +16,8 @@ from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, query_values)
+    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric,
+    query_values)
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
@@ -57,11 +58,6 @@ class Stored:
     counts: Counts | None = None
     fingerprints: Fingerprints = Fingerprints()
     result: Result | None = None
-
-    def in_mean(self, values: Doubles) -> Doubles:
-        """Return the values, one per query, that the convention takes into a mean."""
-        loaded = self.per_query.status != "not loaded"
-        return self.convention.counted(values[loaded], self.per_query.n_good[loaded])
 
     def values(self, metric: str) -> QueryValues:
         """Return the values whose mean a metric is, as `query_values` does of a result."""
@@ -181,16 +177,17 @@ def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
 
 def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
-    per_query = stored.per_query
+    per_query, convention = stored.per_query, stored.convention
+    loaded = per_query.status != "not loaded"
     # The last good image of a list that is cut may have any rank.
     is_open = bool((np.isnan(per_query.inp) & (per_query.status == "ok")).any())
     for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
-        mean = stored.convention.mean(stored.in_mean(values))
+        mean = convention.mean(convention.counted(values[loaded], per_query.n_good[loaded]))
         yield Check(name, stored.numbers.get(name),
                     None if name == "mINP" and is_open else number(mean))
-    kept = stored.in_mean(np.arange(len(stored.counted), dtype=np.float64)).astype(np.int64)
-    yield Check("counted", stored.numbers.get("counted"), len(kept))
-    yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), kept.tolist())
+    counted = np.flatnonzero(in_mean(stored)).tolist()
+    yield Check("counted", stored.numbers.get("counted"), len(counted))
+    yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), counted)
 
 
 def _curve(stored: Stored) -> Iterator[Check]:

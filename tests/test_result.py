@@ -1,5 +1,7 @@
 """`Result` itself: its names, its printed form, what it becomes elsewhere."""
+import copy
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -37,6 +39,16 @@ def test_rank(result):
 def test_no_such_rank(result, k):
     with pytest.raises(InputError, match="k: expected a whole number from 1 to 4, the length"):
         result.rank(k)
+
+
+def test_copies_and_pickles_stay_read_only(result):
+    copies = [copy.copy(result), copy.deepcopy(result)] + [
+        pickle.loads(pickle.dumps(result, k)) for k in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for other in copies:
+        assert other == result
+        for array in (other.cmc, other.per_query.ap, other.per_query.labels().identity):
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                array.flags.writeable = True
 
 
 def test_print(result):

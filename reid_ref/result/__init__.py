@@ -608,7 +608,7 @@ RANK_COLUMNS = ("rank", "nearer", "tied", "image", "found", "n_kept", "first_mat
 
 
 def in_mean(result: Any) -> npt.NDArray[np.bool_]:
-    """Return which queries of a `Result`, or a `Stored` one, are in the mean of mAP: bool, (n,)."""
+    """Return which queries of a `Result` or `Stored` are in the mean of mAP: bool, shape (n,)."""
     counted = np.zeros(len(result.per_query.status), dtype=np.bool_)
     loaded = np.flatnonzero(result.per_query.status != "not loaded")
     # What the mean would take of these numbers is the queries that it takes.

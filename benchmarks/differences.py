@@ -51,6 +51,11 @@ def few_gain(rng: np.random.Generator, queries: Doubles) -> Doubles:
     return queries * np.where(rng.random(len(queries)) * len(queries) < 4, .6, noise)
 
 
+def skewed(rng: np.random.Generator, queries: Doubles) -> Doubles:
+    """No difference on average: few identities gain much, most lose a little."""
+    return queries * .05 * (rng.gamma(.25, 1, len(queries)) - .25)
+
+
 #: By name: the law, and the true difference by the number of identities.
 CASES: dict[str, tuple[Law, Callable[[int], float]]] = {
     "4 better, 4 worse": (changed(4, 4), lambda units: 0.0),
@@ -59,7 +64,8 @@ CASES: dict[str, tuple[Law, Callable[[int], float]]] = {
     "8 better, 2 worse": (changed(8, 2), lambda units: 6 / units / QUERIES),
     "AP-like, all change": (all_change, lambda units: .02),
     "95 % gain .02, 5 % lose .5": (few_lose, lambda units: .95 * .02 - .05 * .5),
-    "4 gain .6, the others ±.02": (few_gain, lambda units: 4 / units * .6)}
+    "4 gain .6, the others ±.02": (few_gain, lambda units: 4 / units * .6),
+    "no difference, skewed": (skewed, lambda units: 0.0)}
 
 
 def coverage(law: Law, true: float, units: int, runs: int, resamples: int) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryF
 from reid_ref.commands.explain.show import Explained
 from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank.compute import Rerank
-from reid_ref.commands.runs.show import Spread
+from reid_ref.commands.runs import Spread
 from reid_ref.commands.scripts.command import Scripts
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Validated

@@ -12,7 +12,7 @@ from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.evaluate.show import rows as formats
 from reid_ref.commands.explain.compute import explain
 from reid_ref.commands.export import export
-from reid_ref.commands.runs.compute import Runs, runs
+from reid_ref.commands.runs import Runs, runs
 from reid_ref.commands.splits import splits
 from reid_ref.commands.validate.compute import validate
 from reid_ref.conventions import CONVENTIONS, Convention

@@ -96,19 +96,10 @@ class Labels(Value):
         return {name: value for name, value in every.items()
                 if value is not None or name not in FURTHER}
 
-    def fingerprint(self, *further: str) -> str:
-        """Return eight hexadecimal digits that identify these labels, in this order.
-
-        By identity and camera, and by the further columns that are named: those that a number
-        depends on. Files with and without names of images hold the same labels.
-        """
+    def fingerprint(self) -> str:
+        """Return eight hexadecimal digits that identify identities and cameras, in this order."""
         both = np.concatenate([self.identity, self.camera])
-        code = zlib.crc32(both.astype("<i8").tobytes())
-        for name in further:
-            if name not in self.columns():
-                raise InputError(name, "labels with this column", ", ".join(self.columns()))
-            code = zlib.crc32(repr((name, getattr(self, name).tolist())).encode(), code)
-        return f"{code:08x}"
+        return f"{zlib.crc32(both.astype('<i8').tobytes()):08x}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +176,6 @@ def check_labels(query: Labels, gallery: Labels) -> None:
             raise InputError(
                 name, "Labels(identity, camera)", type(labels).__name__, "wrap the four arrays: "
                 "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
-    for name, labels in (("query", query), ("gallery", gallery)):
         if len(labels) == 0:
             raise InputError(name, "at least one image", "none")
 

@@ -76,10 +76,8 @@ def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> Sign
                       "reid-ref": __version__})
 
 
-def parse_signature(text: str, convention: str = "") -> Signature:
+def parse_signature(text: str) -> Signature:
     """Return the signature that a text is.
-
-    `convention`: its name where that is known, which may hold bars and colons.
 
     Raises
     ------
@@ -94,9 +92,6 @@ def parse_signature(text: str, convention: str = "") -> Signature:
     ('matlab', '3368')
     """
     fields: dict[str, str] = {}
-    start = f"convention:{convention}|"
-    if convention and text.startswith(start):
-        fields["convention"], text = convention, text.removeprefix(start)
     for part in text.split("|"):
         key, colon, value = (word.strip() for word in part.partition(":"))
         if not colon or not value or key in fields:

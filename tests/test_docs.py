@@ -41,6 +41,19 @@ def loaders():
                 label[part] for label in labels)))) for part in (slice(0, 16), slice(16, 40))]}
 
 
+#: The ends of the interval of a difference, and p, on a screen or in a table of a page.
+COMPARED = re.compile(r"([+-]\d+\.\d\d) \.\. ([+-]\d+\.\d\d) +(?:\| )?(<?[01](?:\.\d+)?)(?= )")
+
+
+def test_every_interval_of_a_difference_agrees_with_its_p():
+    """0 is in it exactly if p is above .05."""
+    shown = [row for page in (*PAGES, ROOT / "README.md")
+             for row in COMPARED.findall(page.read_text())]
+    assert len(shown) >= 5
+    for low, high, p in shown:
+        assert (float(low) <= 0 <= float(high)) == (float(p.lstrip("<")) > .05), (low, high, p)
+
+
 ROWS = re.findall(r"^\| `reid-ref (.*?)` \| (.*?) \|$", (ROOT / "docs/json.md").read_text(),
                   re.MULTILINE)
 

@@ -1,5 +1,7 @@
 """`Result` itself: its names, its printed form, what it becomes elsewhere."""
+import copy
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -37,6 +39,16 @@ def test_rank(result):
 def test_no_such_rank(result, k):
     with pytest.raises(InputError, match="k: expected a whole number from 1 to 4, the length"):
         result.rank(k)
+
+
+def test_copies_and_pickles_stay_read_only(result):
+    copies = [copy.copy(result), copy.deepcopy(result)] + [
+        pickle.loads(pickle.dumps(result, k)) for k in range(pickle.HIGHEST_PROTOCOL + 1)]
+    for other in copies:
+        assert other == result
+        for array in (other.cmc, other.per_query.ap, other.per_query.labels().identity):
+            with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+                array.flags.writeable = True
 
 
 def test_print(result):
@@ -158,6 +170,19 @@ def test_a_convention_that_cuts_ends_the_list_there():
     assert result.at(2).mAP == at.mAP == 1 / 2 / 3 == result.mAP
     assert len(result.precision_recall(0)[0]) == 2
     assert result.ranks.rank.tolist() == [2, 3, 5]  # to the end, all the same
+
+
+@pytest.mark.parametrize("choices", [
+    {"top_k": 1}, {"top_k": 2}, {"top_k": 2, "recall": "found"},
+    {"top_k": 1, "recall": "min(top_k, existing)"}])
+def test_inp_is_of_the_whole_list_wherever_a_convention_cuts_it(choices):
+    rule = reid_ref.CONVENTIONS["matlab"].replace(ap="step", **choices)
+    result = reid_ref.evaluate_distances(
+        [[.1, .2, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 2]), convention=rule)
+    assert result.mINP == 2 / 3 and result.per_query.inp.tolist() == [2 / 3]
+    cut = reid_ref.evaluate_ranked_lists(
+        [[0, 1]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 2]), convention=rule)
+    assert np.isnan(cut.mINP) and np.isnan(cut.per_query.inp).all()
 
 
 def test_a_cut_through_equal_distances():

@@ -9,8 +9,10 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.cli import main
+from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.functions import evaluate_ranked_lists
+from reid_ref.result.saved import read_stored
 from tests.cases import put, signed
 from tests.documents import ROOT
 from tests.nightly import cases
@@ -64,7 +66,7 @@ def test_every_convention(name, data, tmp_path, capsys):
 
 def test_a_convention_of_any_name(data, tmp_path):
     result = evaluated(data, CONVENTIONS["torchreid"].replace(
-        name="my|own: name", top_k=7, ignored=("label -1", "same camera")))
+        name="my own: name", top_k=7, ignored=("label -1", "same camera")))
     loaded = again(result, tmp_path)
     assert_same(result, loaded)
     for by in ("identity", "camera"):
@@ -170,9 +172,8 @@ def spoil(tmp_path, change):
 SPOILT = {
     "schema: expected a version up to 2, got 3": put("schema", 3),
     "schema: expected a version up to 2, got \"2\"": put("schema", "2"),
-    "schema: expected 2, what reid-ref evaluate FILE --save": lambda one: one.update(
-        schema=1, queries=[{"query": 0, "identity": 7, "camera": 1, "status": "ok", "n_good": 2,
-                            "counted": True, "ap": 1, "inp": 1, "first_match": 1, "n_junk": 0}]),
+    "schema: expected 2, what reid-ref evaluate FILE --save": lambda one: (
+        one.clear(), one.update(per_query_json(small()))),
     "signature: expected .*, got none": lambda one: one.pop("signature"),
     "signature: expected ties reversed, as the convention has, got gallery-order":
         signed("ties:reversed", "ties:gallery-order"),
@@ -186,7 +187,15 @@ SPOILT = {
     "convention: ap: unknown 'steep'": put("convention", "ap", "steep"),
     "convention: ap: unknown 3": put("convention", "ap", 3),
     "convention: top_k: expected .*, got 2.5": put("convention", "top_k", 2.5),
-    "convention: ignored: unknown 1": put("convention", "ignored", [1]),
+    "convention: ignored: expected text, got 1 in entry 0": put("convention", "ignored", [1]),
+    "convention: ignored: unknown 'label -2'": put("convention", "ignored", ["label -2"]),
+    "convention: oddities: expected .*, got \"x\"": put("convention", "oddities", "x"),
+    "convention: loader: expected .*, got 3": put("convention", "loader", 3),
+    "convention: name: expected a text of one line without |": put("convention", "name", "a|b:c"),
+    "parts: no key of a saved result": put("parts", []),
+    "trials: no key of a saved result": put("trials", None),
+    "labels: gallery: expected .*, got \"nonsense\"": put("labels", "gallery", "nonsense"),
+    "schema: expected a version up to 2, got true": put("schema", True),
     "labels: gallery: expected .*, got null": put("labels", "gallery", None),
     "labels: query: contradicts what the queries give": put("queries", "camera", [1, 2]),
     "counts: gallery: expected .*, got -3": put("counts", "gallery", -3),
@@ -227,6 +236,32 @@ SPOILT = {
     "ap: contradicts what the ranks give": lambda one: (
         put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
         put("ranks", "first_match", [1, 1])(one))}
+
+
+def of_draws():
+    """A CMC curve of drawn images, which neither queries nor ranks give."""
+    return reid_ref.evaluate_distances(
+        [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]),
+        convention="cuhk03-single-shot")
+
+
+@pytest.mark.parametrize("value", [-.5, 1.5])
+def test_shares_out_of_range_are_refused_by_name(value, tmp_path):
+    path = tmp_path / "spoilt.json"
+    of_draws().save(path)
+    saved = json.loads(path.read_text())
+    for key in ("ap", "inp"):
+        rows = per_query_json(small())
+        rows["queries"][0][key] = value
+        both = [row[key] for row in rows["queries"]]
+        rows[{"ap": "mAP", "inp": "mINP"}[key]] = sum(both) / len(both)
+        path.write_text(json.dumps(rows))
+        with pytest.raises(InputError, match=f"spoilt.json: query 0: {key}: expected a number"):
+            read_stored(path)
+    saved["Rank-1"] = saved["cmc"][0] = value
+    path.write_text(json.dumps(saved))
+    with pytest.raises(InputError, match="spoilt.json: cmc: expected numbers from 0 to 1"):
+        reid_ref.load(path)
 
 
 @pytest.mark.parametrize("message", SPOILT)

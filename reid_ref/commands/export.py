@@ -54,7 +54,7 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     if not os.path.basename(start):
         raise InputError("prefix", "the beginning of two file names", repr(start), "e.g. result")
     how = How(metric=metric, normalize=normalize, max_memory=max_memory)
-    blocks = data.input.blocks(data.query, data.gallery, how)
+    blocks = data.input.exact_blocks(data.query, data.gallery, how)
     with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
         return write_trec(blocks, data.query, data.gallery, qrels, run, progress)
 
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar, whole_files(*paths) as (qrels, ranking):
         progress = None if bar is None else bar.update
-        blocks = data.input.blocks(data.query, data.gallery, common.how(args, ()))
+        blocks = data.input.exact_blocks(data.query, data.gallery, common.how(args, ()))
         lines = write_trec(blocks, data.query, data.gallery, qrels, ranking, progress)
     show(written(paths, len(data.query), lines))
     return 0

@@ -4,21 +4,24 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, each_warning_once
-from reid_ref.commands.runs.compute import Runs, over_results
-from reid_ref.commands.runs.show import SPLITS, show_spread
-from reid_ref.console import systems
-from reid_ref.result import QueryValues, Result, query_values
+from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.commands.runs import Runs, Words, add_files, spread_of
+from reid_ref.result import QueryValues, Result
 from reid_ref.result.systems import (
-    METRICS, check_same_convention, checked_metrics, results_by_name, values_of)
-from reid_ref.statistics import intervals_of, unit_sums
+    METRICS, System, check_same_convention, results_by_name, scores_of)
+from reid_ref.statistics import unit_sums
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
+
+SPLITS = Words("split", "split or trial",
+               "how much the number changes from one query set to another",
+               "of the mean over the splits, which count alike; queries of an identity are one "
+               "unit, also where they are in several splits")
 
 
 def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[str] = METRICS,
@@ -64,19 +67,23 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
     >>> round(found.mean, 4), found.queries, found.interval.units, found.interval.queries
     (0.5667, {'first': 30, 'second': 30}, 30, 60)
     """
-    named = results_by_name(results)
-    check_same_convention(named)
-    check_choice(unit, "unit", ("identity", "query"))
-    scores = {metric: {key: query_values(result, metric) for key, result in named.items()}
-              for metric in checked_metrics(metrics)}
-    identity = np.concatenate([result.per_query.identity for result in named.values()])
-    return splits_of_scores(scores, unit, identity, level=level, method=method,
-                            resamples=resamples, seed=seed)
+    return splits_of(results_by_name(results), metrics, unit, level=level, method=method,
+                     resamples=resamples, seed=seed)
+
+
+def splits_of(systems: Mapping[str, System], metrics: Sequence[str], unit: Any,
+              **options: Any) -> dict[str, Runs]:
+    """As `splits`, of results or of files."""
+    if not isinstance(unit, str) or unit not in ("identity", "query"):
+        raise InputError("unit", "identity or query, for splits have queries of their own",
+                         repr(unit) if isinstance(unit, str) else "groups")
+    check_same_convention(systems)
+    identity = np.concatenate([system.per_query.identity for system in systems.values()])
+    return splits_of_scores(scores_of(systems, metrics), unit, identity, **options)
 
 
 def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str,
-                     identity: Integers, *, level: float = LEVEL, method: str = "bootstrap-t",
-                     resamples: int = RESAMPLES, seed: int = SEED) -> dict[str, Runs]:
+                     identity: Integers, **options: Any) -> dict[str, Runs]:
     """Sum up splits by per-query values, by metric and split; `identity`: of all their queries."""
     sums = []
     for scores in by_metric.values():
@@ -85,10 +92,7 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
         groups = by_query if unit == "query" else identity
         sums.append((unit_sums(values, groups, counted, weight),
                      unit_sums(values, by_query, counted, weight)))
-    with each_warning_once():
-        bounds = intervals_of(sums, level=level, method=method, resamples=resamples, seed=seed)
-    return {metric: over_results(metric, scores, replace(interval, unit=unit))
-            for (metric, scores), interval in zip(by_metric.items(), bounds)}
+    return spread_of(by_metric, sums, unit, **options)
 
 
 def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
@@ -112,22 +116,4 @@ def add(command: argparse.ArgumentParser) -> None:
         "Print the number of each query set or trial, their mean and standard "
         "deviation, and the interval of the mean. Queries of one identity are one "
         "unit, also where they are in several files.")
-    command.epilog = systems.FILES
-    command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE", help="one for each split or trial")
-    systems.add(command)
-
-
-def run(args: argparse.Namespace) -> int:
-    metrics, options = systems.check(args)
-    if not isinstance(options["unit"], str):
-        raise InputError("--unit", "identity or query, for splits have queries of their own",
-                         f"the file {args.unit}")
-    by_name = systems.read(args)
-    check_same_convention(by_name)
-    scores = {metric: {name: values_of(system, metric) for name, system in by_name.items()}
-              for metric in checked_metrics(metrics)}
-    identity = np.concatenate([system.per_query.identity for system in by_name.values()])
-    answer = splits_of_scores(scores, identity=identity, **options)
-    show_spread(args.format, args.files, answer, by_name, SPLITS)
-    return 0
+    add_files(command, splits_of, SPLITS)

@@ -2,84 +2,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from reid_ref.console.terminal import show
 from reid_ref.result.saved import read_stored
-from reid_ref.result.stored import Check, Stored, checks, ranks_written
+from reid_ref.result.stored import Check, Stored, checks, impossible, ranks_written
 from reid_ref.signature import off_its_name
 from reid_ref.text import row
 
 
-@dataclass(frozen=True)
-class Verified:
-    """What was checked.
-
-    Parameters
-    ----------
-    checks : tuple of Check
-    problems : tuple of str
-        What is wrong otherwise.
-    left_out : tuple of str
-        Numbers that do not follow from what the file holds.
-    """
-
-    checks: tuple[Check, ...]
-    problems: tuple[str, ...]
-    left_out: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems and all(check.agrees for check in self.checks)
-
-
-def verify(stored: Stored) -> Verified:
-    """Compute every summary again, and check the signature."""
-    made = tuple(checks(stored))
-    problems = (*off_its_name(stored.signature), *_queries(stored))
-    names = {check.name for check in made}
-    return Verified(made, problems, tuple(
-        name for name in (*ranks_written(stored), "cmc") if name not in names))
-
-
-def _queries(stored: Stored) -> Iterator[str]:
-    """Yield values that no evaluation gives, the first of each kind."""
-    per_query = stored.per_query
-    loaded = per_query.status != "not loaded"
-    faults = {  # layumi's sum of 1/n can be above 1 by its last bits
-        "ap: expected a number from 0 to 1": (per_query.ap < 0) | (per_query.ap > 1 + 1e-9),
-        "inp: expected a number above 0, to 1": (per_query.inp <= 0) | (per_query.inp > 1),
-        "ap: expected a number, for it has good images":
-            np.isnan(per_query.ap) & loaded & (per_query.n_good > 0),
-        "first_match: expected none, for it has no good image":
-            (per_query.first_match > 0) & (per_query.n_good == 0),
-        "status: expected a reason, not ok, for it has no good image":
-            (per_query.status == "ok") & (per_query.n_good == 0)}
-    for text, bad in faults.items():
-        if bad.any():
-            yield f"query {int(np.flatnonzero(bad)[0])}: {text}"
-
-
-def as_text(stored: Stored, verified: Verified) -> str:
-    """Return what differs, and what was checked."""
+def as_text(stored: Stored, made: Sequence[Check], problems: Iterable[str]) -> str:
+    """Return what differs or is wrong otherwise, what was checked, and what could not be."""
     lines = row("input", stored.path)
-    for check in verified.checks:
+    for check in made:
         if not check.agrees:
             lines += row("differs", _difference(check))
-    for problem in verified.problems:
+    for problem in problems:
         lines += row("wrong", problem)
-    agree = sum(check.agrees for check in verified.checks)
+    agree = sum(check.agrees for check in made)
     n_query = len(stored.per_query.status)
     ranks = "" if stored.result is None else "ranks and "
-    lines += row("verified", f"{agree} of {len(verified.checks)} numbers agree with the {ranks}"
+    lines += row("verified", f"{agree} of {len(made)} numbers agree with the {ranks}"
                  f"values of {n_query:,} queries, to the last bit")
-    if verified.left_out:
-        lines += row("left out", f"{', '.join(verified.left_out)}: of CMC "
-                     f"{stored.convention.cmc}, which needs whole ranked lists")
+    names = {check.name for check in made}
+    left_out = [name for name in (*ranks_written(stored), "cmc") if name not in names]
+    if left_out:
+        lines += row("left out", f"{', '.join(left_out)}: of CMC {stored.convention.cmc}, which "
+                     "needs whole ranked lists")
     return "\n".join(lines)
 
 
@@ -112,6 +61,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     stored = read_stored(args.file, must_hold=False)
-    verified = verify(stored)
-    show(as_text(stored, verified))
-    return 0 if verified.holds else 1
+    made = list(checks(stored))
+    problems = [*off_its_name(stored.signature), *impossible(stored)]
+    show(as_text(stored, made, problems))
+    return int(bool(problems) or not all(check.agrees for check in made))

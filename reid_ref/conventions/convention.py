@@ -57,6 +57,7 @@ class Convention:
     Parameters
     ----------
     name : str
+        One line without |, for it stands in signatures.
     source : str
         Repository, commit and file of the evaluator.
     also : tuple of str
@@ -129,6 +130,10 @@ class Convention:
     measure: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        name: Any = self.name
+        if not (isinstance(name, str) and name.isprintable() and name.strip() == name != ""
+                and "|" not in name):
+            raise InputError("name", "a text of one line without |", repr(name))
         for name in ("also", "oddities", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)

@@ -112,6 +112,11 @@ class Evaluator:
                            for side, batches in self._batches.items())
         return f"Evaluator({counts}; convention {_names(self.convention)})"
 
+    def __copy__(self) -> Evaluator:
+        new = type(self)(metric=self.metric, normalize=self.normalize, convention=self.convention)
+        new._add(self._batches, "")
+        return new
+
     def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
                index: Any = None) -> None:
         """Add a batch of images, of any size; it is copied.
@@ -264,7 +269,8 @@ class Evaluator:
                 state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
                 state[f"{side}_index"] if f"{side}_index" in state else None)]
                 for side in SIDES}, "")
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError,
+                RecursionError) as error:
             raise InputError(
                 name, "what Evaluator.state() returns", f"another {type(state).__name__} "
                 f"({type(error).__name__}: {error})", "save and send complete states, between "

@@ -99,7 +99,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     in_order = convention.in_order(loaded.ranks)
     cut = convention.cut_off(in_order)
     ap = once(convention.average_precision, cut)
-    inp = once(metrics.inverse_negative_penalty, cut)
+    inp = once(metrics.inverse_negative_penalty, in_order)  # of the whole list, whatever `top_k`
     n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
     status, n_status = once(_statuses, in_order, loaded, gallery, convention.ignored)
     per_query = PerQuery(

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, count_distractors
-from reid_ref.ranking.good_ranks import in_order
+from reid_ref.ranking.good_ranks import in_order, stable_order
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result, in_mean
 
@@ -23,15 +23,14 @@ from reid_ref.result import Result, in_mean
 GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
 
 
-def _with_roles(data: ResultFile, queries: Integers, how: How,
-                rows: Callable[[Integers, How], Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
+def _with_roles(data: ResultFile, queries: Integers, how: How) -> Iterator[tuple[Any, ...]]:
     """Yield each query's distances, its good images, and which images are kept."""
     convention, = how.conventions
     roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
                         how.lists_of(queries))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
-        for k, row in enumerate(rows(queries, how)):
+        for k, row in enumerate(data.input.exact_rows(queries, how)):
             yield (row, *roles(k))
 
 
@@ -42,11 +41,10 @@ def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | N
     whatever the convention's order of ties.
     """
     nearest: list[int | None] = []
-    for row, good, kept in _with_roles(data, queries, how, data.input.rows):
+    for row, good, kept in _with_roles(data, queries, how):
         kept[good] = False
         wrong = np.flatnonzero(kept)
-        order = np.argsort(row[wrong], kind="stable")
-        nearest.append(int(wrong[order[0]]) if len(wrong) else None)
+        nearest.append(int(wrong[stable_order(row[wrong])[0]]) if len(wrong) else None)
     return nearest
 
 
@@ -314,7 +312,7 @@ def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
     [(None, 'ignored', 'same camera'), (None, 'ignored', 'label -1'), (1, 'wrong', '')]
     """
     chosen = np.asarray(queries, dtype=np.int64)
-    rows = _with_roles(data, chosen, how, data.input.exact_rows)
+    rows = _with_roles(data, chosen, how)
     return [_rank_list(query, row, good, kept, data, how.conventions[0], top)
             for query, (row, good, kept) in zip(chosen.tolist(), rows)]
 

@@ -1,9 +1,8 @@
 """What is ranked: features, distances, blocks of distances, or ranked lists.
 
-Distances that rank (`rows`, `blocks`) have the order within each query. From features they hold
-what ranks the images of a query (`reid_ref.ranking.exact_rows`), which its own norm does not
-change. Exact distances (`exact_rows`, `exact_blocks`) have that norm too, so they can be compared
-between queries; of two images whose distances round to one double, the farther gets the next one.
+What ranks the images of a query (`reid_ref.ranking.exact_rows`) does not depend on its own norm.
+Exact distances (`exact_rows`, `exact_blocks`) do, so they can be compared between queries; of two
+images whose distances round to one double, the farther gets the next one.
 """
 from __future__ import annotations
 
@@ -150,34 +149,19 @@ class Features(Ranked):
         return measured(rank_blocks(rows, query, gallery, how, features_provenance(
             *features, how), of_features=True), how)
 
-    def blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
-        """Return blocks of consecutive queries that rank; one is in memory."""
-        memory = bytes_of(how.max_memory)
-        features = check_feature_shapes(self.query, self.gallery, query, gallery)
-        return feature_rows(*features, *how.distance(), memory)
-
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
-        """Return `blocks` of exact distances."""
-        done = 0
-        for block in self.blocks(query, gallery, how):
-            end = done + len(block)
-            _make_distances(block, read_rows(self.query, done, end), *how.distance())
-            done = end
-            yield block
-
-    def rows(self, queries: Integers, how: How) -> Arrays:
-        """Yield the row of each query, with values that rank."""
-        if len(queries):
-            for block in feature_rows(self._of(queries), self.gallery, *how.distance(),
-                                      bytes_of(how.max_memory)):
-                yield from block
+        """Return blocks of consecutive queries; one is in memory."""
+        memory = bytes_of(how.max_memory)
+        return _exact_blocks(*check_feature_shapes(self.query, self.gallery, query, gallery), how,
+                             memory)
 
     def exact_rows(self, queries: Integers, how: How) -> Arrays:
-        """Yield the row of exact distances of each query."""
-        for query, row in zip(queries.tolist(), self.rows(queries, how)):
-            block = row[np.newaxis]
-            _make_distances(block, self._of(np.array([query])), *how.distance())
-            yield block[0]
+        """Yield the row of each query."""
+        if len(queries):
+            chosen = np.concatenate([read_rows(self.query, k, k + 1, "query_features")
+                                     for k in queries.tolist()])
+            for block in _exact_blocks(chosen, self.gallery, how, bytes_of(how.max_memory)):
+                yield from block
 
     def by_product(self, how: How) -> Any:
         """Return the distances as other evaluators make them, by a matrix product."""
@@ -200,10 +184,6 @@ class Features(Ranked):
     def sample_bytes(self, n_query: int, n_image: int) -> int:
         """Return about how much memory checks of a sample take: copies, and doubles."""
         return _sample_bytes(self.gallery, n_query + n_image)
-
-    def _of(self, queries: Integers) -> Array:
-        return np.concatenate([read_rows(self.query, k, k + 1, "query_features")
-                               for k in queries.tolist()])
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,18 +222,14 @@ class Distances(Ranked):
         blocks = Blocks(row_blocks(distances, memory), {"distances": str(distances.dtype)})
         return blocks.ranks(query, gallery, how)
 
-    def blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
+    def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
         return row_blocks(check_distances(self.matrix, query, gallery), bytes_of(how.max_memory))
 
-    exact_blocks = blocks
-
-    def rows(self, queries: Integers, how: How) -> Arrays:
+    def exact_rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query."""
         for k in queries.tolist():
             yield read_rows(self.matrix, k, k + 1, "distances")[0]
-
-    exact_rows = rows
 
     def by_product(self, how: How) -> Any:
         """Return the matrix."""
@@ -294,13 +270,12 @@ class Lists(Ranked):
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
 
-    def rows(self, *_: Any) -> Any:
+    def exact_rows(self, *_: Any) -> Any:
         """Ranked lists have no distances."""
         raise InputError(
             "data", "features or distances", "ranked lists", "read the result file itself")
 
-    exact_rows = blocks = exact_blocks = by_product = whole = rows
-    rankings = sample = sample_bytes = rows
+    exact_blocks = by_product = whole = rankings = sample = sample_bytes = exact_rows
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""
@@ -328,6 +303,16 @@ class Lists(Ranked):
                        _provenance(length, len(gallery), ranked.n_good),
                        lambda result: _cut(result, joined[result.convention.not_ranked][1],
                                            int(length.max())))
+
+
+def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
+    """Yield the exact distances of blocks of queries."""
+    done = 0
+    for block in feature_rows(query, gallery, *how.distance(), memory):
+        end = done + len(block)
+        _make_distances(block, read_rows(query, done, end), *how.distance())
+        done = end
+        yield block
 
 
 def _make_distances(block: Doubles, features: Array, metric: str,
@@ -439,7 +424,6 @@ def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
     return replace(
         result, cmc=result.cmc[:max(longest, 1)],
         mINP=float("nan") if is_open.any() else result.mINP,
-        per_query=replace(per_query, status=status,
-                          inp=np.where(is_open, np.nan, per_query.inp)),
+        per_query=replace(per_query, status=status),
         counts=replace(counts, status={
             name: int(np.count_nonzero(status == name)) for name in counts.status}))

@@ -189,14 +189,6 @@ def spread_queries(ranks: GoodRanks, loaded: npt.NDArray[np.bool_]) -> GoodRanks
     return replace(ranks, **spread)
 
 
-def locked(ranks: GoodRanks) -> GoodRanks:
-    """Return the ranks as read-only views."""
-    views = {name: getattr(ranks, name).view() for name in GoodRanks.__dataclass_fields__}
-    for view in views.values():
-        view.flags.writeable = False
-    return GoodRanks(**views)
-
-
 def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
     """Return the ranks in lists that are cut after `top_k` kept images.
 

@@ -1,6 +1,7 @@
 """What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
-from reid_ref.ranking.good_ranks import GoodRanks, locked, of_queries, truncate
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED
@@ -293,7 +294,7 @@ class Result(Value):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
-        object.__setattr__(self, "ranks", locked(self.ranks))
+        object.__setattr__(self, "ranks", copy.copy(self.ranks))  # read-only
 
     def __str__(self) -> str:
         """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
@@ -629,8 +630,8 @@ def _saved(result: Result) -> dict[str, Any]:
 RANK_COLUMNS = ("rank", "nearer", "tied", "image", "found", "n_kept", "first_match")
 
 
-def in_mean(result: Result) -> npt.NDArray[np.bool_]:
-    """Return which queries are in the mean of mAP: bool, shape (n,)."""
+def in_mean(result: Any) -> npt.NDArray[np.bool_]:
+    """Return which queries of a `Result` or `Stored` are in the mean of mAP: bool, shape (n,)."""
     counted = np.zeros(len(result.per_query.status), dtype=np.bool_)
     loaded = np.flatnonzero(result.per_query.status != "not loaded")
     # What the mean would take of these numbers is the queries that it takes.

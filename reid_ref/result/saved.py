@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -16,7 +17,7 @@ from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
     RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result)
-from reid_ref.result.stored import Stored, checks
+from reid_ref.result.stored import Stored, checks, impossible
 from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.
@@ -71,7 +72,8 @@ def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = Tru
     """Read a saved result, or what `evaluate --per-query` wrote; JSON but for a name in .csv.
 
     `expected` is for messages: what the file should be. `signed`: CSV, which has no signature, is
-    refused. `must_hold`: so are numbers of a saved result that contradict its ranks.
+    refused. `must_hold`: so are summaries that contradict the values of the queries, values that
+    contradict ranks, and what no evaluation gives.
 
     Raises
     ------
@@ -79,13 +81,16 @@ def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = Tru
         It cannot be read, or is not such a file: the query and the key are named.
     """
     value = _read_object(path, expected)
-    if value.get("schema") != SAVED:
-        return _of_rows(_Values(value, str(path), expected), signed)
-    stored = _of_result(_Values(value, str(path), EXPECTED))
-    for check in checks(stored) if must_hold else ():
-        if not check.agrees and not is_near(check.written, check.computed):
-            raise InputError(f"{path}: {check.name}", got=f"contradicts what the {check.source} "
-                             "give", remedy="see reid-ref verify, or save the result anew")
+    stored = (_of_result(_Values(value, str(path), EXPECTED)) if value.get("schema") == SAVED
+              else _of_rows(_Values(value, str(path), expected), signed))
+    if must_hold:
+        for check in checks(stored):
+            if not check.agrees and not _is_near(check.written, check.computed):
+                raise InputError(f"{path}: {check.name}", got=f"contradicts what the "
+                                 f"{check.source} give", remedy="see reid-ref verify, or save "
+                                 "the result anew")
+        for text in impossible(stored):
+            raise InputError(path, got=text)
     return stored
 
 
@@ -101,8 +106,9 @@ def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
                          remedy=f"expected {expected}") from None
     if not isinstance(value, dict):
         raise InputError(path, f"one JSON object, {expected}")
-    if value.get("schema", 1) not in range(1, SAVED + 1):
-        raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(value["schema"]),
+    schema = value.get("schema", 1)
+    if type(schema) is not int or not 1 <= schema <= SAVED:
+        raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(schema),
                          "take a newer reid-ref")
     if "signature" in value and "queries" not in value:
         raise InputError(path, "the values of each query", "summaries alone",
@@ -129,7 +135,7 @@ def _shown(value: Any) -> str:
     return json.dumps(value)[:40]
 
 
-def is_near(written: Any, computed: Any) -> bool:
+def _is_near(written: Any, computed: Any) -> bool:
     try:
         first, second = (np.array(value, dtype=np.float64) for value in (written, computed))
     except (TypeError, ValueError):
@@ -148,6 +154,8 @@ _TEXT = _Kind("text", lambda value: type(value) is str)
 _FLAG = _Kind("true or false", lambda value: type(value) is bool)
 _WHOLE = _Kind("whole numbers below 2**63",
                lambda value: type(value) is int and -2**63 <= value < 2**63)
+_CRC = _Kind("eight hexadecimal digits", lambda value: type(value) is str and bool(
+    re.fullmatch("[0-9a-f]{8}", value)))
 _COUNT = _Kind("whole numbers from 0, below 2**63",
                lambda value: type(value) is int and 0 <= value < 2**63)
 _RANK = _Kind("ranks from 1, or null",
@@ -161,6 +169,9 @@ _LIST = _Kind("a list", lambda value: type(value) is list)
 _ROWS = _Kind("a list of queries", lambda value: type(value) is list and len(value) > 0)
 _OBJECT = _Kind("an object", lambda value: type(value) is dict)
 
+#: What a saved result has, besides Rank-k.
+_KEYS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "labels", "convention",
+         "queries", "ranks"}
 #: Each value of a query.
 _COLUMNS = {
     "identity": _WHOLE, "camera": _WHOLE, "status": _STATUS, "counted": _FLAG, "ap": _NUMBER,
@@ -211,29 +222,34 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
                              "order", number, "write the file again")
     columns = {key: [row.value(key, kind) for row in rows] for key, kind in _COLUMNS.items()}
     per_query, counted = _per_query(columns), np.array(columns["counted"])
-    signature, convention = Signature({}), CONVENTIONS["matlab"]
     if "signature" in file.values:
         try:
             signature = parse_signature(file.values["signature"])
             convention = convention_of(signature)
         except InputError as error:
             raise InputError(file.where, got=error) from None
-    elif signed:
+        return Stored(file.where, file.values, per_query, counted, signature, convention,
+                      _counts(file.inside("counts")), _fingerprints(file))
+    if signed:
         raise InputError(file.where, "JSON, which has the signature", "CSV", "write it with "
                          "reid-ref evaluate FILE --per-query OUT.json")
-    elif not np.isin(per_query.status, ("ok", "not loaded")).all():
+    if not np.isin(per_query.status, ("ok", "not loaded")).all():
         warn("a .csv file does not name its convention; a query without a match that counts is "
              "taken as 0; --per-query FILE.json says it")
-    return Stored(file.where, file.values, per_query, counted, signature, convention)
+    return Stored(file.where, file.values, per_query, counted, Signature({}),
+                  CONVENTIONS["matlab"])
 
 
 def _of_result(file: _Values) -> Stored:
     """Return a saved result, each value checked by itself."""
-    queries, numbers, labels = map(file.inside, ("queries", "counts", "labels"))
+    unknown = [key for key in file.values if key not in _KEYS and not key.startswith("Rank-")]
+    if unknown:
+        raise InputError(f"{file.where}: {unknown[0]}", got="no key of a saved result")
+    queries = file.inside("queries")
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
                                    else 0) for key, kind in _COLUMNS.items()}
-    per_query, counts = _per_query(columns), _counts(numbers)
+    per_query, counts = _per_query(columns), _counts(file.inside("counts"))
     convention = _convention(file.inside("convention"))
     mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
     signature = _signature(file, convention)
@@ -242,9 +258,14 @@ def _of_result(file: _Values) -> Stored:
         per_query=per_query, counts=counts, counted=file.value("counted", _COUNT),
         signature=signature, convention=convention,
         ranks=_ranks(file.inside("ranks"), per_query, counts.gallery),
-        fingerprints=Fingerprints(*(labels.value(side, _TEXT) for side in Fingerprints._fields)))
+        fingerprints=_fingerprints(file))
     return Stored(file.where, file.values, per_query, np.array(columns["counted"]), signature,
-                  convention, result)
+                  convention, counts, result.fingerprints, result)
+
+
+def _fingerprints(file: _Values) -> Fingerprints:
+    labels = file.inside("labels")
+    return Fingerprints(*(labels.value(side, _CRC) for side in Fingerprints._fields))
 
 
 def _per_query(columns: dict[str, list[Any]]) -> PerQuery:
@@ -294,6 +315,10 @@ def _counts(counts: _Values) -> Counts:
 
 def _convention(choices: _Values) -> Convention:
     """Return the convention, which checks its choices itself."""
+    for key in ("source", "loader", "base"):
+        choices.value(key, _TEXT)
+    for key in ("also", "oddities", "ignored"):
+        choices.column(key, _TEXT)
     try:
         return Convention(**choices.values)
     except (InputError, TypeError) as error:
@@ -303,7 +328,7 @@ def _convention(choices: _Values) -> Convention:
 def _signature(file: _Values, convention: Convention) -> Signature:
     """Return the signature of a saved result, which must be that of its convention."""
     try:
-        signature = parse_signature(file.values["signature"], convention.name)
+        signature = parse_signature(file.values["signature"])
     except InputError as error:
         raise InputError(file.where, got=error) from None
     expected = fields_of(convention)

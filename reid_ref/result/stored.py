@@ -16,9 +16,13 @@ from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    STATUSES, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, query_values)
+    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric,
+    query_values)
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
+
+#: layumi's sum of 1/n can be above 1 by its last bits.
+MOST = 1 + 1e-9
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,10 @@ class Stored:
         Empty where the file is CSV.
     convention : Convention
         What was evaluated: as it was saved, or as the signature says; matlab of CSV.
+    counts : Counts or None
+        None where the file is CSV.
+    fingerprints : Fingerprints
+        Of the labels; empty where the file is CSV.
     result : Result or None
         Of a saved result, all of it.
     """
@@ -47,18 +55,9 @@ class Stored:
     counted: npt.NDArray[np.bool_]
     signature: Signature
     convention: Convention
+    counts: Counts | None = None
+    fingerprints: Fingerprints = Fingerprints()
     result: Result | None = None
-
-    @property
-    def fingerprints(self) -> Fingerprints:
-        """Fingerprints of the labels; empty where the file has none."""
-        labels = _dict(self.numbers.get("labels"))
-        return Fingerprints(labels.get("query", ""), labels.get("gallery", ""))
-
-    def in_mean(self, values: Doubles) -> Doubles:
-        """Return the values, one per query, that the convention takes into a mean."""
-        loaded = self.per_query.status != "not loaded"
-        return self.convention.counted(values[loaded], self.per_query.n_good[loaded])
 
     def values(self, metric: str) -> QueryValues:
         """Return the values whose mean a metric is, as `query_values` does of a result."""
@@ -75,11 +74,9 @@ class Stored:
             values = hits.astype(np.float64)
         else:
             counted, values = self.counted, rows.ap if metric == "mAP" else rows.inp
-            missing = np.isnan(values) & counted
-            # The last good image of a list that is cut may have any rank.
-            is_open = (metric == "mINP" and ("ranked" in self.signature or not self.signature)
-                       and bool((missing & (rows.status == "ok")).any()))
-            if missing.any() and (is_open or self.convention.unmatched != "zero"):
+            # The last good image of a list that is cut may have any rank, and CSV has no mean.
+            is_open = np.isnan(values) & counted & (rows.status == "ok")
+            if is_open.any() or self.numbers.get(metric, 0) is None:
                 raise InputError("metric", got=f"{metric} of {name} is NaN, since a query that "
                                  "counts has no value", remedy="compare another metric")
             values = np.nan_to_num(values)
@@ -123,15 +120,18 @@ class Check:
 
 
 def checks(stored: Stored) -> Iterator[Check]:
-    """Compute every summary again from the values of each query, and these from saved ranks."""
-    yield from _images(stored)
+    """Compute every summary again from the values of each query, and these from saved ranks.
+
+    CSV has no summaries.
+    """
+    if stored.counts is None:
+        return
+    yield from _images(stored, stored.counts)
+    yield from _of_gallery(stored, stored.counts)
     yield from _means(stored)
-    if stored.convention.curve.counts:
-        yield from _curve(stored)
+    yield from _curve(stored)
     if stored.result is not None:
-        yield from _of_gallery(stored.result)
         yield from _of_ranks(stored.result)
-        yield from _of_curve(stored, stored.result)
 
 
 def ranks_written(stored: Stored) -> list[str]:
@@ -139,47 +139,72 @@ def ranks_written(stored: Stored) -> list[str]:
     return [name for name in stored.numbers if re.fullmatch("Rank-[1-9][0-9]{0,6}", name)]
 
 
-def _images(stored: Stored) -> Iterator[Check]:
+def impossible(stored: Stored) -> Iterator[str]:
+    """Yield values that no evaluation gives, the first of each kind."""
+    per_query = stored.per_query
+    loaded = per_query.status != "not loaded"
+    cmc = np.zeros(0) if stored.result is None else stored.result.cmc
+    if ((cmc < 0) | (cmc > MOST)).any():
+        yield "cmc: expected numbers from 0 to 1"
+    faults = {
+        "ap: expected a number from 0 to 1": (per_query.ap < 0) | (per_query.ap > MOST),
+        "inp: expected a number above 0, to 1": (per_query.inp <= 0) | (per_query.inp > 1),
+        "ap: expected a number, for it has good images":
+            np.isnan(per_query.ap) & loaded & (per_query.n_good > 0),
+        "first_match: expected none, for it has no good image":
+            (per_query.first_match > 0) & (per_query.n_good == 0),
+        "status: expected a reason, not ok, for it has no good image":
+            (per_query.status == "ok") & (per_query.n_good == 0)}
+    for text, bad in faults.items():
+        if bad.any():
+            yield f"query {int(np.flatnonzero(bad)[0])}: {text}"
+
+
+def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
     """Yield the counts of queries, of images and of good pairs."""
-    per_query, counts = stored.per_query, _dict(stored.numbers.get("counts"))
+    per_query = stored.per_query
     loaded = np.count_nonzero(per_query.status != "not loaded")
     yield Check("queries of the signature", int(stored.signature["queries"]), int(loaded))
-    gallery, absent = counts.get("gallery"), counts.get("gallery_not_loaded")
-    if isinstance(gallery, int) and isinstance(absent, int):
-        yield Check("gallery of the signature", int(stored.signature["gallery"]), gallery - absent)
-    yield Check("counts: query", counts.get("query"), len(per_query.status))
-    yield Check("counts: good", counts.get("good"), int(per_query.n_good.sum()))
-    yield Check("counts: status", counts.get("status"), {
+    yield Check("gallery of the signature", int(stored.signature["gallery"]),
+                counts.gallery - counts.gallery_not_loaded)
+    yield Check("counts: query", counts.query, len(per_query.status))
+    yield Check("counts: good", counts.good, int(per_query.n_good.sum()))
+    yield Check("counts: status", counts.status, {
         name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
     if len(per_query.camera):
-        yield Check("labels: query", _dict(stored.numbers.get("labels")).get("query"),
-                    per_query.labels().fingerprint())
+        yield Check("labels: query", stored.fingerprints.query, per_query.labels().fingerprint())
 
 
 def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
-    per_query = stored.per_query
+    per_query, convention = stored.per_query, stored.convention
+    loaded = per_query.status != "not loaded"
     # The last good image of a list that is cut may have any rank.
-    is_open = "ranked" in stored.signature and bool(
-        (np.isnan(per_query.inp) & (per_query.n_good > 0)).any())
+    is_open = bool((np.isnan(per_query.inp) & (per_query.status == "ok")).any())
     for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
-        mean = stored.convention.mean(stored.in_mean(values))
+        mean = convention.mean(convention.counted(values[loaded], per_query.n_good[loaded]))
         yield Check(name, stored.numbers.get(name),
                     None if name == "mINP" and is_open else number(mean))
-    kept = stored.in_mean(np.arange(len(stored.counted), dtype=np.float64)).astype(np.int64)
-    yield Check("counted", stored.numbers.get("counted"), len(kept))
-    yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), kept.tolist())
+    counted = np.flatnonzero(in_mean(stored)).tolist()
+    yield Check("counted", stored.numbers.get("counted"), len(counted))
+    yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), counted)
 
 
 def _curve(stored: Stored) -> Iterator[Check]:
-    """Yield Rank-k and the curve."""
-    written, ranks = stored.numbers.get("cmc"), ranks_written(stored)
-    length = len(written) if isinstance(written, list) else 0
-    every = [int(name.removeprefix("Rank-")) for name in ranks]
-    curve = _first_matches(stored, max([length, *every]))
-    for k in every:
-        yield Check(f"Rank-{k}", stored.numbers[f"Rank-{k}"], number(float(curve[k - 1])))
-    yield Check("cmc", written, numbers(curve[:length]))
+    """Yield Rank-k and the curve; of a curve that no values per query give, Rank-k alone."""
+    ranks = {name: int(name.removeprefix("Rank-")) for name in ranks_written(stored)}
+    if stored.convention.curve.counts:
+        written = stored.numbers.get("cmc")
+        length = len(written) if isinstance(written, list) else 0
+        curve, source = _first_matches(stored, max([length, *ranks.values()])), "queries"
+        yield Check("cmc", written, numbers(curve[:length]))
+    elif stored.result is not None:
+        curve, source = stored.result.cmc, "entries of cmc"
+    else:
+        return
+    for name, k in ranks.items():
+        value = number(float(curve[k - 1])) if k <= len(curve) else None
+        yield Check(name, stored.numbers[name], value, source)
 
 
 def _first_matches(stored: Stored, length: int) -> Doubles:
@@ -189,9 +214,9 @@ def _first_matches(stored: Stored, length: int) -> Doubles:
     return ARITHMETIC[stored.convention.arithmetic].curve(curve, n_query)
 
 
-def _of_gallery(result: Result) -> Iterator[Check]:
+def _of_gallery(stored: Stored, counts: Counts) -> Iterator[Check]:
     """Yield how many gallery images are left, by the convention's rules for label -1."""
-    counts, per_query, convention = result.counts, result.per_query, result.convention
+    per_query, convention = stored.per_query, stored.convention
     absent = 0 if convention.loaded(np.array([JUNK])).all() else counts.gallery_junk
     ignored = counts.gallery_junk - absent if "label -1" in convention.ignored else 0
     other = (per_query.n_junk - ignored)[per_query.status != "not loaded"]
@@ -207,9 +232,8 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     loaded = per_query.status != "not loaded"
     whole = of_queries(result.ranks, loaded)
     ranks = convention.cut_off(whole)
-    inp = metrics.inverse_negative_penalty(ranks)
-    inp[np.isnan(per_query.inp[loaded]) & (whole.found < whole.n_good)] = np.nan  # a cut list
-    for name, values in (("ap", convention.average_precision(ranks)), ("inp", inp)):
+    for name, values in (("ap", convention.average_precision(ranks)),
+                         ("inp", metrics.inverse_negative_penalty(whole))):
         yield Check(name, numbers(getattr(per_query, name)[loaded]), numbers(values), "ranks")
     yield Check("counts: tied", result.counts.tied, metrics.count_tied_queries(whole), "ranks")
     yield Check("first_match", per_query.first_match[loaded].tolist(), ranks.first_match.tolist(),
@@ -218,16 +242,3 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     if curve.of_rows is None and not curve.counts:
         yield Check("cmc", numbers(result.cmc),
                     numbers(convention.curve_of_ranks(ranks, len(result.cmc))), "ranks")
-
-
-def _of_curve(stored: Stored, result: Result) -> Iterator[Check]:
-    """Yield each Rank-k of a curve that no values per query give."""
-    if not result.convention.curve.counts:
-        for name in ranks_written(stored):
-            k = int(name.removeprefix("Rank-"))
-            value = number(float(result.cmc[k - 1])) if k <= len(result.cmc) else None
-            yield Check(name, stored.numbers[name], value, "entries of cmc")
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, warn
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.result import QueryValues, Result, query_values
+from reid_ref.result import Fingerprints, QueryValues, Result, query_values
 from reid_ref.result.stored import Stored
 from reid_ref.signature import FIRST, OPTIONAL
 
@@ -38,20 +38,37 @@ def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[st
     return named
 
 
-def checked_metrics(metrics: Sequence[str]) -> list[str]:
-    """Return each metric once."""
-    if isinstance(metrics, str) or not len(metrics):
-        raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
-    return list(dict.fromkeys(metrics))
-
-
 #: What is compared: results, fresh or saved, and files of values per query.
 System = Result | Stored
 
 
-def values_of(system: System, metric: str) -> QueryValues:
-    """Return the values per query whose mean a metric is."""
+Scores = dict[str, dict[str, QueryValues]]
+
+
+def scores_of(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
+    """Return the values per query whose mean a metric is, by metric and system."""
+    if isinstance(metrics, str) or not len(metrics):
+        raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
+    return {metric: {name: _values(system, metric) for name, system in systems.items()}
+            for metric in metrics}
+
+
+def _values(system: System, metric: str) -> QueryValues:
     return system.values(metric) if isinstance(system, Stored) else query_values(system, metric)
+
+
+def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
+    """As `scores_of`, of systems that have the same queries and gallery, which is checked."""
+    check_same_queries(systems)
+    scores, first = scores_of(systems, metrics), next(iter(systems))
+    for metric, of_metric in scores.items():
+        for name, scored in of_metric.items():
+            bad = np.flatnonzero(scored.counted != of_metric[first].counted)
+            if bad.size:
+                raise InputError(name, got=f"query {bad[0]} is in the mean of {metric} in only "
+                                 f"one of {first} and {name}", remedy="both must be of the same "
+                                 "labels")
+    return scores
 
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.
@@ -73,7 +90,10 @@ def check_same_convention(systems: Mapping[str, System]) -> None:
 
 
 def check_same_queries(systems: Mapping[str, System]) -> None:
-    """Refuse systems of other queries or of another gallery, naming the first difference."""
+    """Refuse systems of other queries or of another gallery, naming the first difference.
+
+    Warn of those that do not say their gallery.
+    """
     check_same_convention(systems)
     (first, baseline), *rest = systems.items()
     for name, system in rest:
@@ -92,8 +112,13 @@ def check_same_queries(systems: Mapping[str, System]) -> None:
                              f"{words.format(got[k], name)}, and {bad.size} of {len(got)} queries "
                              "differ so", remedy="both must be of the same labels, in the same "
                              "order")
-        galleries = baseline.fingerprints.gallery, system.fingerprints.gallery
-        if all(galleries) and galleries[0] != galleries[1]:
-            raise InputError(name, f"the gallery labels of {first} ({galleries[0]})",
-                             f"others ({galleries[1]})", "both must rank the same images, in the "
-                             "same order")
+        for side, expected, got in zip(Fingerprints._fields, baseline.fingerprints,
+                                       system.fingerprints):
+            if expected and got and expected != got:
+                raise InputError(name, f"the {side} labels of {first} ({expected})",
+                                 f"others ({got})", "both must be of the same images, in the "
+                                 "same order")
+    unknown = [name for name, system in systems.items() if not system.fingerprints.gallery]
+    if unknown:
+        warn(f"{', '.join(unknown)}: a .csv file does not say which gallery was ranked, so that "
+             "is not checked")

@@ -153,6 +153,9 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     least = math.floor(alpha * (len(beyond) + extra) + 1e-9) + 1 - extra
     low, high = (max(-1.0, gains.mean - _largest(below, least)),
                  min(1.0, gains.mean + _largest(above, least)))
+    if not moved.any():  # the signs drawn are not symmetric, what they stand for is
+        high = max(-low, high)
+        low = -high
     # No gain is as far below the mean gain as that is above 0. Equal sums may differ by rounding.
     reach = (below if gains.mean > 0 else above) + slack / total
     count = int(np.count_nonzero(reach >= abs(gains.mean)))

@@ -15,7 +15,7 @@ from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
 from reid_ref.result.saved import read_stored
 from tests import cases
-from tests.commands.common import MARKET, MARS, TIES, answer, lists, refusal, table
+from tests.commands.common import MARKET, MARS, TIES, answer, command, lists, refusal, table
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*unit. only", "ignore:.* queries have no good image", "ignore:.*csv file does not")
@@ -117,6 +117,20 @@ def test_files_need_no_features(suffix, tmp_path):
     assert of_files["values"]["ours"]["mAP"] == ours.mAP
 
 
+def test_csv_says_that_the_gallery_is_not_checked(tmp_path):
+    for name in ("ours", "theirs"):
+        table("evaluate", MARKET, "--per-query", tmp_path / f"{name}.csv")
+    table("evaluate", MARKET, "--per-query", tmp_path / "ours.json")
+    for one, other, named in (("ours.csv", "theirs.csv", "ours, theirs"),
+                              ("ours.json", "theirs.csv", "theirs")):
+        done = command("compare", tmp_path / one, tmp_path / other)
+        assert done.returncode == 0 and (
+            f"reid-ref: warning: {named}: a .csv file does not say which gallery was ranked, so "
+            "that is not checked\n") in done.stderr
+    assert "which gallery" not in command(
+        "compare", tmp_path / "ours.json", tmp_path / "ours.json").stderr
+
+
 def test_csv_that_does_not_say_who_counts(tmp_path):
     distances, query, gallery = cases.market_like(5, n_query=60, n_gallery=150, identities=25)
     result = reid_ref.evaluate_distances(distances, query, gallery, convention="torchreid")
@@ -148,7 +162,7 @@ def test_bad_input(tmp_path, monkeypatch):
         MARKET: "FILE: expected at least 2 files, got 1",
         "matlab.json gallery.json":
             rf"gallery: expected the gallery labels of matlab \({old}\), got others "
-            r"\(00000000\); both must rank the same images, in the same order",
+            r"\(00000000\); both must be of the same images, in the same order",
         "mars.json mars.json":
             "--metric: mAP of mars.json is NaN, since a query that counts has no value; "
             "compare another metric",
@@ -172,8 +186,8 @@ def test_bad_input(tmp_path, monkeypatch):
             "--seed: expected a whole number from 0, got -1",
         "matlab.json matlab.json --unit nowhere": "nowhere: cannot be read: .*"}
     for words, message in refused.items():
-        for command in ("compare", "runs"):
-            line = refusal(command, *words.split())
+        for name in ("compare", "runs"):
+            line = refusal(name, *words.split())
             assert re.fullmatch(message, line), line
 
 
@@ -204,8 +218,7 @@ def test_splits_refuse_groups_and_other_conventions(tmp_path):
     groups = tmp_path / "groups.txt"
     groups.write_text("a\n")
     assert refusal("splits", MARKET, TIES, "--unit", groups) == (
-        f"--unit: expected identity or query, for splits have queries of their own, got the file "
-        f"{groups}")
+        "--unit: expected identity or query, for splits have queries of their own, got groups")
     for name in ("matlab", "torchreid"):
         table("evaluate", MARKET, "--convention", name, "--per-query", tmp_path / f"{name}.json")
     assert "evaluate both under one convention" in refusal(

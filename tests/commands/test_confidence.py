@@ -138,13 +138,6 @@ def test_bad_input(tmp_path):
         assert refusal("evaluate", *words) == message
 
 
-def test_cut_lists_have_no_interval_of_minp():
-    query, gallery = reid_ref.Labels([1, 2], [1, 1]), reid_ref.Labels([1, 1, 2, 2], [2] * 4)
-    result = reid_ref.evaluate_ranked_lists([[0, 2], [2, 0]], query, gallery)
-    with pytest.raises(reid_ref.InputError, match="metric: mINP is NaN, for some lists end"):
-        result.interval("mINP")
-
-
 def test_the_screen_says_where_the_bootstrap_fails(tmp_path):
     """Of thirty identities one is never first: resamples without it have no standard error."""
     # Each identity has a second image, anywhere in the list.

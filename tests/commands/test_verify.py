@@ -1,4 +1,5 @@
 """`reid-ref verify`: every summary that was changed is named; what evaluate wrote holds."""
+import functools
 import json
 
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
+from reid_ref.result import STATUSES
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from tests.cases import put, signed
 from tests.commands.common import FIXTURES, assert_one_line_error, command, table
@@ -17,9 +19,9 @@ AP = [1.0, .25, .125, 1.0, None]
 BY_HAND = {
     "schema": 1, "Rank-1": 2 / 5, "mAP": 2.375 / 5, "mINP": 2.75 / 5,
     "cmc": [2 / 5, 3 / 5, 3 / 5, 4 / 5], "counted": 5,
-    "counts": {"query": 5, "gallery": 9, "gallery_not_loaded": 0, "good": 4, "status": {
-        "ok": 4, "identity absent": 1, "only same camera": 0, "only same location": 0,
-        "none listed": 0, "only junk": 0, "nothing kept": 0, "not loaded": 0}},
+    "counts": {"query": 5, "gallery": 9, "gallery_junk": 0, "gallery_not_loaded": 0,
+               "gallery_distractors": 0, "gallery_kept": 9, "good": 4, "junk_same_camera": 0,
+               "tied": 0, "status": dict.fromkeys(STATUSES, 0) | {"ok": 4, "identity absent": 1}},
     "signature": "convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|"
                  "distances:float64|queries:5|gallery:9|reid-ref:0.2.0",
     # CRC-32 of identities 1 to 5 and cameras 1, as eight bytes each, the lowest first.
@@ -48,7 +50,7 @@ def lines_of(done):
 def test_by_hand(tmp_path):
     done = verify(tmp_path)
     assert (done.returncode, done.stderr) == (0, "") and lines_of(done) == [
-        "verified 12 of 12 numbers agree with the values of 5 queries, to the last bit"]
+        "verified 15 of 15 numbers agree with the values of 5 queries, to the last bit"]
 
 
 @pytest.mark.parametrize(("change", "line"), [
@@ -63,6 +65,8 @@ def test_by_hand(tmp_path):
     (put("counts", "good", 5), "differs counts: good is 5, the queries give 4"),
     (put("counts", "query", 6), "differs counts: query is 6, the queries give 5"),
     (put("counts", "gallery", 10), "differs gallery of the signature is 9, the queries give 10"),
+    (put("counts", "gallery_kept", 8), "differs counts: gallery_kept is 8, the other counts "),
+    (put("counts", "junk_same_camera", 1), "differs counts: junk_same_camera is 1, the other"),
     (signed("queries:5", "queries:4"),
      "differs queries of the signature is 4, the queries give 5"),
     (put("queries", 0, "identity", 7), "differs labels: query is 5f162251, the queries give "),
@@ -82,6 +86,33 @@ def test_what_was_changed_is_named(change, line, tmp_path):
     done = verify(tmp_path, change)
     assert (done.returncode, done.stderr) == (1, "")
     assert any(one.startswith(line) for one in lines_of(done)), done.stdout
+
+
+DELETED = object()
+#: Every number and text of the header, by its keys; `queries` and `cmc` have tests of their own.
+PLACES = [("schema",), ("mAP",), ("mINP",), ("counted",), ("signature",), ("labels",),
+          ("labels", "query"), ("labels", "gallery"), ("counts",),
+          *(("counts", key) for key in BY_HAND["counts"]),
+          *(("counts", "status", key) for key in BY_HAND["counts"]["status"])]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=": ".join)
+def test_nonsense_is_found_wherever_it_is(place, tmp_path):
+    """But a file without a schema is one of the first."""
+    for new in (DELETED, None, "nonsense", "1", .123456, -1, True, [1], {}):
+        value = json.loads(json.dumps(BY_HAND))
+        put(*place, new)(value)
+        if new is DELETED:
+            *inside, last = place
+            functools.reduce(dict.__getitem__, inside, value).pop(last)
+        (tmp_path / "result.json").write_text(json.dumps(value))
+        done = command("verify", tmp_path / "result.json")
+        if (place, new) == (("schema",), DELETED):
+            assert done.returncode == 0
+        elif done.returncode == 1:
+            assert place[-1] in done.stdout and done.stderr == ""
+        else:
+            assert_one_line_error(done, f"{place[-1]}: |counts: expected|labels: expected")
 
 
 @pytest.mark.parametrize("options", [f"--convention {name}" for name in CONVENTIONS] + [

@@ -185,6 +185,8 @@ def test_a_toolbox_is_one_entry():
     ({"top_k": 2.5}, "top_k: expected a whole number from 1, got 2.5"),
     ({"cmc_length": None}, "cmc_length: expected a whole number from 1, got None"),
     ({"cmc_length": True}, "cmc_length: expected a whole number from 1, got True"),
+    *(({"name": name}, "name: expected a text of one line without |") for name in (
+        "a|queries:1", "a\nb", "a\x1b[31m", "", " a", "a ", "\u2028", None, 5)),
     ({"cmc": "identities", "top_k": 5}, "top_k: cuts ranked lists of images, got CMC 'identit"),
 ])
 def test_replace_refuses(changes, message):
@@ -198,17 +200,3 @@ def test_replace_makes_a_record_of_its_own():
     assert mine.ignored == ("label -1",)
     assert CONVENTIONS["torchreid"].ties == "gallery-order"
     assert CONVENTIONS["torchreid"].replace(name="mine", top_k=5).name == "mine"
-
-
-@pytest.mark.parametrize("changes, expected", [
-    ({"recall": "existing", "top_k": 5}, (1 + 2 / 4) / 3),
-    ({"recall": "found", "top_k": 5}, (1 + 2 / 4) / 2),
-    ({"recall": "min(top_k, existing)", "top_k": 2}, 1 / 2),
-    ({"recall": "min(top_k, existing)", "top_k": 4}, (1 + 2 / 4) / 3),
-    ({"recall": "min(top_k, existing)"}, (1 + 2 / 4 + 3 / 9) / 3)])
-def test_recall_of_a_list_that_is_cut(changes, expected):
-    """Good images at 1, 4 and 9: recall is over the found, the existing, or what it can hold."""
-    gallery = Labels([7, 8, 8, 7, 8, 8, 8, 8, 7], np.full(9, 2))
-    result = evaluate_distances(np.arange(9.0)[np.newaxis], Labels([7], [1]), gallery,
-                                convention=CONVENTIONS["trec-eval"].replace(**changes))
-    assert result.mAP == expected and result.per_query.n_good.tolist() == [3]

@@ -1,5 +1,6 @@
 """Batches, tensors and states of several processes: the doubles of `evaluate` on whole arrays."""
 import importlib
+import copy
 import pickle
 import types
 
@@ -398,7 +399,7 @@ def test_evaluators_that_do_not_go_together(settings, message):
 
 
 @pytest.mark.parametrize("state", [
-    {}, None, {"settings": "[]"}, {"settings": "not JSON"},
+    {}, None, {"settings": "[]"}, {"settings": "not JSON"}, {"settings": "[" * 10**5},
     {**filled(images()).state(), "gallery_camera": np.zeros(3)},
     {key: value for key, value in filled(images()).state().items() if key != "query_features"},
     types.MappingProxyType({"settings": np.array('{"convention": {"nme": "x"}}')}),
@@ -407,6 +408,15 @@ def test_what_is_no_state(state):
     with pytest.raises(InputError, match=(
             r"states\[1\]: expected what Evaluator.state\(\) returns, got another \w+ \(")):
         Evaluator.from_states([Evaluator().state(), state])
+
+
+def test_a_copy_has_batches_of_its_own():
+    evaluator = filled(images())
+    before = pickle.dumps(evaluator.state())
+    for other in (copy.copy(evaluator), copy.deepcopy(evaluator)):
+        assert pickle.dumps(other.state()) == before
+        other.update(np.ones((1, 16)), [1], [1], is_query=True)
+        assert pickle.dumps(evaluator.state()) == before
 
 
 def test_several_conventions_give_a_dict_and_travel_with_the_state():

@@ -3,6 +3,7 @@
 Where the lists are complete, the numbers are those of distances that rank the same way.
 """
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,15 @@ def same(result, expected):
         for name in getattr(result, part).__dataclass_fields__:
             np.testing.assert_array_equal(
                 getattr(getattr(result, part), name), getattr(getattr(expected, part), name), name)
+
+
+def test_a_query_twice_in_a_long_list_is_found_in_linear_time(tmp_path):
+    path, names = tmp_path / "twice.json", [f"q{k}" for k in range(50_000)]
+    path.write_text("{" + ",".join(f'"{name}":[1]' for name in [*names, "q7"]) + "}")
+    start = time.process_time()
+    with pytest.raises(InputError, match="expected each query once, got 'q7' twice"):
+        read_ranked_lists(path, len(names), names)
+    assert time.process_time() - start < 2
 
 
 def problem(seed):

@@ -572,6 +572,7 @@ def check_choices():
             ({"ap": "step", "top_k": 4}, (1 + 2 / 4) / 3),
             ({"ap": "step", "top_k": 3}, 1 / 3),
             ({"ap": "step", "top_k": 4, "recall": "found"}, (1 + 2 / 4) / 2),
+            ({"ap": "step", "top_k": 2, "recall": "min(top_k, existing)"}, 1 / 2),
             ({"ap": "step", "arithmetic": "float32"}, None)):
         result, = evaluated(distances, query, gallery, matlab_with(**changes))
         if expected is None:
@@ -579,7 +580,7 @@ def check_choices():
             assert result.mAP == result.per_query.ap[0] == expected
         near(result.mAP, expected)
         assert result.counts.tied == 1, changes
-        assert result.per_query.n_good == [3]
+        assert result.per_query.n_good == [3] and result.per_query.inp == [3 / 9]
     missed, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
                         matlab_with(top_k=2, recall="found"))
     assert missed.per_query.ap == [0] and missed.per_query.first_match == [0]
@@ -743,13 +744,12 @@ MUTANTS = {
         ("(image >= part.images.start) &", "(image > part.images.start) &"),
         ("(image < part.images.stop)", "(image <= part.images.stop)"),
         ("image[is_inside] - part.images.start", "image[is_inside]"),
-        ("~_member(goods, left_out)), groups)",
-         "_member(goods, left_out) | True), groups)"),
+        ("~_in(goods, left_out)), groups)",
+         "_in(goods, left_out) | True), groups)"),
         ("           counts += before.get(name, 0", "           counts = before.get(name, counts"),
         ("        if len(added[rule]):\n", "        if False:\n"),
-        ("union[1:] != union[:-1]]", "union[1:] == union[1:]]"),
-        ("among[place] == keys", "among[place] >= keys"),
-        ("added = left_out[~_member(left_out, junk)]", "added = left_out"),
+        ("union[1:] != union[:-1])", "union[1:] == union[1:])"),
+        ("added = left_out[~_in(left_out, junk)]", "added = left_out"),
         ("        counts &= role.place[image] != role.query_place[row]\n", "        pass\n"),
         ("counts = role.columns[image]", "counts = image >= 0"),
         ("gallery.identity == JUNK)", "gallery.identity != JUNK)"),
@@ -763,7 +763,7 @@ MUTANTS = {
         ("level * n_gallery + key % n_gallery", "level * n_gallery - key % n_gallery"),
         ("key // n_gallery * len(key) + value", "value"),
         ("np.array([first - row_start,", "np.array([first,"),
-        ("last - first - _member(good, among)", "last - first"),
+        ("last - first - _in(good, among)", "last - first"),
         ("place - first])", "last - place])"),
         ("np.array_equal(keys, among)", "len(keys) == len(among)"),
         ("np.minimum.reduceat(ranks, first)", "np.maximum.reduceat(ranks, first)"),

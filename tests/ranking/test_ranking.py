@@ -31,22 +31,6 @@ def assert_ranks(distances, query, gallery, lists=None, ignored=(*IGNORED, LISTE
         brute.assert_equal(good_ranks(distances, query, gallery, one, lists=lists), expected)
 
 
-def test_a_case_worked_by_hand():
-    #                  junk    own    good   wrong   good (tied with the wrong one)
-    gallery = Labels([-1, 7, 7, 8, 7], [2, 1, 2, 2, 3])
-    distances = np.array([[.1, .2, .3, .5, .5]])
-    ranks = good_ranks(distances, Labels([7], [1]), gallery)
-    np.testing.assert_array_equal(ranks.rank, [1, 3])
-    np.testing.assert_array_equal(ranks.nearer, [0, 1])
-    np.testing.assert_array_equal(ranks.tied, [1, 2])
-    np.testing.assert_array_equal(ranks.image, [2, 4])
-    assert (ranks.n_good, ranks.n_junk, ranks.n_kept) == ([2], [2], [3])
-    # Nothing ignored: five images, three of them good.
-    ranks = good_ranks(distances, Labels([7], [1]), gallery, ())
-    np.testing.assert_array_equal(ranks.rank, [2, 3, 5])
-    np.testing.assert_array_equal(ranks.tied, [1, 1, 2])
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("make", [
     cases.market_like, cases.special, partial(cases.market_like, levels=1),
@@ -80,12 +64,6 @@ def test_what_is_not_counted_twice():
     assert groups == [["junk", "labelled"]]
     for one in plain:
         brute.assert_equal(ranks[one], brute.ranks(distances.tolist(), query, gallery, one))
-
-
-@pytest.mark.parametrize("identity", [-1, 1])
-@pytest.mark.parametrize("camera", [1, 2])
-def test_one_query_one_image(identity, camera):
-    assert_ranks(np.array([[.5]]), Labels([1], [1]), Labels([identity], [camera]))
 
 
 def test_labels_at_the_ends_of_int64():

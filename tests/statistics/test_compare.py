@@ -1,12 +1,13 @@
 """Systems beside a baseline, runs of one method, and splits of one benchmark."""
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.statistics import differences, holm, paired
+from reid_ref.statistics import difference, differences, holm, paired
 from tests import cases
 from tests.statistics.test_interval import every_choice
 
@@ -70,6 +71,24 @@ def test_a_system_beside_itself():
         assert row.gains == row.losses == ()
 
 
+def test_the_interval_of_no_difference_is_symmetric_where_signs_are_drawn():
+    """Fifty identities of 1 to 4 queries each."""
+    rng = np.random.default_rng(0)
+    identity = np.repeat(np.arange(50), rng.integers(1, 5, 50))
+    for seed in range(5):
+        found = difference(np.zeros(len(identity)), np.zeros(len(identity)), identity, seed=seed)
+        assert found.low == -found.high and 1 / 50 < found.high < 3 / 50 and found.p == 1
+
+
+def test_cameras_that_are_not_known_are_compared_by_fingerprint():
+    one = with_wrong([0])
+    swapped = reid_ref.evaluate_distances(np.zeros((60, 30)), Labels(IDENTITY, [1, 3] * 30),
+                                          GALLERY)
+    other = replace(swapped, per_query=replace(swapped.per_query, camera=np.zeros(0, np.int64)))
+    with pytest.raises(InputError, match="other 1: expected the query labels of baseline"):
+        reid_ref.compare(one, other)
+
+
 def test_unit():
     one, two = with_wrong([0, 1, 2]), with_wrong([4])
     row, = reid_ref.compare(one, two, metrics=["Rank-1"], unit="query").comparisons
@@ -100,7 +119,7 @@ def test_other_labels_are_refused():
             QUERY, Labels([*range(30), 12], [2] * 31)),
         "other 1: expected the gallery labels of baseline .*, got others": (
             QUERY, Labels([*range(30), 99], [2] * 31)),
-        "other 1: expected the gallery labels of baseline .*, in the same order": (
+        "other 1: expected the gallery labels .*of the same images, in the same order": (
             QUERY, Labels(range(30), [3] * 30)),
         "other 1: query 59 has camera 1 in baseline and camera 3 in other 1, and 1 of 60": (
             Labels(IDENTITY, [1] * 59 + [3]), GALLERY),
@@ -194,7 +213,7 @@ def test_splits_refuse():
     one = with_wrong([0])
     with pytest.raises(InputError, match="2: expected convention matlab, as in 1, got"):
         reid_ref.splits([one, with_wrong([0], CONVENTIONS["torchreid"])])
-    with pytest.raises(InputError, match="unit: expected one of identity, query, got list"):
+    with pytest.raises(InputError, match="unit: expected identity or query, for .*, got groups"):
         reid_ref.splits([one, one], unit=[1, 2])
     with pytest.raises(InputError, match="results: expected at least 2 results, got 0"):
         reid_ref.splits([])

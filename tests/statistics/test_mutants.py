@@ -163,7 +163,9 @@ def check_paired():
             p_of, expected = second.sign_flips(gains, weights, number, 4)
             near(p, p_of(0))
             assert tried == expected and low <= mean <= high
-            for end, outwards in ((low, -1), (high, 1)):  # the ends are the last not rejected
+            assert any(gains) or low == -high  # of no difference it is symmetric, the wider way
+            # The ends are the last that are not rejected.
+            for end, outwards in ((low, -1), (high, 1)) if any(gains) else ():
                 assert p_of(end - outwards * 1e-6) > alpha + 1e-9 or low == high
                 assert abs(end) == 1 or p_of(end + outwards * 1e-6) <= alpha + 1e-9
             assert (p > alpha + 1e-9) == (low <= 0 <= high)

@@ -97,17 +97,6 @@ def test_units():
 
 
 @FEW
-@pytest.mark.parametrize("metric", ["mAP", "mINP", "P@5", "R@5"])
-def test_a_mean_that_is_nan_has_no_interval(metric):
-    result, _ = many("mars")
-    if metric == "P@5":  # precision is 0 where there is no good image
-        assert result.interval(metric, resamples=99).value == result.at(5).precision
-        return
-    with pytest.raises(InputError, match=f"metric: {metric} is NaN under convention 'mars'"):
-        result.interval(metric)
-
-
-@FEW
 @pytest.mark.parametrize("convention", ["sysu-mm01", "cuhk03-single-shot", "open-reid-cuhk03"])
 def test_curves_that_ranks_do_not_tell(convention):
     result, _ = many(convention)

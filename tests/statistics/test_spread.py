@@ -51,7 +51,3 @@ def test_labels_of_units_are_only_names():
 def test_bad_input(arguments, message):
     with pytest.raises(InputError, match=message):
         unit_sums(*arguments)
-
-
-def test_what_does_not_count_may_be_nan():
-    assert unit_sums([.5, np.nan, 1], [1, 2, 3], [True, False, True]).mean == .75

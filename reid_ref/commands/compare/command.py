@@ -4,11 +4,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from reid_ref.commands.compare.compute import Comparisons, compare_scores
+from reid_ref.commands.compare.compute import Comparisons, compare_systems
 from reid_ref.commands.compare.show import as_csv, as_table, as_text
 from reid_ref.console import systems
-from reid_ref.result import unit_of_queries
-from reid_ref.result.systems import check_same_queries, checked_metrics, values_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,12 +30,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     metrics, options = systems.check(args)
     by_name = systems.read(args)
-    check_same_queries(by_name)
-    identity = next(iter(by_name.values())).per_query.identity
-    unit = unit_of_queries(identity, options.pop("unit"))
-    scores = {name: {metric: values_of(system, metric) for metric in checked_metrics(metrics)}
-              for name, system in by_name.items()}
-    answer = compare_scores(scores, identity, *unit, **options)
+    answer = compare_systems(by_name, metrics, **options)
     signatures = systems.signatures(by_name)
     systems.show_answer(args.format, {
         "json": lambda: Compared(**vars(answer), files=args.files, signatures=signatures),

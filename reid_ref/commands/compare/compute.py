@@ -2,17 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
 from reid_ref.arrays.value import Value
-from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
-from reid_ref.result.systems import METRICS, check_same_queries, checked_metrics, results_by_name
-from reid_ref.statistics import Difference, differences, holm
+from reid_ref.result import Result, unit_of_queries
+from reid_ref.result.systems import METRICS, System, results_by_name, scores_of_same_queries
+from reid_ref.statistics import differences, holm
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
 from reid_ref.text import signed_percent
@@ -175,66 +174,41 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
     >>> round(found.p, 4), found.gains[0].query
     (0.0063, 0)
     """
-    results = _systems(baseline, others, names)
-    check_same_queries(results)
-    scores = {name: {metric: query_values(result, metric) for metric in checked_metrics(metrics)}
-              for name, result in results.items()}
-    identity = next(iter(results.values())).per_query.identity
-    return compare_scores(scores, identity, *unit_of_queries(identity, unit), level=level,
-                          resamples=resamples, seed=seed)
-
-
-def compare_scores(scores: Mapping[str, Mapping[str, QueryValues]], identity: Integers,
-                   unit: str, groups: npt.NDArray[Any], *, level: float = LEVEL,
-                   resamples: int = RESAMPLES, seed: int = SEED) -> Comparisons:
-    """Compare values by system, the baseline first, and metric; `groups`: each query's unit."""
-    (baseline, ours), *systems = scores.items()
-    pairs = [(metric, name, ours[metric], theirs[metric]) for metric in ours
-             for name, theirs in systems]
-    for metric, name, before, after in pairs:
-        _check_counted(before, after, metric, baseline, name)
-    with each_warning_once():
-        tests = differences([(before.values, after.values, before.counted)
-                             for *_, before, after in pairs], groups, level=level,
-                            resamples=resamples, seed=seed)
-    compared = [_comparison(baseline, name, metric, test, before, after, identity)
-                for (metric, name, before, after), test in zip(pairs, tests)]
-    every = []
-    for metric in ours:
-        of_metric = [comparison for comparison in compared if comparison.metric == metric]
-        adjusted = holm([comparison.p for comparison in of_metric])
-        every += [replace(comparison, p_adjusted=p) for comparison, p in zip(of_metric, adjusted)]
-    values = {name: {metric: of_metric.mean for metric, of_metric in by_metric.items()}
-              for name, by_metric in scores.items()}
-    return Comparisons(baseline, values, tuple(every), unit, level, resamples, seed)
-
-
-def _systems(baseline: Any, others: tuple[Any, ...],
-             names: Sequence[str] | None) -> dict[str, Result]:
     if isinstance(baseline, Mapping):
         if others or names is not None:
             raise InputError("baseline", "nothing with a dict of name to Result, whose first is "
                              "the baseline")
-        return results_by_name(baseline)
-    defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
-    return results_by_name([baseline, *others], defaults if names is None else names)
+        results = results_by_name(baseline)
+    else:
+        defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
+        results = results_by_name([baseline, *others], defaults if names is None else names)
+    return compare_systems(results, metrics, unit, level=level, resamples=resamples, seed=seed)
 
 
-def _check_counted(before: QueryValues, after: QueryValues, metric: str, baseline: str,
-                   system: str) -> None:
-    bad = np.flatnonzero(before.counted != after.counted)
-    if bad.size:
-        raise InputError(system, got=f"query {bad[0]} is in the mean of {metric} in only one of "
-                         f"{baseline} and {system}", remedy="both must be of the same labels")
-
-
-def _comparison(baseline: str, system: str, metric: str, test: Difference, before: QueryValues,
-                after: QueryValues, identity: Integers) -> Comparison:
-    gains, losses = (_extremes(before.values, after.values, identity, sign) for sign in (1, -1))
-    return Comparison(
-        baseline, system, metric, test.difference, test.low, test.high, test.p, test.p,
-        test.better, test.worse, test.same, test.detectable, test.se, test.trials,
-        gains, losses)
+def compare_systems(systems: Mapping[str, System], metrics: Sequence[str] = METRICS,
+                    unit: Any = "identity", *, level: float = LEVEL, resamples: int = RESAMPLES,
+                    seed: int = SEED) -> Comparisons:
+    """As `compare`, of results or of files by name, the baseline first."""
+    scores = scores_of_same_queries(systems, metrics)
+    baseline, *others = systems
+    identity = systems[baseline].per_query.identity
+    unit, groups = unit_of_queries(identity, unit)
+    pairs = [(metric, name, of_metric[baseline], of_metric[name])
+             for metric, of_metric in scores.items() for name in others]
+    with each_warning_once():
+        tests = differences([(before.values, after.values, before.counted)
+                             for *_, before, after in pairs], groups, level=level,
+                            resamples=resamples, seed=seed)
+    adjusted = [p for k in range(0, len(tests), len(others))
+                for p in holm([test.p for test in tests[k:k + len(others)]])]
+    compared = tuple(
+        Comparison(baseline, name, metric, **vars(test), p_adjusted=p,
+                   gains=_extremes(before.values, after.values, identity, 1),
+                   losses=_extremes(before.values, after.values, identity, -1))
+        for (metric, name, before, after), test, p in zip(pairs, tests, adjusted))
+    values = {name: {metric: of_metric[name].mean for metric, of_metric in scores.items()}
+              for name in systems}
+    return Comparisons(baseline, values, compared, unit, level, resamples, seed)
 
 
 def _extremes(before: Doubles, after: Doubles, identity: Integers,

@@ -60,7 +60,8 @@ def _block(answer: Comparisons, metric: str) -> list[str]:
            f"{change.better}/{change.worse}/{change.same}"] for change in changes)], indent=16)
     for change in changes:
         if change.better == change.worse == 0:
-            text += wrap(f"{change.system}: identical per-query values; p = 1", "  ", "    ")
+            text += wrap(f"{change.system}: identical per-query values; p = 1; "
+                         f"{NOUNS[answer.unit]} that were not drawn may differ", "  ", "    ")
             continue
         if change.better + change.worse < FEW:
             text += wrap(f"{change.system}: few {NOUNS[answer.unit]} changed: {change.better} "

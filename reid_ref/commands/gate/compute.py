@@ -6,15 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-import numpy as np
-
 from reid_ref.arrays import InputError
-from reid_ref.commands.compare.compute import Comparison, compare_scores
-from reid_ref.conventions import as_text
+from reid_ref.commands.compare.compute import Comparison, compare_systems
 from reid_ref.datasets.published import parse_percent, unit_of
-from reid_ref.result import QueryValues, Result, query_values, unit_of_queries
+from reid_ref.result import Result
 from reid_ref.result.stored import Stored
-from reid_ref.signature import differing_choices
 from reid_ref.statistics import holm
 
 
@@ -111,40 +107,9 @@ def worse_than(stored: Stored, result: Result) -> list[Comparison]:
     InputError
         Another convention, other labels, or a metric that is NaN.
     """
-    _check_same(stored, result)
+    # The name of a stored result is that of its file, for messages.
     metrics = ["mAP", *(["Rank-1"] if result.convention.curve.counts else [])]
-    ours = {name: query_values(result, name) for name in metrics}
-    theirs = {name: _values(stored, name, values) for name, values in ours.items()}
-    identity = result.per_query.identity
-    comparisons = compare_scores(
-        {"baseline": theirs, "result": ours}, identity,
-        *unit_of_queries(identity, "identity")).comparisons
-    adjusted = holm([comparison.p for comparison in comparisons])
-    return [replace(comparison, p_adjusted=p) for comparison, p in zip(comparisons, adjusted)
+    compared = compare_systems({stored.path: stored, "result": result}, metrics).comparisons
+    adjusted = holm([comparison.p for comparison in compared])
+    return [replace(comparison, p_adjusted=p) for comparison, p in zip(compared, adjusted)
             if comparison.difference < 0 and p < ALPHA]
-
-
-def _check_same(stored: Stored, result: Result) -> None:
-    for key in differing_choices(stored.convention, result.convention):
-        ours, theirs = (as_text(getattr(convention, key)) for convention in (
-            result.convention, stored.convention))
-        raise InputError(stored.path, "the same convention", f"{key} {theirs}, but {ours} here",
-                         "evaluate both under one convention")
-    if stored.signature.get("lists") != _lists(result):
-        raise InputError(stored.path, "the same --index-lists")
-    for side in result.fingerprints._fields:
-        if getattr(stored.fingerprints, side) != getattr(result.fingerprints, side):
-            raise InputError(stored.path, f"the same {side} labels, in the same order",
-                             remedy="a paired test is over the same images")
-
-
-def _lists(result: Result) -> str | None:
-    return result.signature.get("lists")
-
-
-def _values(stored: Stored, metric: str, ours: QueryValues) -> QueryValues:
-    """Return the stored values, of the queries that count here: labels and rules are the same."""
-    values = (stored.per_query.ap if metric == "mAP"
-              else (stored.per_query.first_match == 1).astype(np.float64))
-    values = np.where(ours.counted, np.nan_to_num(values), 0.0)
-    return QueryValues(float(values[ours.counted].mean()), values, ours.counted)

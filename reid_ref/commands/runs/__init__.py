@@ -1,1 +1,0 @@
-"""`reid-ref runs`: several runs of one system."""

@@ -33,13 +33,6 @@ TOLERANCE = 1e-5
 #: Bytes of one block of rows of a distance matrix when the caller names no size.
 BLOCK_BYTES = 256 * 2**20
 
-#: The metrics, each with its description.
-METRICS = {
-    "euclidean": "squared Euclidean distance",
-    "cosine": "1 - cosine of the angle",
-    "dot": "negative dot product",
-}
-
 
 def unit_rows(features: Array) -> Array:
     """Return each row divided by its 2-norm; a row of zeros becomes NaN, as in the drivers."""

@@ -133,7 +133,10 @@ def convention_of(fields: Mapping[str, str]) -> Convention:
     """
     choices = [f"{key}={value}" for key, value in fields.items() if key in (*CHOICES, "top_k")]
     changes = choices_of_text(choices, "signature")
-    return CONVENTIONS["matlab"].replace(name=fields["convention"], **changes)
+    named = _named(fields["convention"]) or CONVENTIONS["matlab"]
+    return CONVENTIONS["matlab"].replace(
+        name=fields["convention"], **changes, metric=named.metric, normalize=named.normalize,
+        measure=named.measure)
 
 
 def off_its_name(fields: Mapping[str, str]) -> list[str]:

@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import re
+import types
 
 import pytest
 
@@ -23,7 +24,21 @@ def test_page(page, tmp_path):
     for module in set(re.findall(r"^(?:import|from) (?:reid_ref\.compat\.)?" + needed, text,
                                  re.MULTILINE)):
         pytest.importorskip(module)
-    run_page(text, tmp_path)
+    run_page(text, tmp_path, **loaders() if page.stem == "training_loop" else {})
+
+
+def loaders():
+    """Loaders with the keys of torchreid's and fast-reid's batches: 8 queries, 32 gallery."""
+    import torch
+
+    images = torch.eye(40, 8)
+    labels = torch.arange(40) % 8, torch.arange(40) // 8
+    sides = {side: [dict(zip(("img", "pid", "camid"), (images[part], *(
+        label[part] for label in labels))))] for side, part in (
+            ("query", slice(0, 8)), ("gallery", slice(8, 40)))}
+    return {"engine": types.SimpleNamespace(test_loader={"market1501": sides}), "num_query": 8,
+            "test_loader": [dict(zip(("images", "targets", "camids"), (images[part], *(
+                label[part] for label in labels)))) for part in (slice(0, 16), slice(16, 40))]}
 
 
 #: The ends of the interval of a difference, and p, on a screen or in a table of a page.

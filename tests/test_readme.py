@@ -9,8 +9,11 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_screens_and_python(tmp_path):
-    loader = [([[1., 0.]], [7], [1], True), ([[1., 0.], [0., 1.]], [7, 8], [2, 2], False)]
-    assert run_page(README, tmp_path, loader=loader)["result"].mAP == 1.0
+    query_loader = [([[1., 0.]], [7], [1], ["a.jpg"])]
+    gallery_loader = [([[1., 0.], [0., 1.]], [7, 8], [2, 2], ["b.jpg", "c.jpg"])]
+    names = run_page(README, tmp_path, query_loader=query_loader, gallery_loader=gallery_loader,
+                     model=lambda images: images)
+    assert names["result"].mAP == 1.0
 
 
 @pytest.mark.octave

@@ -8,7 +8,7 @@ from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show_plain
 from reid_ref.conventions import NAMES, TIES
 from reid_ref.datasets.driver_files import DRIVERS
-from reid_ref.distances import METRICS
+from reid_ref.conventions import METRICS
 from reid_ref.reranking.k_reciprocal import VARIANTS
 
 SHELLS = ("bash", "zsh", "tcsh")

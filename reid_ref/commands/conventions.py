@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import (
-    ALIASES, ARITHMETIC, CMC_LENGTH, CONVENTIONS, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, RECALL,
-    TIES, UNMATCHED, Convention, find_convention)
+    ALIASES, ARITHMETIC, CMC_LENGTH, CONVENTIONS, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS,
+    RECALL, TIES, UNMATCHED, Convention, find_convention)
 from reid_ref.text import row, wrap
 
 
@@ -68,10 +68,19 @@ def as_page(convention: Convention) -> str:
             ("ties", TIES[convention.ties].words),
             ("junk match", JUNK_MATCH[convention.junk_match].words),
             ("CMC", f"{convention.curve.words}; ends {ends}"),
-            ("arithmetic", ARITHMETIC[convention.arithmetic].words), ("", "")]
+            ("arithmetic", ARITHMETIC[convention.arithmetic].words),
+            ("features", _measure(convention)), ("", "")]
     rows += [("differs", "from matlab in:")] if convention.differences else []
     rows += [("", difference) for difference in convention.differences]
     return "\n".join(line for name, text in rows for line in row(name, text, 12) or [""])
+
+
+def _measure(convention: Convention) -> str:
+    """Return how features become distances by default, and where the toolbox says so."""
+    words = METRICS[convention.metric]
+    if convention.metric != "cosine":
+        words += f" of {'normalised' if convention.normalize else 'raw'} features"
+    return words + (f" ({convention.measure})" if convention.measure else "")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -85,7 +94,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.name is not None:
-        convention = CONVENTIONS[find_convention(args.name, "NAME").base]
+        convention = find_convention(args.name, "NAME")
         if args.json:
             common.print_json(record_of(convention))
         else:

@@ -19,8 +19,8 @@ class _ReIDMetric:
 
     Parameters
     ----------
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
+    metric : {"euclidean", "cosine", "dot"}, optional
+    normalize : bool, optional
     convention : str or Convention
         All three as in `reid_ref.evaluate`.
     ranks : tuple of int
@@ -40,7 +40,7 @@ class _ReIDMetric:
     camera: Any
     is_query: Any
 
-    def __init__(self, *, metric: str = "euclidean", normalize: bool = True,
+    def __init__(self, *, metric: str | None = None, normalize: bool | None = None,
                  convention: str | Convention = "matlab", ranks: tuple[int, ...] = (1, 5, 10),
                  **options: Any) -> None:
         start: Any = super().__init__

@@ -15,7 +15,7 @@ from reid_ref.conventions import (
     CONVENTIONS, NAMES, Convention, changed, choices_of_text, known_as)
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.fingerprints import recognise
-from reid_ref.distances import METRICS
+from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
@@ -27,8 +27,6 @@ from reid_ref.text.plain import plain
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
 SCHEMA = 1
 
-#: What --metric is where it is not given.
-METRIC = "euclidean"
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Options of the commands that rank: where a command takes one, it means the same.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -42,10 +40,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
                 "`reid-ref conventions NAME --json`, and a wrong value lists the known ones"},
     "--metric": {
         "metavar": "NAME",
-        "help": "how near two features are: euclidean (default), cosine or dot"},
+        "help": "how near two features are: euclidean, cosine or dot (default: as the "
+                "convention's toolbox has it; euclidean under matlab)"},
     "--normalize": {
         "action": argparse.BooleanOptionalAction,
-        "help": "divide features by their 2-norm (default), or do not"},
+        "help": "divide features by their 2-norm, or do not (default: as the convention's "
+                "toolbox does; matlab divides, torchreid does not)"},
     "--index-lists": {
         "nargs": 2, "metavar": ("GOOD", "JUNK"),
         "help": "good and junk gallery images of each query, for veri and oxford: text, one line "
@@ -82,7 +82,7 @@ def add_options(command: Any, *names: str,
     for name in names:
         action = command.add_argument(name, **_OPTIONS[name])
         if name == "--normalize":
-            action.default = True  # given at once, some Pythons would print it in the help
+            action.default = None  # given at once, some Pythons would print it in the help
     if formats:
         command.add_argument("--format", choices=formats, default="table",
                              help="; ".join(_FORMAT_WORDS[name] for name in formats))
@@ -99,24 +99,26 @@ def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
 
 def of_features(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that say how features become distances, by name."""
-    return {"--metric": args.metric, "--no-normalize": not args.normalize}
+    return {"--metric": args.metric, "--normalize": args.normalize,
+            "--no-normalize": args.normalize is False}
 
 
 def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> ResultFile:
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
-    check_choice(args.metric or METRIC, "--metric", METRICS)
+    if args.metric is not None:
+        check_choice(args.metric, "--metric", METRICS)
     data = read_result(*(args.files if files is None else files))
     if any(of_features(args).values()):
-        data.features("--metric, --no-normalize", remedy="leave them out")
+        data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     return data
 
 
 def how(args: argparse.Namespace, conventions: Iterable[Convention],
         lists: IndexLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
-    return How(tuple(conventions), args.metric or METRIC, args.normalize, lists,
+    return How(tuple(conventions), args.metric, args.normalize, lists,
                max_memory(args), None if bar is None else bar.update)
 
 

@@ -40,7 +40,8 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
         kind_of_metric(name)
-    ranked_lists.check(args, {"--no-normalize": not args.normalize})
+    ranked_lists.check(args, {"--normalize": args.normalize,
+                              "--no-normalize": args.normalize is False})
     return metrics, confidence.read_options(args)
 
 

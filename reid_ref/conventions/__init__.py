@@ -5,8 +5,8 @@ a number, its source, and its differences from `matlab` with their direction. A 
 means its loader and its evaluator; `NAME-function` is the evaluator alone.
 """
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES,
-    UNMATCHED, as_text)
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
+    TIES, UNMATCHED, as_text)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
 from reid_ref.conventions.records import (
     ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, changed, choices_of_text,
@@ -14,7 +14,7 @@ from reid_ref.conventions.records import (
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
-    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
+    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
     "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
     "choices_of_text", "find_convention", "find_conventions", "known_as", "loaded_images",
 ]

@@ -21,6 +21,13 @@ from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
+#: The distances between features, each with its description.
+METRICS = {
+    "euclidean": "squared Euclidean distance",
+    "cosine": "1 - cosine of the angle",
+    "dot": "negative dot product",
+}
+
 
 def _same(value: Any, *_: Any) -> Any:
     return value

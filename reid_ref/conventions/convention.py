@@ -12,8 +12,8 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, RECALL, TIES, UNMATCHED,
-    Curve, Mask, as_text)
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
+    UNMATCHED, Curve, Mask, as_text)
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
 _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
@@ -33,6 +33,9 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
     if fields["top_k"] is not None:
         direction = "lower" if fields["recall"] == "existing" else "either way"
         yield f"Only the first {fields['top_k']} kept images are looked at: {direction}"
+    if fields["metric"] != "cosine" and not fields["normalize"]:
+        yield "Features are ranked as they are, not divided by their 2-norms: either way, where " \
+            "norms differ"
     yield differs["loads"]
     if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
         yield _JUNK_WRONG
@@ -79,6 +82,13 @@ class Convention:
         A key of `CMC_LENGTH`, or a number of ranks (fewer if the gallery is smaller).
     base : str
         The name of the record that `replace` started from; its own name otherwise.
+    metric : str
+        The toolbox's default distance between features, a key of `reid_ref.distances.METRICS`;
+        for features alone, and where no other is given.
+    normalize : bool
+        Whether the toolbox divides features by their 2-norm by default.
+    measure : str
+        File and line of these defaults.
 
     Raises
     ------
@@ -114,6 +124,10 @@ class Convention:
     cmc_length: str | int = "gallery"
     arithmetic: str = "double"
     base: str = field(default="", repr=False, compare=False)
+    # How features become distances is no part of what happens to given distances.
+    metric: str = field(default="euclidean", compare=False)
+    normalize: bool = field(default=True, compare=False)
+    measure: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         name: Any = self.name
@@ -126,6 +140,7 @@ class Convention:
         for choice, known in CHOICES.items():
             if choice not in ("ignored", "cmc_length"):
                 check_choice(getattr(self, choice), choice, known)
+        check_choice(self.metric, "metric", METRICS)
         for rule in self.ignored:
             check_choice(rule, "ignored", IGNORED)
         if isinstance(self.cmc_length, str):
@@ -223,7 +238,8 @@ class Convention:
 
 
 #: Fields that do not change the numbers.
-NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base")
+NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base", "metric", "normalize",
+              "measure")
 
 
 def loaded_images(identity: Integers, loads: str) -> Mask:

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
 from reid_ref.conventions.convention import Convention
+
+
+class Measure(NamedTuple):
+    """How a toolbox measures distances between features by default, and the file and line."""
+
+    metric: str
+    normalize: bool
+    source: str
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,13 @@ class Also:
     source : str
         Another toolbox with the same code: repository, commit, evaluator and loader. Empty for
         another name of the toolbox itself.
+    measure : Measure, optional
+        The distances of that toolbox. Default: those of this one.
     """
 
     names: tuple[str, ...]
     source: str = ""
+    measure: Measure | None = None
 
     def __str__(self) -> str:
         return ", ".join(self.names) + (f" ({self.source})" if self.source else "")
@@ -73,12 +84,15 @@ class Toolbox:
         wrong answers. Empty: every image is loaded.
     loader_oddities : tuple of str
         Differences of the loader that are not reproduced here, with the direction.
+    measure : Measure
+        Its distances between features.
     """
 
     repository: str
     evaluators: tuple[Procedure, ...]
     loader: str = ""
     loader_oddities: tuple[str, ...] = ()
+    measure: Measure = Measure("euclidean", True, "")
 
 
 _ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
@@ -95,14 +109,24 @@ _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 
 
-def _copy(names: tuple[str, ...], repository: str, evaluator: str, loader: str) -> Also:
-    return Also(names, f"{repository}, {evaluator}; loader {loader}")
+def _copy(names: tuple[str, ...], repository: str, evaluator: str, loader: str,
+          measure: Measure) -> Also:
+    return Also(names, f"{repository}, {evaluator}; loader {loader}", measure)
+
+
+def _raw(source: str) -> Measure:
+    return Measure("euclidean", False, source)
+
+
+def _unit(source: str) -> Measure:
+    return Measure("euclidean", True, source)
 
 
 def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
-                       lines: str) -> Also:
+                       lines: str, line: int) -> Also:
     return _copy(names, repository, f"{package}/evaluation_metrics/ranking.py",
-                 f"{package}/datasets/market1501.py:{lines}")
+                 f"{package}/datasets/market1501.py:{lines}",
+                 _raw(f"{package}/evaluators.py:{line}"))
 
 
 def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
@@ -115,32 +139,39 @@ def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities:
                       {**choices, "ap": "sklearn-0.18"}, oddities, also_018))
 
 
+_OF_FASTREID = Measure("cosine", False, "fastreid/config/defaults.py:299")
+_OF_TORCHREID = _raw("torchreid/engine/engine.py:124-125")
+
 #: The toolboxes whose eval_func or eval_market1501 is that of torchreid.
 _LIKE_TORCHREID = (
     _copy(("fast-reid",), "JDAI-CV/fast-reid c9bc3ce",
           "fastreid/evaluation/rank.py, eval_market1501, with mINP",
-          "fastreid/data/datasets/market1501.py:79"),
+          "fastreid/data/datasets/market1501.py:79", _OF_FASTREID),
     _copy(("reid-strong-baseline", "BoT", "bag-of-tricks"),
           "michuanhaohao/reid-strong-baseline 3da7e6f", "data/datasets/eval_reid.py",
-          "data/datasets/market1501.py:71,78"),
+          "data/datasets/market1501.py:71,78", _unit("config/defaults.py:155")),
     _copy(("reid-survey", "AGW"), "mangye16/ReID-Survey 38f5912",
-          "data/datasets/eval_reid.py, with mINP", "data/datasets/market1501.py:67,74"),
-    *(_copy(names, repository, "utils/metrics.py, eval_func", "datasets/market1501.py:71,77")
-      for names, repository in (
-          (("TransReID",), "damo-cv/TransReID dec5504"),
-          (("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b"),
-          (("SOLIDER", "SOLIDER-REID"), "tinyvision/SOLIDER-REID 8c08e1c"))),
+          "data/datasets/eval_reid.py, with mINP", "data/datasets/market1501.py:67,74",
+          _unit("config/defaults.py:136")),
+    *(_copy(names, repository, "utils/metrics.py, eval_func", "datasets/market1501.py:71,77",
+            _unit(f"config/defaults.py:{line}")) for names, repository, line in (
+          (("TransReID",), "damo-cv/TransReID dec5504", 179),
+          (("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b", 227),
+          (("SOLIDER", "SOLIDER-REID"), "tinyvision/SOLIDER-REID 8c08e1c", 194))),
     _copy(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada", "openunreid/core/metrics/rank.py",
-          "openunreid/data/datasets/market1501.py:90,106"),
+          "openunreid/data/datasets/market1501.py:90,106",
+          _unit("tools/strong_baseline/config.yaml:126-127")),
     _copy(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620", "util/eval_metrics.py",
-          "util/data_manager.py:86,93"))
+          "util/data_manager.py:86,93", _unit("train_alignedreid.py:323-328")))
 
 TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
         Procedure("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
-                            "al., ICCV 2015)"),)),
+                            "al., ICCV 2015)"),),
+            measure=_unit("evaluation/Market_1501_evaluation.m:41-59")),
     Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
-        Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),)),
+        Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),),
+            measure=_unit("utils/process_box_feat.m:12, test_mars.m:70")),
     Toolbox("JDAI-CV/VeRidataset 09ccfce", (
         Procedure("veri", "compute_AP.m with gt_index and jk_index",
                   {"ignored": ("listed as junk",), "unmatched": "nan"}),)),
@@ -148,7 +179,8 @@ TOOLBOX_RECORDS = (
         Procedure("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
             "(ties='numpy-reversed' gives that order): either way",
-            "CMC is stored in float32, seven digits: last bits")),)),
+            "CMC is stored in float32, seven digits: last bits")),),
+            measure=Measure("dot", True, "test.py:237, evaluate_gpu.py:11")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(
@@ -163,25 +195,27 @@ TOOLBOX_RECORDS = (
                     "CMC either way"),
                 (_copy(("fast-reid-cython",), "JDAI-CV/fast-reid c9bc3ce",
                        "fastreid/evaluation/rank_cylib/rank_cy.pyx",
-                       "fastreid/data/datasets/market1501.py:79"),))),
-        loader="torchreid/data/datasets/image/market1501.py:71,79"),
+                       "fastreid/data/datasets/market1501.py:79", _OF_FASTREID),))),
+        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID),
     Toolbox(
         "Cysu/open-reid 3293ca7", (
             *_by_scikit_learn(
                 "open-reid", f"{_RANKING}, mean_ap and cmc with first_match_break (its "
                 "Market-1501 setting)", _OPEN_REID, (_ARGSORT,), (
-                    _copy_of_open_reid(("MMT",), "yxgeee/MMT 057e1ea", "mmt", "68,75"),
-                    _copy_of_open_reid(("SpCL",), "yxgeee/SpCL 01a486e", "spcl", "68,75"),
+                    _copy_of_open_reid(("MMT",), "yxgeee/MMT 057e1ea", "mmt", "68,75", 65),
+                    _copy_of_open_reid(("SpCL",), "yxgeee/SpCL 01a486e", "spcl", "68,75", 68),
                     _copy_of_open_reid(
                         ("cluster-contrast", "cluster-contrast-reid"),
-                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72")), (
+                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72",
+                        71)), (
                     _copy(("CamStyle",), "zhunzhong07/CamStyle e3e6784",
                           f"{_RANKING}, which brings the AP of scikit-learn 0.18",
-                          "reid/datasets/market.py:30"),
+                          "reid/datasets/market.py:30", _raw("reid/evaluators.py:66")),
                     _copy(("AlignedReID-Re-Production-Pytorch",),
                           "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454",
                           "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1",
-                          "script/dataset/transform_market1501.py:64"))),
+                          "script/dataset/transform_market1501.py:64",
+                          _unit("script/experiment/train.py:61")))),
             *_by_scikit_learn(
                 "open-reid-allshots", f"{_RANKING}, mean_ap and cmc without first_match_break "
                 "(its default)", {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
@@ -193,14 +227,16 @@ TOOLBOX_RECORDS = (
         loader_oddities=(
             "open-reid's own loader takes every image of the test identities as query and as "
             "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
-            "the file's own queries and gallery are ranked: either way",)),
+            "the file's own queries and gallery are ranked: either way",),
+        measure=_raw("reid/evaluators.py:62-64")),
     Toolbox("VisualComputingInstitute/triplet-reid a538696", (
         *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
         Procedure("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
-                  (_INVERSE,)))),
+                  (_INVERSE,))), measure=_raw("evaluate.py:43, README.md:252")),
     Toolbox("wangguanan/light-reid 97c6b2d", (
         Procedure("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
-                  {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),)),
+                  {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),),
+            measure=Measure("cosine", False, "lightreid/build.py:38")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(
@@ -211,11 +247,12 @@ TOOLBOX_RECORDS = (
                 "cuhk03-single-shot-draws", "torchreid/metrics/rank.py, eval_cuhk03 after "
                 "numpy.random.seed(0)",
                 {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,))),
-        loader="torchreid/data/datasets/image/market1501.py:71,79"),
+        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID),
     Toolbox("wuancong/SYSU-MM01 0499112", (
         Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
-                   "cmc": "identities", "cmc_length": "identities"}),)),
+                   "cmc": "identities", "cmc_length": "identities"}),),
+            measure=_raw("evaluation/euclidean_dist.m:2")),
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
         Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
@@ -226,7 +263,8 @@ TOOLBOX_RECORDS = (
                   "--to trec`", {"ap": "step", "junk_match": "never"}),)),
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Procedure("simpleir", "simpleir/metric/impl; the rule it documents",
-                  {"ignored": (), "ap": "step", "recall": "found"}),)),
+                  {"ignored": (), "ap": "step", "recall": "found"}),),
+            measure=_raw("simpleir/retrieval/helper.py:38")),
     Toolbox("Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b", (
         Procedure(
             "cityflow", "Evaluation_CityFlow.py:32-69, for the lists of 100 images that the AI "
@@ -265,7 +303,7 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     for evaluator in toolbox.evaluators:
         fields: dict[str, Any] = dict(
             evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
-            also=tuple(map(str, evaluator.also)))
+            also=tuple(map(str, evaluator.also)), **_fields_of(toolbox.measure))
         if toolbox.loader:
             conventions.append(Convention(
                 evaluator.name, **fields, loads="without label -1",
@@ -277,11 +315,17 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     return conventions
 
 
+def _fields_of(measure: Measure | None) -> dict[str, Any]:
+    return {} if measure is None else dict(
+        metric=measure.metric, normalize=measure.normalize, measure=measure.source)
+
+
 class _Conventions(dict[str, Convention]):
-    """The records by name; under a further name a record has that name."""
+    """The records by name; under a further name a record has that name, and its distances."""
 
     def __missing__(self, name: str) -> Convention:
-        return self[NAMES[name]].replace(name=name)
+        return replace(self[NAMES[name]], name=name,
+                       **_fields_of(_MEASURES.get(name.removesuffix("-function"))))
 
 
 CONVENTIONS: dict[str, Convention] = _Conventions(
@@ -300,9 +344,13 @@ NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
     for name, function in FUNCTIONS.items()}}
 
+_FURTHER = [(alias, evaluator.name, also.measure) for toolbox in TOOLBOX_RECORDS
+            for evaluator in toolbox.evaluators for also in evaluator.also for alias in also.names]
+
 #: Further names, and the record that each means.
-ALIASES = {alias: evaluator.name for toolbox in TOOLBOX_RECORDS
-           for evaluator in toolbox.evaluators for also in evaluator.also for alias in also.names}
+ALIASES = {alias: name for alias, name, _ in _FURTHER}
+
+_MEASURES = {alias: measure for alias, _, measure in _FURTHER}
 
 #: Every name, those of bare functions too, and the record that it means.
 NAMES = {

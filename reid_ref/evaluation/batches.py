@@ -17,7 +17,7 @@ from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, check_choice, check_same_length)
 from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.distances import METRICS
+from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import Progress, documented
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
@@ -89,20 +89,28 @@ class Evaluator:
     >>> for k in (4, 7, 10):
     ...     batch = slice(k, k + 3)
     ...     evaluator.update(features[batch], identity[batch], camera[batch], is_query=False)
+    >>> evaluator
+    Evaluator(4 query, 8 gallery; convention matlab)
     >>> result = evaluator.compute()
     >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
 
-    def __init__(self, *, metric: str = "euclidean", normalize: bool = True,
+    def __init__(self, *, metric: str | None = None, normalize: bool | None = None,
                  convention: str | Convention | Iterable[str | Convention] = "matlab") -> None:
-        check_choice(metric, "metric", METRICS)
+        if metric is not None:
+            check_choice(metric, "metric", METRICS)
         self.metric = metric
-        self.normalize = bool(normalize)
+        self.normalize = None if normalize is None else bool(normalize)
         conventions = tuple(find_conventions(convention))
         self.convention: Convention | tuple[Convention, ...] = (
             conventions[0] if isinstance(convention, (str, Convention)) else conventions)
         self._batches: dict[str, list[_Batch]] = {side: [] for side in SIDES}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{sum(map(len, batches)):,} {side}"
+                           for side, batches in self._batches.items())
+        return f"Evaluator({counts}; convention {_names(self.convention)})"
 
     def __copy__(self) -> Evaluator:
         new = type(self)(metric=self.metric, normalize=self.normalize, convention=self.convention)
@@ -168,9 +176,9 @@ class Evaluator:
         if not any(self._batches.values()):
             raise InputError("evaluator", "images", "none", "call update() before compute()")
         (query_features, query), (gallery_features, gallery) = map(self._side, SIDES)
-        return evaluate(query_features, gallery_features, query, gallery, metric=self.metric,
-                        normalize=self.normalize, convention=self.convention, lists=lists,
-                        max_memory=max_memory, progress=progress)
+        settings: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
+        return evaluate(query_features, gallery_features, query, gallery, lists=lists,
+                        max_memory=max_memory, progress=progress, **settings)
 
     def reset(self) -> None:
         """Remove all images; the settings are kept."""

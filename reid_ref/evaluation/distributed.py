@@ -24,15 +24,14 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, as_array, check_choice, check_known_shape, is_stored)
+    Doubles, InputError, Integers, as_array, check_known_shape, is_stored)
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.distances import METRICS
-from reid_ref.evaluation.engine import as_requested, summaries
+from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
-from reid_ref.evaluation.ranks import Ranking, features_provenance
+from reid_ref.evaluation.ranks import Ranking, features_provenance, measured
 from reid_ref.evaluation.ranks import Curves
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import (
@@ -52,7 +51,7 @@ _AT_ONCE = 32
 
 @by_convention
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = "euclidean", normalize: bool = True,
+             metric: str | None = None, normalize: bool | None = None,
              convention: str | Convention = "matlab",
              lists: IndexLists | None = None, max_memory: int | str | None = None,
              progress: Progress | None = None, client: Any = None) -> Result:
@@ -117,7 +116,6 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     (0.5396, 0.5)
     """
     check_labels(query, gallery)
-    check_choice(metric, "metric", METRICS)
     conventions = find_conventions(convention)
     for record in conventions:
         if record.needs_rows:
@@ -132,17 +130,23 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
     how.check_lists(query, gallery)
-    normalized = normalize or metric == "cosine"
+    if len(how.passes()) > 1:
+        raise InputError("convention", "toolboxes that measure distances alike",
+                         ", ".join(record.name for record in conventions),
+                         "give metric and normalize, or evaluate them one at a time")
+    metric, normalized = how.distance()
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
     rows, square = checked_query(rows, normalized)
-    queries = _Queries(rows, square, metric, normalize, max_memory)
+    queries = _Queries(rows, square, metric, normalized, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
     by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
     ranks = Ranking(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
                     features_provenance(of_query, of_gallery, how))
-    return as_requested(summaries(ranks, query, gallery, how), convention)
+    results = summaries(measured(ranks, how), query, gallery, how)
+    warn_unmatched(results[0], query, gallery)
+    return as_requested(results, convention)
 
 
 @dataclass(frozen=True)

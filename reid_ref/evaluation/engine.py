@@ -24,7 +24,13 @@ from reid_ref.signature import fields_of, signature
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Evaluate what is ranked: one result per convention, in their order."""
     check_labels(query, gallery)
-    return summaries(ranked.ranks(query, gallery, how), query, gallery, how)
+    results: dict[int, Result] = {}
+    for part in ranked.passes(how):
+        ranks = ranked.ranks(query, gallery, part)
+        results.update(zip(map(id, part.conventions), summaries(ranks, query, gallery, part)))
+    in_order = [results[id(convention)] for convention in how.conventions]
+    warn_unmatched(in_order[0], query, gallery)
+    return in_order
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:
@@ -39,15 +45,14 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 
 
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
-    """Return the result of each convention; warn of queries without a match."""
+    """Return the result of each convention."""
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
     results = [ranks.finish(summarize(
         ranks.of(convention), query, gallery, convention,
-        {**ranks.provenance, **(listed if convention.needs_lists else {})}, ranks.curves, once))
-        for convention in how.conventions]
-    warn_unmatched(results[0], query, gallery)
+        {**ranks.provenance, **(listed if convention.needs_lists else {})},
+        ranks.curves, once)) for convention in how.conventions]
     return results
 
 

@@ -22,7 +22,7 @@ from reid_ref.result import Result
 
 @by_convention
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
-             metric: str = "euclidean", normalize: bool = True,
+             metric: str | None = None, normalize: bool | None = None,
              convention: str | Convention = "matlab",
              lists: IndexLists | None = None, max_memory: int | str | None = None,
              progress: Progress | None = None) -> Result:

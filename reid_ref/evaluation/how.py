@@ -6,11 +6,12 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.conventions import METRICS
 from reid_ref.labels import IndexLists, Labels, check_labels, check_lists
 from reid_ref.result import Result
 
@@ -86,10 +87,12 @@ class How:
     ----------
     conventions : tuple of Convention
         Results are in their order.
-    metric : {"euclidean", "cosine", "dot"}
+    metric : {"euclidean", "cosine", "dot"}, optional
         Distance between features. On normalised features all three give the same ranking.
-    normalize : bool
-        Divide each feature by its 2-norm first, as the Market-1501 drivers do.
+        Default: that of the convention's toolbox.
+    normalize : bool, optional
+        Divide each feature by its 2-norm first. Default: as the convention's toolbox does.
+        The Market-1501 drivers do, torchreid does not.
     lists : IndexLists, optional
         Good and junk images of every query, for conventions that list them.
     max_memory : int or str, optional
@@ -101,11 +104,40 @@ class How:
     """
 
     conventions: tuple[Convention, ...] = (CONVENTIONS["matlab"],)
-    metric: str = "euclidean"
-    normalize: bool = True
+    metric: str | None = None
+    normalize: bool | None = None
     lists: IndexLists | None = None
     max_memory: int | str | None = None
     progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.metric is not None:
+            check_choice(self.metric, "metric", METRICS)
+
+    def distance(self, convention: Convention | None = None) -> tuple[str, bool]:
+        """Return the metric, and whether features are normalised: as given, or by default.
+
+        The default is that of the convention; without one, of the first.
+        """
+        record = convention or (*self.conventions, CONVENTIONS["matlab"])[0]
+        metric = self.metric or record.metric
+        normalize = record.normalize if self.normalize is None else self.normalize
+        return metric, bool(normalize) or metric == "cosine"  # the cosine is that of unit features
+
+    def passes(self) -> list[How]:
+        """Return it once for each ranking of features that its conventions need.
+
+        Normalised features rank alike under every metric.
+        """
+        rankings: dict[str, list[Convention]] = {}
+        for convention in self.conventions:
+            metric, normalized = self.distance(convention)
+            rankings.setdefault("normalized" if normalized else metric, []).append(convention)
+        if len(rankings) == 1:
+            return [self]
+        progress = _each(self.progress, len(rankings))
+        return [replace(self, conventions=tuple(conventions), progress=progress)
+                for conventions in rankings.values()]
 
     @property
     def not_ranked(self) -> set[tuple[str, ...]]:
@@ -125,6 +157,20 @@ class How:
     def lists_of(self, queries: Any) -> IndexLists | None:
         """Return the index lists of some queries: a slice or an array of indices."""
         return self.lists and self.lists.of_queries(queries)
+
+
+def _each(progress: Progress | None, count: int) -> Progress | None:
+    """Return what reports a query once it has been ranked `count` times."""
+    if progress is None:
+        return None
+    ranked, report = 0, progress
+
+    def after(n_query: int) -> None:
+        nonlocal ranked
+        before, ranked = ranked // count, ranked + n_query
+        if ranked // count > before:
+            report(ranked // count - before)
+    return after
 
 
 def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:

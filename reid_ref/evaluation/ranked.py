@@ -16,16 +16,15 @@ import numpy.typing as npt
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, check_real_distances, is_stored)
+    Doubles, InputError, Integers, check_real_distances, is_stored)
 from reid_ref.arrays.device import in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
-from reid_ref.distances import METRICS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
-    Curves, Ranking, features_provenance, rank_blocks, rank_features, row_blocks)
+    Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.exact_distances import squares
 from reid_ref.ranking.exact_rows import feature_rows
@@ -74,6 +73,10 @@ class Ranked(Value):
         """Rank the gallery for every query."""
         raise NotImplementedError
 
+    def passes(self, how: How) -> list[How]:
+        """Return `how` once for each ranking that its conventions need."""
+        return [how]
+
     def features(self, refusal: InputError) -> tuple[Any, Any]:
         """Return the features of both sides; without features, raise `refusal`."""
         raise refusal
@@ -115,6 +118,10 @@ class Features(Ranked):
         """Return the arrays of both sides; without features, raise `refusal`."""
         return self.query, self.gallery
 
+    def passes(self, how: How) -> list[How]:
+        """Return `how` once for each ranking that its conventions need."""
+        return how.passes()
+
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """Return the ways to rank that differ: by name, what changes in `How`.
 
@@ -131,21 +138,19 @@ class Features(Ranked):
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, on their accelerator if both sides are on one."""
-        check_choice(how.metric, "metric", METRICS)
         memory = bytes_of(how.max_memory)
         of_query, of_gallery = where_they_are(self.query, self.gallery)
         features = check_feature_shapes(of_query, of_gallery, query, gallery)
         how.check_lists(query, gallery)
         if not how.needs_rows:
-            return rank_features(*features, query, gallery, how)
-        rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]), how.metric,
-                            how.normalize, memory)
-        return rank_blocks(rows, query, gallery, how, features_provenance(*features, how),
-                           of_features=True)
+            return measured(rank_features(*features, query, gallery, how), how)
+        rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]),
+                            *how.distance(), memory)
+        return measured(rank_blocks(rows, query, gallery, how, features_provenance(
+            *features, how), of_features=True), how)
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
-        check_choice(how.metric, "metric", METRICS)
         memory = bytes_of(how.max_memory)
         return _exact_blocks(*check_feature_shapes(self.query, self.gallery, query, gallery), how,
                              memory)
@@ -160,8 +165,8 @@ class Features(Ranked):
 
     def by_product(self, how: How) -> Any:
         """Return the distances as other evaluators make them, by a matrix product."""
-        return blas.distance_matrix(read_rows(self.query), read_rows(self.gallery), how.metric,
-                                    how.normalize)
+        return blas.distance_matrix(read_rows(self.query), read_rows(self.gallery),
+                                    *how.distance())
 
     def whole(self, query: Labels, gallery: Labels, how: How) -> Array:
         """Return all exact distances; one matrix and one block are in memory."""
@@ -219,7 +224,6 @@ class Distances(Ranked):
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
-        check_choice(how.metric, "metric", METRICS)
         return row_blocks(check_distances(self.matrix, query, gallery), bytes_of(how.max_memory))
 
     def exact_rows(self, queries: Integers, how: How) -> Arrays:
@@ -304,9 +308,9 @@ class Lists(Ranked):
 def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
     """Yield the exact distances of blocks of queries."""
     done = 0
-    for block in feature_rows(query, gallery, how.metric, how.normalize, memory):
+    for block in feature_rows(query, gallery, *how.distance(), memory):
         end = done + len(block)
-        _make_distances(block, read_rows(query, done, end), how.metric, how.normalize)
+        _make_distances(block, read_rows(query, done, end), *how.distance())
         done = end
         yield block
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -178,7 +178,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
     report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
 
     def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
-        sources = _sources_of_features(of_query, of_gallery, how.metric, how.normalize, memory)
+        sources = _sources_of_features(of_query, of_gallery, *how.distance(), memory)
         try:
             return rank(sources(np.float32, report), query, gallery, roles)
         except TooFarOff:  # repeat in double precision
@@ -194,9 +194,19 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
 
 def features_provenance(query_features: Any, gallery_features: Any, how: How) -> dict[str, str]:
     """Return the provenance of distances from features, for the signature."""
-    normalized = how.normalize or how.metric == "cosine"  # the cosine is that of unit features
-    return {"metric": how.metric, "normalize": "yes" if normalized else "no",
-            "features": str(np.result_type(query_features.dtype, gallery_features.dtype))}
+    return {**_distance(how), "features": str(np.result_type(query_features.dtype,
+                                                             gallery_features.dtype))}
+
+
+def measured(ranks: Ranking, how: How) -> Ranking:
+    """Let the signature of each result name the distances of its own convention."""
+    return replace(ranks, finish=lambda result: replace(
+        result, signature=result.signature.changed(_distance(how, result.convention))))
+
+
+def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
+    metric, normalized = how.distance(convention)
+    return {"metric": metric, "normalize": "yes" if normalized else "no"}
 
 
 def _sources_of_features(query_features: Any, gallery_features: Any, metric: str,

@@ -18,7 +18,7 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import TIES, Convention
-from reid_ref.evaluation.engine import summaries
+from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
@@ -67,6 +67,7 @@ def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> T
     plain = convention.replace(ties="gallery-order")
     ranks = ranked.ranks(query, gallery, replace(how, conventions=(plain,)))
     result, = summaries(replace(ranks, of=lambda _: ranks.of(plain)), query, gallery, how)
+    warn_unmatched(result, query, gallery)
     bounds = tie_bounds(of_queries(ranks.of(plain), convention.loaded(query.identity)), convention,
                         len(gallery))
     return replace(bounds, signature=result.signature.changed({"ties": "bounds"}))

@@ -522,6 +522,29 @@ class Result(Value):
         values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc)))
         return values
 
+    def scalars(self, prefix: str = "") -> dict[str, float]:
+        """Return Rank-1, 5, 10, 20, mAP and mINP as floats by name, for wandb and its like.
+
+        Parameters
+        ----------
+        prefix : str
+            Before each name, e.g. ``"test/"``.
+
+        Returns
+        -------
+        dict of str to float
+            In [0, 1], or NaN.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
+        >>> result.scalars("test/")
+        {'test/Rank-1': 1.0, 'test/mAP': 1.0, 'test/mINP': 1.0}
+        """
+        return {f"{prefix}{name}": float(value) for name, value in headline(self).items()}
+
     def save(self, path: PathLike) -> None:
         """Write all of the result to one JSON file, which `reid_ref.load` reads.
 

@@ -148,13 +148,15 @@ def test_conventions_are_listed_and_shown():
 
 
 @pytest.mark.parametrize("arguments", [
-    ("evaluate", MARKET, "--json", "--convention"), ("explain", MARKET, "--json", "--to"),
-    ("conventions",)])
+    ("evaluate", MARKET, "--no-normalize", "--json", "--convention"),
+    ("explain", MARKET, "--no-normalize", "--json", "--to"), ("conventions",)])
 def test_a_convention_is_found_by_the_names_people_know(arguments):
     known, own = (command(*arguments, name) for name in ("TRANSREID", "torchreid"))
     assert known.returncode == 0
     if arguments == ("conventions",):
-        assert known.stdout == own.stdout
+        known_page, own_page = (page.stdout.partition("features")[0].splitlines()
+                                for page in (known, own))
+        assert known_page[1:] == own_page[1:]
         assert "also: TransReID (damo-cv/TransReID dec5504, utils/metrics.py" in known.stdout
     else:
         assert "torchreid" not in known.stdout and "TransReID" in known.stdout

@@ -506,7 +506,8 @@ def test_packages_rank_features_as_evaluate_does(adapter):
     check = crosscheck_data(reid_ref.ResultFile("arrays", query, gallery, *features), adapter)
     assert check.verdict == "equal", as_text(check)
     assert check.closest.split("[")[0] == check.expected
-    expected = reid_ref.evaluate(*features, query, gallery, convention=check.expected)
+    expected = reid_ref.evaluate(*features, query, gallery, convention=check.expected,
+                                 normalize=True)
     np.testing.assert_allclose(check.ap, expected.per_query.ap, rtol=1e-6)
     rounded = reid_ref.evaluate_distances(distance_matrix(*features, "euclidean", True), query,
                                           gallery, convention=check.expected)

@@ -240,7 +240,8 @@ def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
 
 def test_an_error_says_of_which_file(tmp_path):
     done = command("evaluate", MARS, TIES, "--metric", "dot")
-    assert_one_line_error(done, "error: mars_like: --metric, --no-normalize: expected features, ")
+    assert_one_line_error(done, "error: mars_like: --metric, --normalize, --no-normalize: "
+                          "expected features, ")
     np.savez(tmp_path / "short.npz", **{**LABELS, "distmat": [[.1, .2]]})
     done = command("evaluate", "short.npz", MARS, cwd=tmp_path)
     assert_one_line_error(done, "error: short.npz: distmat: expected")

@@ -340,9 +340,12 @@ def test_several_conventions_share_the_shards(where):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         results = ours.evaluate(query_features, shards, query, gallery, client=where,
-                                convention=names, progress=told.append)
+                                normalize=True, convention=names, progress=told.append)
         assert list(results) == names
         for name, result in results.items():
             same(result, reid_ref.evaluate(query_features, gallery_features, query, gallery,
-                                           convention=name))
+                                           normalize=True, convention=name))
+    with pytest.raises(InputError, match="^convention: expected toolboxes that measure distances "
+                       "alike, got torchreid, matlab, simpleir; give metric and normalize"):
+        ours.evaluate(query_features, shards, query, gallery, client=where, convention=names)
     assert sum(told) == N_QUERY and len(told) > 5

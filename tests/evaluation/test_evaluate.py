@@ -9,7 +9,8 @@ import pytest
 import reid_ref
 import reid_ref.evaluation.distributed
 from reid_ref import InputError, Labels, evaluate_distances
-from reid_ref.distances import METRICS, TOLERANCE, distance_matrix
+from reid_ref.conventions import METRICS
+from reid_ref.distances import TOLERANCE, distance_matrix
 from tests import cases
 from tests.commands.common import answer
 

@@ -380,7 +380,7 @@ def test_what_is_no_evaluator_and_no_state_at_all():
 
 
 @pytest.mark.parametrize(("settings", "message"), [
-    ({"metric": "dot"}, "expected the same settings, metric 'euclidean', got 'dot'"),
+    ({"metric": "dot"}, "expected the same settings, metric None, got 'dot'"),
     ({"convention": "mars"}, "expected the same settings, convention 'matlab', got 'mars'"),
     ({"convention": CONVENTIONS["matlab"].replace(name="matlab", ap="step")},
      "expected the same settings, convention Convention.*trapezoid.*got Convention.*step"),

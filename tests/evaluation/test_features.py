@@ -254,7 +254,8 @@ def test_rows_of_zeros_on_the_disk_are_told_once(tmp_path, convention, monkeypat
             stored = file.create_dataset("gallery", data=gallery)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                evaluate(query, stored, *both, convention=convention, max_memory="40K")
+                evaluate(query, stored, *both, convention=convention, normalize=True,
+                         max_memory="40K")
         assert [str(one.message) for one in caught if "all zero" in str(one.message)] == [told_]
 
 

@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar:
         how = common.how(args, (), bar=bar)
-        check = crosscheck(data, args.evaluator, metric=how.metric, normalize=how.normalize,
+        metric, normalize = how.distance()
+        check = crosscheck(data, args.evaluator, metric=metric, normalize=normalize,
                            timeout=args.timeout, progress=how.progress)
     if args.format == "json":
         common.print_json(Answered(**vars(check), files=args.files, layout=data.layout))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def add(command: argparse.ArgumentParser) -> None:
                        "--max-memory", formats=("table", "json"))
     command.add_argument("--query", type=int, metavar="N",
                          help="show query N (from 0): the ranked list around its good images, "
-                              "with every image's role")
+                              "with every image's role, by the distances of --from")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
     lists = common.read_lists(args, [origin, target])
-    how = common.how(args, ())
+    how = common.how(args, [origin])
+    if args.query is not None:  # both sides of its page have one order of images
+        metric, normalize = how.distance()
+        how = replace(how, metric=metric, normalize=normalize)
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
     listed = ([] if args.query is None else list_of_query(

@@ -5,8 +5,8 @@ of two results in a row.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
-from reid_ref.distances import METRICS
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
@@ -28,6 +27,10 @@ from reid_ref.result import Result
 #: The choices in the order in which they are changed.
 ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
          "cmc_length")
+
+
+#: A choice, its value, its meaning, and the convention after the change.
+Change = tuple[str, str, str, Convention]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +105,16 @@ class Explanation(Value):
 
 
 def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Convention,
-         target: str | Convention) -> Explanation:
+         target: str | Convention, measures: bool = False) -> Explanation:
     """Walk from one convention to another, one choice at a time.
 
-    `evaluate` returns one result a convention, in order.
+    `evaluate` returns one result per convention, in order. `measures`: it makes distances as each
+    convention's toolbox does.
     """
     origin, target = find_convention(origin), find_convention(target)
     chain = list(_chain(origin, target))
+    if measures and _scaled(origin) != _scaled(target):
+        chain = list(_measured(origin, target, chain))
     conventions = [origin, *(convention for _, _, _, convention in chain)]
     if chain:
         conventions[-1] = target  # the last step has all of its choices, and now its name
@@ -118,8 +124,26 @@ def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Con
     return Explanation(origin, target, results[0], tuple(steps))
 
 
+def _scaled(convention: Convention) -> str:
+    """Return what its distances between features depend on."""
+    normalized = convention.normalize or convention.metric == "cosine"
+    return "normalized" if normalized else convention.metric
+
+
+def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -> Iterator[Change]:
+    """Yield a first step to the target's distances, and the chain with these."""
+    fields: dict[str, Any] = {name: getattr(target, name)
+                              for name in ("metric", "normalize", "measure")}
+    value = (f"normalised, {target.metric}" if _scaled(target) == "normalized" else
+             f"{target.metric}, not normalised")
+    yield "distances", value, f"default of {target.name} ({target.measure})", origin.replace(
+        **fields)
+    for choice, value, meaning, convention in chain:
+        yield choice, value, meaning, convention.replace(**fields)
+
+
 def _chain(origin: Convention,
-           target: Convention) -> Iterator[tuple[str, str, str, Convention]]:
+           target: Convention) -> Iterator[Change]:
     """Yield the choice, its value, its meaning and the convention after each change."""
     now = origin
     if origin.loads != target.loads:
@@ -179,8 +203,8 @@ def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
 
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",
-            target: str | Convention = "torchreid", *, metric: str = "euclidean",
-            normalize: bool = True, lists: IndexLists | None = None,
+            target: str | Convention = "torchreid", *, metric: str | None = None,
+            normalize: bool | None = None, lists: IndexLists | None = None,
             max_memory: int | str | None = None,
             progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
@@ -193,8 +217,8 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     origin, target : str or Convention
         As the option `convention` of `reid_ref.evaluate`.
     metric, normalize, lists, max_memory, progress
-        As for `reid_ref.evaluate`; the first two are for features, which are ranked by exact
-        distances.
+        As for `reid_ref.evaluate`. The first two are for features, which are ranked by exact
+        distances; where they are given, they hold for every step.
 
     Returns
     -------
@@ -218,9 +242,11 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     """
     check_result_file(data)
-    check_choice(metric, "metric", METRICS)
+    how = How((), metric, normalize, lists, max_memory, progress)
+    ends = find_convention(origin), find_convention(target)
+    measures = len(data.input.passes(replace(how, conventions=ends))) > 1
 
     def evaluate(conventions: list[Convention]) -> list[Result]:
-        return results_of(data.input, data.query, data.gallery, How(
-            tuple(conventions), metric, normalize, lists, max_memory, progress))
-    return walk(evaluate, origin, target)
+        return results_of(data.input, data.query, data.gallery,
+                          replace(how, conventions=tuple(conventions)))
+    return walk(evaluate, *ends, measures)

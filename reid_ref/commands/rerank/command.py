@@ -105,7 +105,8 @@ def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention
     with common.progress_bar(len(data.query)) as bar:
         result = evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
-            variant=variant, normalize=args.normalize, convention=convention,
+            variant=variant, normalize=common.how(args, [convention]).distance()[1],
+            convention=convention,
             progress=None if bar is None else bar.update, **numbers)
     left_out = len(data.gallery) - result.counts.gallery
     if left_out:
@@ -117,5 +118,5 @@ def _multi_query(args: argparse.Namespace, data: ResultFile,
                  convention: Convention) -> dict[str, Result]:
     with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
         return evaluate_multi_query(
-            data, args.multi_query, convention, args.metric or common.METRIC, args.normalize,
+            data, args.multi_query, convention, *common.how(args, [convention]).distance(),
             common.max_memory(args), None if bar is None else bar.update)

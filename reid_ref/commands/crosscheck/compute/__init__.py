@@ -16,7 +16,7 @@ from reid_ref.commands.crosscheck.compute.comparison import (
     DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects, explain, problems,
     same_ranks)
 from reid_ref.commands.crosscheck.compute.evaluators import ADAPTERS, Answer, Arrays, check_spec
-from reid_ref.distances import METRICS
+from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.result import RANKS, Ranks

@@ -149,8 +149,21 @@ def by_convention(method: Method, left_out: Mapping[str, str],
          for name, result in results.items()])]
     text += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
     text += row("used", "number of queries in the mean of mAP")
+    text += _other_distances(results, reference)
     text += _left_out(left_out) + confidence.several(method.intervals)
     return "\n".join([*text, *signature_lines({"": str(reference.signature)})])
+
+
+def _other_distances(results: Mapping[str, Result], reference: Result) -> list[str]:
+    """Return which rows rank raw features where the reference does not, or the other way."""
+    normalize = reference.signature.get("normalize")
+    others = [name for name, result in results.items()
+              if result.signature.get("normalize") != normalize]
+    if not others:
+        return []
+    which = "raw" if normalize == "yes" else "normalised"
+    return row("distances", f"of {which} features, as in these toolboxes: {', '.join(others)}; "
+               "--normalize or --no-normalize makes all rows alike")
 
 
 def _points(result: Result, ranks: Sequence[int]) -> list[str]:

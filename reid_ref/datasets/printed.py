@@ -25,12 +25,12 @@ _RANKS = {"rank", "cmc", "top", "r"}
 _MEANS = {"map": "mAP", "minp": "mINP"}
 #: Of a column that is a change, a mean over benchmarks, or not of the test set.
 _OTHER = set("""gain drop change improvement diff delta avg average std time source init train
-    trained training pre pretrained pretraining reference paper note notes remark comment link download
-    path""".split())
+    trained training pre pretrained pretraining reference paper note notes remark comment link
+    download path""".split())
 _DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
 #: A longer text beside numbers is a remark, not the name of a benchmark.
 _REMARK = 60
-_ARROW = re.compile(r"→|-+>|=>|\bto\b", re.IGNORECASE)
+_ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
 _FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
                    re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")

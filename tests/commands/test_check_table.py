@@ -302,7 +302,7 @@ HOSTILE = {
     "brackets": "[" * N, "links": "[](" * N, "named links": "[x](" * N,
     "signatures": f"| {'convention:' * N} | 3 | 4 |",
     "benchmarks": f"| {'market to ' * N} | 3 | 4 |", "digits": f"| a | {'9' * N} | {'9.' * N} |",
-    "tags": "<table>" + "<" * N, "comments": "<table>" + "<!--" * N,
+    "arrows": f"| Market Duke {'-' * N} | 3 | 4 |", "tags": "<table>" + "<" * N, "comments": "<table>" + "<!--" * N,
     "marked": "<table>" + "<![" * N, "quotes": "<table><a " + "='\"" * N,
     "cells": "<table><tr>" + "<td colspan=99 rowspan=99999999999>" * N,
     "character": "<table><tr><td>&#" + "9" * N, "pipes": "|" * N,

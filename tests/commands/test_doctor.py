@@ -142,6 +142,15 @@ def test_labels_that_cannot_be_meant(key, severity, evidence, said, changes):
     assert evidence.items() <= found.evidence.items() and said in found.sentence
 
 
+def test_one_image_per_identity_needs_no_cameras():
+    """VehicleID: the remedy is not to number cameras that do not exist."""
+    query, gallery = Labels(np.arange(1, 31), [0] * 30), Labels(np.arange(1, 31), [0] * 30)
+    one, *_ = doctor(of_features(query, gallery, *features(query, gallery)))
+    assert one.remedy == ("Probably the data has no cameras, as RegDB and VehicleID: "
+                          "--set ignored=nothing.")
+    assert on_one_camera() and "or the data has no cameras" in doctor(on_one_camera())[0].remedy
+
+
 def test_some_identities_differ():
     some = relabelled(query_identity=lambda one: np.where(one > 20, one + 900, one))
     found, = doctor(some)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.arrays.value import Value
-from reid_ref.labels import DISTRACTOR, JUNK, Labels
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, is_single_shot
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
 #: warning says that the numbers are probably not what they seem; an error, that they mean nothing.
@@ -62,7 +62,7 @@ def check_labels(query: Labels, gallery: Labels) -> Iterator[Finding]:
     unmatched = ~has_match(query, gallery)
     cameras = np.union1d(query.camera, gallery.camera)
     if len(cameras) == 1:
-        yield _single_camera(query, int(cameras[0]), unmatched)
+        yield _single_camera(query, gallery, unmatched)
     elif unmatched.any():
         yield from _no_match(query, gallery, unmatched)
     if len(cameras) > 1:
@@ -89,14 +89,16 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     return matched
 
 
-def _single_camera(query: Labels, camera: int, unmatched: npt.NDArray[np.bool_]) -> Finding:
+def _single_camera(query: Labels, gallery: Labels,
+                   unmatched: npt.NDArray[np.bool_]) -> Finding:
+    has_none = "the data has no cameras, as RegDB and VehicleID: --set ignored=nothing"
     return Finding(
         "doctor:single-camera", "error",
-        f"All images are of camera {camera}, and a query ignores its identity's images on its "
-        "own camera, so no query can have a match.",
+        f"All images are of camera {gallery.camera[0]}, and a query ignores its identity's "
+        "images on its own camera, so no query can have a match.",
         {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
-        "Store the camera of each image; for data of one camera, count same-camera matches: "
-        "--set ignored=nothing (not comparable with published numbers).")
+        f"Probably {has_none}." if is_single_shot(gallery) else
+        f"Store the camera of each image, or {has_none}.")
 
 
 def _no_match(query: Labels, gallery: Labels,

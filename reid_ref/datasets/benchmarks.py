@@ -4,8 +4,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import numpy as np
+
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.datasets.fingerprints import FINGERPRINTS, rows_of_table
+from reid_ref.labels import Labels
 
 
 class Benchmark(NamedTuple):
@@ -20,6 +23,8 @@ class Benchmark(NamedTuple):
         That papers print; empty where no convention of a ranked list gives it.
     note : str
         What else is needed for their number.
+    sizes : tuple of str
+        Queries and gallery images, as "3803x301", where no labels are on record.
     """
 
     key: str
@@ -27,6 +32,7 @@ class Benchmark(NamedTuple):
     spellings: tuple[str, ...]
     convention: str
     note: str
+    sizes: tuple[str, ...]
 
 
 def folded(text: str) -> str:
@@ -43,7 +49,7 @@ def folded(text: str) -> str:
 def _read(row: dict[str, str]) -> Benchmark:
     called = row["key"], row["name"], *filter(None, row["spellings"].split(";"))
     return Benchmark(row["key"], row["name"], tuple(map(folded, called)), row["convention"],
-                     row["note"])
+                     row["note"], tuple(row["sizes"].split(";")))
 
 
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
@@ -99,6 +105,34 @@ def counted_benchmark(name: str, argument: str = "dataset") -> str:
                          remedy=f"known: {', '.join(FINGERPRINTS)}")
     check_choice(key or name, argument, FINGERPRINTS)
     return str(key)
+
+
+def expected_convention(query: Labels, gallery: Labels) -> tuple[str, str, str] | None:
+    """Return why papers do not print the numbers of Market-1501's rules on such labels.
+
+    Returns
+    -------
+    (str, str, str) or None
+        What the labels show, the convention that papers print on such data, and what else it
+        takes; None for labels as those of Market-1501.
+
+    Examples
+    --------
+    >>> expected_convention(Labels([1, 2], [1, 1]), Labels([1, 2], [2, 2]))
+    ('query and gallery share no camera', 'torchreid', '')
+    """
+    size = f"{len(query)}x{len(gallery)}"
+    for known in BENCHMARKS.values():
+        if size in known.sizes:
+            return f"the counts are those of {known.name}", known.convention, known.note
+    if len(np.union1d(query.camera, gallery.camera)) == 1:
+        return None  # the warning of queries without a match says it
+    if not np.intersect1d(query.camera, gallery.camera).size:
+        return "query and gallery share no camera", "torchreid", ""
+    identity = gallery.identity[gallery.identity > 0]
+    if len(identity) > 1 and len(np.unique(identity)) == len(identity):
+        return "every identity has one gallery image", "torchreid", ""
+    return None
 
 
 def queries_of(key: str) -> int | None:

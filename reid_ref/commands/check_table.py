@@ -22,7 +22,7 @@ from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, queries_of
 from reid_ref.datasets.printed import (
     SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, rows_of)
-from reid_ref.datasets.published import hit_counts, unit_of
+from reid_ref.datasets.published import hit_counts, nearest, unit_of
 from reid_ref.disk import read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from reid_ref.text.pages import Grid, plain, tables_of
@@ -52,7 +52,7 @@ def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[Ch
     >>> page = ["## Market-1501", "| Method | Rank-1 |", "|:--|--:|", "| ours | 89.91 |"]
     >>> checked, unread = check_page(page)
     >>> checked[0].faults[0]
-    'Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.90499) and ...'
+    'Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.9050) and ...'
     """
     grids = tables_of(page)
     signatures, forms = list(_signatures(page)), [(0, list[str]()), *forms_of(page)]
@@ -111,13 +111,11 @@ def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
     n_query, n_gallery = int(fields["queries"]), int(fields["gallery"])
     if not convention.curve.counts:
         return None
-    if UNMATCHED[convention.unmatched].in_cmc:
-        return n_query
-    # Queries without a match may be left out; how many is known of benchmarks.
-    for counts in (benchmark.counts for benchmark in FINGERPRINTS.values()):
-        if counts.query == n_query and n_gallery in (counts.gallery, counts.gallery - counts.junk):
-            return n_query - counts.unmatched
-    return None
+    # Queries without a match may be left out; on a benchmark none is without one.
+    counted = UNMATCHED[convention.unmatched].in_cmc or any(
+        counts.query == n_query and n_gallery in (counts.gallery, counts.gallery - counts.junk)
+        for counts in (benchmark.counts for benchmark in FINGERPRINTS.values()))
+    return n_query if counted else None
 
 
 def _impossible(number: Number, n_query: int | None) -> Iterator[str]:
@@ -130,9 +128,7 @@ def _impossible(number: Number, n_query: int | None) -> Iterator[str]:
                             n_query)
         if counts.rounding == "no":
             yield (f"{number.metric} {number.printed} is no count of {n_query:,} queries: the "
-                   "nearest are " + " and ".join(
-                       f"{hits:,} ({Decimal(100 * hits) / n_query:.5f})"
-                       for hits in counts.nearest))
+                   f"nearest are {nearest(counts)}")
 
 
 def _falling(numbers: Sequence[Number]) -> Iterator[str]:

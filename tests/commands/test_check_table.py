@@ -44,8 +44,8 @@ def test_no_count_of_queries(tmp_path, capsys):
     """3028 of 3368 is 89.90499 percent, 3029 is 89.93468: no count is printed 89.91."""
     text = table("| ours | 89.90 | 70 |", "| DenseNet | **89.91%** | 73.58% |", "| a | 89.9 | 3 |")
     assert check(text, tmp_path, capsys, "--dataset", "market1501") == (1, [
-        "4: DenseNet: Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.90499) "
-        "and 3,029 (89.93468)"],
+        "4: DenseNet: Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.9050) "
+        "and 3,029 (89.9347)"],
         "3 rows with Rank-k, mAP or mINP: 0 with a signature; counts k/N checked in 3; 1 "
         "impossible")
     status, lines, summary = check(text, tmp_path, capsys)
@@ -108,7 +108,7 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
     assert summary.startswith("1 row with Rank-k, mAP or mINP: 1 with a signature")
     assert status == 1 and lines == [
         r"3: R50 | ours [a](b)*: Rank-1 45.84 is no count of 48 queries: the nearest are 22 "
-        "(45.83333) and 23 (47.91667)"]
+        "(45.8333) and 23 (47.9167)"]
 
 
 # ---------------------------------------------------------------- reading

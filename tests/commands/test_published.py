@@ -93,33 +93,6 @@ def prints_as(value, n):
     return "truncation" if any(0 <= error < unit for error in errors) else "misprint"
 
 
-def test_rank_k_that_is_not_k_of_n_has_a_note_and_nothing_else_has_one():
-    answers = {}
-    for row in load():
-        if not row.n_query or "allshots" in row.protocol or "single-gallery" in row.protocol:
-            continue
-        said = dict(re.findall(r"Rank-(\d+) [\d.]+: (\w+)", row.note))
-        for name in RANKS:
-            value = getattr(row, name)
-            # Finer than one decimal: with one, some k of these N always fits.
-            if value and Decimal(value).as_tuple().exponent < -1:
-                k = name.removeprefix("rank")
-                key = value, row.n_query
-                if key not in answers:
-                    answers[key] = prints_as(Decimal(value), int(row.n_query))
-                assert said.get(k, "rounded") == answers[key], row
-        assert row.is_suspect == bool(said)
-    assert Counter(answers.values())["truncation"] >= 4
-    assert Counter(answers.values())["misprint"] >= 15
-
-
-def test_a_mean_over_draws_is_said_to_be_one():
-    for row in load():
-        drawn = any(word in row.protocol for word in (
-            "allshots", "single-gallery-shot", "cross-validation"))
-        assert ("not bound to k/N" in row.note) == drawn, row
-
-
 def test_nothing_was_changed_or_lost():
     columns = ("dataset", "split", "rerank", *RANKS, "mAP", "mINP", "source_repo",
                "source_commit")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 from reid_ref.arrays import InputError
@@ -153,22 +153,15 @@ def _falling(numbers: Sequence[Number]) -> Iterator[str]:
 
 def as_read(row: PrintedRow) -> str:
     """Return the numbers of a row as they were read, after the benchmark where it changes."""
-    parts: list[str] = []
-    last: str | None = ""
-    for number in row.numbers:
-        name = _name(number.benchmark) if number.benchmark else ""
-        text = f"{number.metric} {number.printed}"
-        if parts and number.benchmark == last:
-            parts[-1] += f", {text}"
-        else:
-            parts.append(f"{name} {text}".strip())
-        last = number.benchmark
-    return "; ".join(parts)
+    return "; ".join(
+        f"{_name(key)} {', '.join(f'{one.metric} {one.printed}' for one in numbers)}".lstrip()
+        for key, numbers in groupby(row.numbers, key=lambda number: number.benchmark))
 
 
-def _name(key: str) -> str:
-    return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key) or (
-        BENCHMARKS[key].name)
+def _name(key: str | None) -> str:
+    if key in BENCHMARKS:
+        return BENCHMARKS[key].name
+    return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key or "", "")
 
 
 def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:

@@ -117,7 +117,7 @@ def numbers_in(cell: str) -> tuple[list[str], bool]:
     numbers: list[str] = []
     before, spread = "", False
     for token in _NUMBER.findall(cell):
-        if token[0].isdecimal():
+        if token.isascii() and token[0].isdecimal():
             if len(token) > 24 or before.isdecimal() or before == ",":
                 return [], False
             if before not in ("±", "+", "-", "−", "↑", "↓"):

@@ -7,16 +7,16 @@ from pathlib import Path
 from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.validate.compute import (
-    validate_dataset, validate_file, warn_other_queries)
+    Validation, validate_dataset, validate_file, warn_other_queries)
 from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.datasets import FINGERPRINTS
+from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
-    by_key, is_figure, paper_figure, parse_figure, read_figures)
+    Figure, Published, by_key, is_figure, paper_figure, parse_figure, read_figures)
 from reid_ref.files import read_result
 from reid_ref.text import source
 
@@ -52,20 +52,37 @@ def run(args: argparse.Namespace) -> int:
                          "or --paper KEY")
     figures = [text for k, text in enumerate(args.published or ()) if not k or is_figure(text)]
     # "--published 81.1/67.6 FILE"
-    args.files = [*args.files, *(text for text in args.published or () if text not in figures)]
+    files = [*args.files, *(text for text in args.published or () if text not in figures)]
     if figures[:1] and figures[0].endswith(".csv"):
+        if files:
+            raise InputError("FILE", "none with a table of figures, which are of benchmarks",
+                             ", ".join(files))
         return _of_table(args, Path(figures[0]))
-    if bool(args.files) == (args.dataset is not None):
-        raise InputError("FILE, --dataset", "one of them", "both" if args.files else "none",
+    if bool(files) == (args.dataset is not None):
+        raise InputError("FILE, --dataset", "one of them", "both" if files else "none",
                          "name a result file, or write --dataset market1501")
-    return _of_file(args, figures) if args.dataset is None else _of_dataset(args, figures)
+    paper = None if args.paper is None else by_key(args.paper)
+    numbers = [paper_figure(paper)] if paper else list(map(parse_figure, figures))
+    if args.dataset is None:
+        answers, layout = _of_file(args, files, numbers, paper)
+        name, heading = None, source(files, layout)
+        good = all(answer.reproduced for answer in answers)
+    else:
+        benchmark, answers = _of_dataset(args, numbers, paper)
+        name, heading = benchmark.name, known_counts(benchmark)
+        layout, good = heading, all(answer.possible for answer in answers)
+    if len(answers) > 1:
+        return _show_pairs(args, [as_pair(answer, "", name) for answer in answers], good)
+    if args.format == "json":
+        common.print_json(as_answer(answers[0], paper, files, layout))
+    else:
+        show(as_table(answers[0], heading, paper))
+    return 0 if good else 1
 
 
 def _of_table(args: argparse.Namespace, path: Path) -> int:
     """Say of each row of a table whether its figure is possible on its benchmark."""
-    if args.files:
-        raise InputError("FILE", "none with a table of figures, which are of benchmarks",
-                         ", ".join(args.files))
+    _refuse_options_of_files(args)
     pairs = []
     for name, dataset, figure in read_figures(path, args.dataset):
         answer = validate_dataset(dataset, figure)
@@ -79,6 +96,13 @@ def _show_pairs(args: argparse.Namespace, pairs: list[Pair], good: bool) -> int:
     else:
         show(as_lines(pairs))
     return 0 if good else 1
+
+
+def _refuse_options_of_files(args: argparse.Namespace) -> None:
+    if args.convention is not None or args.choices or args.max_memory is not None:
+        raise InputError("--convention, --set, --max-memory", "a result file to evaluate",
+                         "--dataset" if args.dataset else "a table of figures",
+                         "leave them out, or name a file")
 
 
 def _conventions(args: argparse.Namespace) -> list[Convention] | None:
@@ -96,48 +120,27 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
     return common.with_choices(args, [CONVENTIONS[name] for name in names])
 
 
-def _of_file(args: argparse.Namespace, published: list[str]) -> int:
+def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
+             paper: Published | None) -> tuple[list[Validation], str]:
+    """Compare figures with what each convention gives on a file; return its layout, too."""
     conventions = _conventions(args)
     memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
-    paper = None if args.paper is None else by_key(args.paper)
-    figures = [paper_figure(paper)] if paper else list(map(parse_figure, published))
-    data = read_result(*args.files)
+    data = read_result(*files)
     if paper is not None:
         warn_other_queries(paper, "this file", len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
-        answers = validate_file(data, figures, conventions,
-                                label_minus_1="" if paper is None else paper.label_minus_1,
-                                max_memory=memory,
-                                progress=None if bar is None else bar.update)
-    if len(answers) > 1:
-        return _show_pairs(args, [as_pair(answer, "", None) for answer in answers],
-                           all(answer.reproduced for answer in answers))
-    answer, = answers
-    if args.format == "json":
-        common.print_json(as_answer(answer, paper, args.files, data.layout))
-    else:
-        show(as_table(answer, source(args.files, data.layout), paper))
-    return 0 if answer.reproduced else 1
+        return validate_file(data, figures, conventions,
+                             label_minus_1="" if paper is None else paper.label_minus_1,
+                             max_memory=memory,
+                             progress=None if bar is None else bar.update), data.layout
 
 
-def _of_dataset(args: argparse.Namespace, published: list[str]) -> int:
+def _of_dataset(args: argparse.Namespace, figures: list[Figure],
+                paper: Published | None) -> tuple[Fingerprint, list[Validation]]:
     """Say whether figures are possible on a benchmark, by its counts alone."""
     dataset = counted_benchmark(args.dataset, "--dataset")
-    if args.convention is not None or args.choices or args.max_memory is not None:
-        raise InputError("--convention, --set, --max-memory", "a result file to evaluate",
-                         "--dataset", "leave them out, or name a file")
+    _refuse_options_of_files(args)
     benchmark = FINGERPRINTS[dataset]
-    paper = None if args.paper is None else by_key(args.paper)
     if paper is not None:
         warn_other_queries(paper, benchmark.name, benchmark.counts.query)
-    figures = [paper_figure(paper)] if paper else list(map(parse_figure, published))
-    answers = [validate_dataset(dataset, figure) for figure in figures]
-    if len(answers) > 1:
-        return _show_pairs(args, [as_pair(answer, "", benchmark.name) for answer in answers],
-                           all(answer.possible for answer in answers))
-    answer, = answers
-    if args.format == "json":
-        common.print_json(as_answer(answer, paper, [], known_counts(benchmark)))
-    else:
-        show(as_table(answer, known_counts(benchmark), paper))
-    return 0 if answer.possible else 1
+    return benchmark, [validate_dataset(dataset, figure) for figure in figures]

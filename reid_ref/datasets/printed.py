@@ -20,7 +20,12 @@ from reid_ref.text.pages import Grid
 
 #: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
 SEVERAL, UNKNOWN = "several", "unknown"
-_WORDS = re.compile(r"[A-Za-z]+|[0-9]+|[^\sA-Za-z0-9]")
+_WORDS = re.compile("[a-z]+")
+_INTEGER = re.compile("[0-9]+")
+#: mAP50 and mAP@0.5 are of detectors; R50 is a network.
+_METRIC = re.compile(
+    r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?!18|34|50|101|152))"
+    r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))")
 _RANKS = {"rank", "cmc", "top", "r"}
 _MEANS = {"map": "mAP", "minp": "mINP"}
 #: Of a column that is a change, a mean over benchmarks, or not of the test set.
@@ -80,26 +85,13 @@ def metrics_in(text: str) -> list[str]:
     >>> metrics_in("Rank-1 / 5 / 10"), metrics_in("R@1 (mAP)"), metrics_in("mAP gain")
     (['Rank-1', 'Rank-5', 'Rank-10'], ['Rank-1', 'mAP'], [])
     """
-    words = [word.casefold() for word in _WORDS.findall(text.replace("Δ", "delta"))]
-    if _OTHER & set(words):
+    text = text.casefold().replace("δ", "delta ")
+    if _OTHER & set(_WORDS.findall(text)):
         return []
-    found, state = [], ""
-    for place, word in enumerate(words):
-        if word in _MEANS:
-            following = words[place + 1:place + 3]
-            # mAP50 and mAP@0.5 are of detectors.
-            if not any(one.isdecimal() for one in following if following[0] in (one, "@")):
-                found.append(_MEANS[word])
-            state = ""
-        elif word in _RANKS:
-            state = word
-        elif word.isdecimal():
-            at_once = words[place - 1] == "r"  # R50 is a network
-            if state and len(word) <= (1 if at_once and int(word[:9]) > 20 else 4) and int(word):
-                found.append(f"Rank-{int(word)}")
-            state = "next" if state else ""
-        elif word.isalpha() or word in "()" and state == "next":
-            state = ""
+    found: list[str] = []
+    for match in _METRIC.finditer(text):
+        found += ([_MEANS[match[1]]] if match[1] else
+                  [f"Rank-{k}" for k in _INTEGER.findall(match[2])])
     return list(dict.fromkeys(found))
 
 

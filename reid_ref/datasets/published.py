@@ -46,7 +46,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
 from reid_ref.datasets.fingerprints import good_and_same_camera, rows_of_table
 from reid_ref.disk import read_lines
 from reid_ref.labels import JUNK, Labels
@@ -519,7 +519,7 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
     Parameters
     ----------
     dataset : str
-        Part of the dataset's name; hyphens and spaces do not matter.
+        Part of the dataset's name, without regard to hyphens and spaces, or any spelling of it.
     method : str
         Part of the method, backbone or key.
 
@@ -533,7 +533,9 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
     >>> [row.key for row in find("market", "osnet_x0_5")][:1]
     ['market1501/osnet-x0-5']
     """
-    rows = [row for row in load() if _plain(dataset) in _plain(row.dataset)]
+    key = benchmark_named(dataset)
+    rows = [row for row in load() if _plain(dataset) in _plain(row.dataset)
+            or key is not None and key == benchmark_named(row.dataset)]
     if not rows:
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
     wanted = method.casefold()

@@ -122,6 +122,7 @@ def test_an_unknown_key_names_the_nearest(key, message):
 def test_find_by_part_of_the_name_in_any_case():
     assert {row.dataset for row in find("market 1501")} == {"Market-1501"}
     assert {row.dataset for row in find("cuhk03np")} == {"CUHK03-NP"}
+    assert {row.dataset for row in find("MSMT17_V1")} == {"MSMT17"}
     osnet = find("msmt", "OSNET")
     assert len(osnet) == 7 and all("osnet" in row.method for row in osnet)
     assert {row.key for row in find(method="r101")} >= {"msmt17/sbs-r101-ibn"}

@@ -25,7 +25,7 @@ from reid_ref.commands.rerank.compute import Rerank
 from reid_ref.commands.runs import Spread
 from reid_ref.commands.scripts.command import Scripts
 from reid_ref.commands.ties import TieAnswer
-from reid_ref.commands.validate.show import Validated
+from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.options import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
@@ -48,6 +48,7 @@ SHAPES = {
     "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
+    "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
     "dataset": (Counted, "reid-ref dataset FILE"),

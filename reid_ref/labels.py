@@ -169,6 +169,13 @@ def count_distractors(query: Labels, gallery: Labels) -> int:
     return int(np.count_nonzero(gallery.identity == DISTRACTOR))
 
 
+def is_single_shot(gallery: Labels) -> bool:
+    """Return whether no identity has two gallery images on one camera."""
+    real = gallery.identity > DISTRACTOR
+    pairs = np.stack([gallery.identity[real], gallery.camera[real]])
+    return bool(real.any()) and len(np.unique(pairs, axis=1).T) == np.count_nonzero(real)
+
+
 def check_labels(query: Labels, gallery: Labels) -> None:
     """Check that query and gallery are `Labels`, and not empty."""
     for name, labels in (("query", query), ("gallery", gallery)):

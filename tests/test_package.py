@@ -241,7 +241,7 @@ def test_the_action_installs(runner, monkeypatch, tmp_path_factory):
 
 def test_the_hook_checks_tables(tmp_path):
     hook, = HOOKS
-    assert hook["language"] == "python" and hook["types"] == ["markdown"]
+    assert hook["language"] == "python" and hook["types_or"] == ["markdown", "html", "tex"]
     (tmp_path / "a.md").write_text("| x | Rank-1 |\n|--|--|\n| a | 94.2 |\n")
     (tmp_path / "b.md").write_text("| x | Rank-1 |\n|--|--|\n| a | 942 |\n")
     program, *words = hook["entry"].split()

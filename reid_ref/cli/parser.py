@@ -53,7 +53,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "check": {
         "validate": ("validate.command", "which convention gives a published figure"),
         "published": ("published", "figures that others published, with their sources"),
-        "check-table": ("check_table", "rows of Markdown tables that cannot be right"),
+        "check-table": ("check_table", "rows of printed tables that cannot be right"),
         "crosscheck": ("crosscheck.command", "another evaluator on the same arrays"),
         "verify": ("verify", "do the numbers of a saved result follow from its queries?"),
         "scripts": ("scripts.command", "the MATLAB scripts, run in GNU Octave, and their port")},

@@ -1,162 +1,108 @@
-"""`reid-ref check-table`: rows of Markdown tables of results whose numbers are impossible.
+"""`reid-ref check-table`: rows of printed tables of results whose numbers are impossible.
 
-A table is a line of headings, a line of dashes, and rows, outside of blocks of code. A signature
-is in a cell of its row, or below the table as `reid-ref evaluate --format markdown` writes it:
-``- NAME: `SIGNATURE` ``, NAME being the first cell of the row.
+Tables are Markdown, HTML or LaTeX (`reid_ref.text.pages`), and a header says what a cell is
+(`reid_ref.datasets.printed`). A signature is in a cell of its row, or in a line of its own as
+`reid-ref evaluate --format markdown` and `latex` write it, after the name of the row.
 """
 from __future__ import annotations
 
 import argparse
-import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise, takewhile
+from itertools import groupby, pairwise
 from pathlib import Path
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.published import hit_counts, unit_of
+from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, queries_of
+from reid_ref.datasets.printed import (
+    SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, rows_of)
+from reid_ref.datasets.published import hit_counts, nearest, unit_of
 from reid_ref.disk import read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
+from reid_ref.text.pages import Grid, plain, tables_of
 
-_DASHES = re.compile(r"\s*\|?(\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_SIGNATURE = re.compile(r"convention:[^`]*\|reid-ref:[^\s`|<]+")
-_BELOW = re.compile(rf"\s*[-*+] (.*): `({_SIGNATURE.pattern})`\s*")
-_RANK = re.compile(r"(?:rank|cmc|top|r)[ @_-]*([1-9][0-9]{0,5})", re.IGNORECASE)
+#: Programs print float32, which has no more digits of a percentage than these.
+_SINGLE = Decimal("0.00001")
 
 
 @dataclass(frozen=True)
-class TableRow:
-    """One row of a table.
+class CheckedRow:
+    """A row, its signature, the numbers whose count k/N was checked, and what is impossible."""
 
-    Parameters
-    ----------
-    line : int
-        Of the file, from 1.
-    name : str
-        Its first cell.
-    numbers : dict of str to Decimal
-        By Rank-k, mAP and mINP, in percent.
-    signature : str or None
-    """
-
-    line: int
-    name: str
-    numbers: dict[str, Decimal]
+    row: PrintedRow
     signature: str | None
+    counted: tuple[Number, ...]
+    faults: tuple[str, ...]
 
 
-def result_rows(page: Sequence[str]) -> list[TableRow]:
-    """Return the rows of a page that have a Rank-k, mAP or mINP.
+def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[CheckedRow],
+                                                                         list[Grid]]:
+    """Return the rows of a page, and the tables of results of which no row was understood.
+
+    `dataset` is a key of `FINGERPRINTS`: the benchmark of numbers that nothing on the page names.
 
     Examples
     --------
-    >>> page = ["| Method | Rank-1 | mAP |", "|:--|--:|--:|", "| ours | **94.2** | 84.1% |"]
-    >>> rows = result_rows(page)
-    >>> rows[0].name, rows[0].numbers
-    ('ours', {'Rank-1': Decimal('94.2'), 'mAP': Decimal('84.1')})
+    >>> page = ["## Market-1501", "| Method | Rank-1 |", "|:--|--:|", "| ours | 89.91 |"]
+    >>> checked, unread = check_page(page)
+    >>> checked[0].faults[0]
+    'Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.9050) and ...'
     """
-    lines = _without_code(page)
-    rows: list[TableRow] = []
-    for start, (heading, dashes) in enumerate(pairwise(lines), 2):
-        columns = _columns(heading, dashes)
-        if columns:
-            body = list(takewhile(lambda line: "|" in line, lines[start:]))
-            below = _signatures_below(lines[start + len(body):])
-            rows += _rows(columns, body, start + 1, below)
-    return rows
+    grids = tables_of(page)
+    signatures, forms = list(_signatures(page)), [(0, list[str]()), *forms_of(page)]
+    checked: list[CheckedRow] = []
+    unread: list[Grid] = []
+    # Those from one table to the next are of its rows.
+    ends = [bisect_left(signatures, (grid.rows[0][0],)) for grid in grids] + [len(signatures)]
+    for grid, (first, end) in zip(grids, pairwise(ends)):
+        form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
+        rows = list(rows_of(grid, form))
+        named = {name: signature for _, name, signature in reversed(signatures[first:end])}
+        inside = {line: signature for line, _, signature in signatures[first:end]}
+        checked += [check_row(row, inside.get(row.line, named.get(row.name)), dataset)
+                    for row in rows]
+        if not rows and is_table_of_results(grid):
+            unread.append(grid)
+    return checked, unread
 
 
-def _without_code(lines: Sequence[str]) -> list[str]:
-    """Return the lines, those of blocks of code empty."""
-    text, fence = [], ""
-    for line in lines:
-        mark = _FENCE.match(line)
-        if mark and not fence:
-            fence = mark[1]
-        elif fence and line.strip().startswith(fence):
-            fence, line = "", ""
-        text.append("" if fence else line)
-    return text
+def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield the line of each signature, the name before it, and itself."""
+    for number, line in enumerate(page, 1):
+        line = line.replace("\\|", "|").strip()
+        start = line.find("convention:")
+        end = line.find("|reid-ref:", start)
+        if 0 <= start < end:
+            version = line[end + 10:end + 60].replace("`", " ").replace("|", " ").split()
+            name = line[:start].strip("-*+%` ").removesuffix(":")
+            yield (number, name if line[0] == "%" else plain(name),
+                   line[start:end + 10] + "".join(version[:1]))
 
 
-def _cells(line: str) -> list[str]:
-    line = re.sub(r"\\\|", "\0", line.strip())
-    return [cell.strip().replace("\0", "|")
-            for cell in line.removeprefix("|").removesuffix("|").split("|")]
-
-
-def _columns(heading: str, dashes: str) -> dict[int, str]:
-    """Return Rank-k, mAP or mINP of each column that is headed so; none if this is no table."""
-    columns = {}
-    if "|" in heading and "-" in dashes and _DASHES.fullmatch(dashes):
-        for place, cell in enumerate(_cells(heading)):
-            plain = re.sub(r"<[^>]*>|\(.*?\)|[*`%\\↑]", "", cell).strip()
-            rank, mean = _RANK.fullmatch(plain), {"map": "mAP", "minp": "mINP"}.get(plain.lower())
-            if rank:
-                columns[place] = f"Rank-{rank[1]}"
-            elif mean:
-                columns[place] = mean
-    return columns
-
-
-def _rows(columns: dict[int, str], lines: Sequence[str], first: int,
-          below: dict[str, str]) -> Iterator[TableRow]:
-    for number, line in enumerate(lines, first):
-        cells = _cells(line)
-        read = {name: _percent(cells[place]) for place, name in columns.items()
-                if place < len(cells)}
-        values = {name: value for name, value in read.items() if value is not None}
-        if values:
-            # Fractions, where all numbers of a row are.
-            scale = 2 if max(values.values()) <= 1 else 0
-            inside, name = _SIGNATURE.search(line.replace("\\|", "|")), _plain(cells[0])
-            yield TableRow(number, name, {key: value.scaleb(scale)
-                                          for key, value in values.items()},
-                           inside[0] if inside else below.get(name))
-
-
-def _percent(cell: str) -> Decimal | None:
-    plain = re.sub(r"<[^>]*>|[*_~`%\\\s]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", cell))
-    return Decimal(plain) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,20})?", plain) else None
-
-
-def _signatures_below(lines: Sequence[str]) -> dict[str, str]:
-    """Return the signatures of the list right below a table, by the name of the row."""
-    signatures: dict[str, str] = {}
-    for line in lines:
-        entry = _BELOW.fullmatch(line)
-        if entry:
-            signatures.setdefault(_plain(entry[1]), entry[2])
-        elif line.strip():
-            break
-    return signatures
-
-
-def _plain(name: str) -> str:
-    """Return a name without the target of a link, and without backslashes."""
-    text = re.sub(r"(?<!\\)\[(.*?)(?<!\\)\]\([^)]*\)", r"\1", name)
-    return re.sub(r"\\(.)", r"\1", text).strip()
-
-
-def check_row(row: TableRow, dataset: str | None = None) -> tuple[int | None, list[str]]:
-    """Return how many queries Rank-k counts, None where unknown, and what is impossible.
-
-    Without a signature, a row is one of `dataset`, a key of `FINGERPRINTS`.
-    """
+def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> CheckedRow:
+    """Return what is impossible in a row; a signature says how many queries Rank-k counts."""
     faults: list[str] = []
-    n_query = None if dataset is None else FINGERPRINTS[dataset].counts.query
-    if row.signature is not None:
+    n_signed: int | None = None
+    if signature is not None:
         try:
-            fields = parse_signature(row.signature)
-            faults, n_query = off_its_name(fields), _queries_of_rank(fields)
+            fields = parse_signature(signature)
+            faults, n_signed = off_its_name(fields), _queries_of_rank(fields)
         except InputError as error:
-            faults, n_query = [str(error)], None
-    return n_query, [*faults, *_impossible(row.numbers, n_query)]
+            faults = [str(error)]
+    counted = []
+    for number in row.numbers:
+        n_query = n_signed if signature is not None else queries_of(number.benchmark or dataset
+                                                                    or "")
+        faults += _impossible(number, n_query)
+        if n_query is not None and not number.is_mean and number.metric.startswith("Rank-"):
+            counted.append(number)
+    return CheckedRow(row, signature, tuple(counted), (*faults, *_falling(row.numbers)))
 
 
 def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
@@ -165,64 +111,115 @@ def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
     n_query, n_gallery = int(fields["queries"]), int(fields["gallery"])
     if not convention.curve.counts:
         return None
-    if UNMATCHED[convention.unmatched].in_cmc:
-        return n_query
-    # Queries without a match may be left out; how many is known of benchmarks.
-    for counts in (benchmark.counts for benchmark in FINGERPRINTS.values()):
-        if counts.query == n_query and n_gallery in (counts.gallery, counts.gallery - counts.junk):
-            return n_query - counts.unmatched
-    return None
+    # Queries without a match may be left out; on a benchmark none is without one.
+    counted = UNMATCHED[convention.unmatched].in_cmc or any(
+        counts.query == n_query and n_gallery in (counts.gallery, counts.gallery - counts.junk)
+        for counts in (benchmark.counts for benchmark in FINGERPRINTS.values()))
+    return n_query if counted else None
 
 
-def _impossible(numbers: dict[str, Decimal], n_query: int | None) -> Iterator[str]:
-    """Yield what is impossible: beyond 100 percent, a falling curve, a share of no count."""
-    for name, value in numbers.items():
-        if value > 100:
-            yield f"{name} {value} is over 100 percent"
-    ranks = {int(name.removeprefix("Rank-")): value for name, value in numbers.items()
-             if name.startswith("Rank-")}
-    for k, larger in pairwise(sorted(ranks)):
-        value, other = ranks[k], ranks[larger]
-        # They may be one number, printed with different numbers of digits.
-        if value - other >= max(unit_of(value), unit_of(other)):
-            yield f"Rank-{larger} {other} is below Rank-{k} {value}, but a CMC curve never falls"
-    for k, value in ranks.items():
-        counts = hit_counts(value, n_query) if n_query is not None and value <= 100 else None
-        if counts and counts.rounding == "no":
-            yield (f"Rank-{k} {value} is no count of {n_query:,} queries: the nearest are "
-                   + " and ".join(f"{hits:,} ({Decimal(100 * hits) / counts.n_query:.5f})"
-                                  for hits in counts.nearest))
+def _impossible(number: Number, n_query: int | None) -> Iterator[str]:
+    """Yield what is impossible about one number: beyond 100 percent, a share of no count."""
+    value = number.percent
+    if value > 100:
+        yield f"{number.metric} {number.printed} is over 100 percent"
+    elif n_query is not None and not number.is_mean and number.metric.startswith("Rank-"):
+        counts = hit_counts(value if unit_of(value) >= _SINGLE else value.quantize(_SINGLE),
+                            n_query)
+        if counts.rounding == "no":
+            yield (f"{number.metric} {number.printed} is no count of {n_query:,} queries: the "
+                   f"nearest are {nearest(counts)}")
+
+
+def _falling(numbers: Sequence[Number]) -> Iterator[str]:
+    """Yield where a CMC curve falls; a metric that comes again begins another one."""
+    curves: list[dict[str, Number]] = []
+    for number in numbers:
+        last = curves[-1] if curves else {}
+        if (not last or number.metric in last
+                or number.benchmark != next(iter(last.values())).benchmark):
+            curves.append({})
+        curves[-1][number.metric] = number
+    for curve in curves:
+        ranks = sorted((int(name.removeprefix("Rank-")), number)
+                       for name, number in curve.items() if name.startswith("Rank-"))
+        for (k, number), (larger, other) in pairwise(ranks):
+            value = number.percent
+            # They may be one number, printed with different numbers of digits.
+            if value - other.percent >= max(unit_of(value), unit_of(other.percent)):
+                yield (f"Rank-{larger} {other.printed} is below Rank-{k} {number.printed}, but a "
+                       "CMC curve never falls")
+
+
+def as_read(row: PrintedRow) -> str:
+    """Return the numbers of a row as they were read, after the benchmark where it changes."""
+    return "; ".join(
+        f"{_name(key)} {', '.join(f'{one.metric} {one.printed}' for one in numbers)}".lstrip()
+        for key, numbers in groupby(row.numbers, key=lambda number: number.benchmark))
+
+
+def _name(key: str | None) -> str:
+    if key in BENCHMARKS:
+        return BENCHMARKS[key].name
+    return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key or "", "")
+
+
+def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
+    """Return what was checked, and what was not."""
+    read = "1 row" if len(checked) == 1 else f"{len(checked):,} rows"
+    lines = [f"{read} with Rank-k, mAP or mINP: "
+             f"{sum(one.signature is not None for one in checked):,} with a signature; counts "
+             f"k/N checked in {sum(bool(one.counted) for one in checked):,}; "
+             f"{sum(bool(one.faults) for one in checked):,} impossible"]
+    unsigned = [number.benchmark for one in checked if one.signature is None
+                for number in one.row.numbers]
+    unknown = Counter(key for key in unsigned if key and queries_of(key) is None)
+    if unknown:
+        lines.append("unchecked, because no counts are on record: " + ", ".join(
+            f"{_name(key)} ({n:,} numbers)" for key, n in unknown.items()))
+    nameless = 0 if dataset else unsigned.count(None)
+    if nameless:
+        lines.append(f"unchecked, because nothing names the benchmark: {nameless:,} numbers; "
+                     "--dataset NAME says which it is")
+    return lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
     command.description = (
-        "Look for impossible numbers in the Markdown tables of README files: Rank-k "
-        "that is no count k/N of the queries, Rank-k that falls, a signature that "
-        "contradicts itself.")
+        "Read the tables of results in Markdown, HTML and LaTeX, and look for impossible "
+        "numbers: Rank-k that is no count k/N of the queries, Rank-k that falls, a "
+        "signature that contradicts itself.")
     command.epilog = (
         "The number of queries is that of the row's signature, as reid-ref evaluate "
-        "--format markdown writes it, or of --dataset. Exit code: 0 where every row can "
-        "be, 1 where one cannot, 2 for wrong input.")
+        "--format markdown or latex writes it, or of the benchmark that the column, the row, the "
+        "caption or a heading names. Exit code: 0 where every row can be, 1 where one "
+        "cannot, 2 for wrong input, and where no row of a table of results was understood.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE", help="Markdown")
+    command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
     command.add_argument("--dataset", metavar="NAME",
-                         help="of rows without a signature, e.g. market1501; a wrong name lists "
-                              "the known ones")
+                         help="of numbers whose benchmark nothing on the page names, e.g. "
+                              "Market-1501; a wrong name lists the known ones")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.dataset is not None:
-        check_choice(args.dataset, "--dataset", FINGERPRINTS)
-    lines, n_rows, signed, counted, bad = [], 0, 0, 0, 0
+    dataset = None if args.dataset is None else counted_benchmark(args.dataset, "--dataset")
+    lines: list[str] = []
+    every: list[CheckedRow] = []
+    unread: dict[str, list[Grid]] = {}
     for path in args.files:
-        for row in result_rows(read_lines(Path(path), "Markdown")):
-            n_query, problems = check_row(row, args.dataset)
-            lines += [f"{path}:{row.line}: {row.name}: {problem}" for problem in problems]
-            n_rows += 1
-            signed += row.signature is not None
-            counted += n_query is not None
-            bad += bool(problems)
-    read = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
-    show("\n".join([*lines, f"{read} with Rank-k, mAP or mINP: {signed:,} with a "
-                    f"signature; counts k/N checked in {counted:,}; {bad:,} impossible"]))
-    return int(bad > 0)
+        checked, not_understood = check_page(
+            read_lines(Path(path), "Markdown, HTML or LaTeX"), dataset)
+        for one in checked:
+            place = f"{path}:{one.row.line}: {one.row.name}"
+            lines.append(f"{place}: {as_read(one.row)}")
+            lines += [f"{place}: impossible: {fault}" for fault in one.faults]
+        every += checked
+        if not_understood and not checked:
+            unread[path] = not_understood
+    if every:
+        show("\n".join([*lines, *summary(every, dataset)]))
+    for path, grids in unread.items() or ({} if every else {args.files[0]: []}).items():
+        heads = dict.fromkeys(cell for grid in grids[:3] for cell in grid.rows[0][1] if cell)
+        raise InputError(path, "a table with Rank-k, mAP or mINP in its header",
+                         f"the columns {', '.join(list(heads)[:12])}" if heads else "none")
+    return int(any(one.faults for one in every))

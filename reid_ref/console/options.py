@@ -14,6 +14,7 @@ from reid_ref.console.terminal import WARNINGS, show_plain, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, NAMES, Convention, changed, choices_of_text, known_as)
 from reid_ref.datasets import Recognised
+from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How
@@ -143,6 +144,12 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
     requested = list(dict.fromkeys(known_as(name.strip())
                                    for names in given for name in names.split(",")))
     for name in requested:
+        benchmark = BENCHMARKS.get(benchmark_named(name) or "")
+        if name not in NAMES and benchmark is not None:
+            raise InputError(
+                "--convention", got=f"{name!r} is a benchmark, and no convention", remedy=(
+                    f"papers print --convention {benchmark.convention} there ({benchmark.note})"
+                    if benchmark.convention else benchmark.note))
         if name not in NAMES:
             check_choice(name, "--convention", [*CONVENTIONS, "all"])
     if "all" not in requested:

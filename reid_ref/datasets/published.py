@@ -33,18 +33,22 @@ Source: derived here; `tests/commands/test_validate.py` compares with every rank
 """
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from math import ceil, floor
+from pathlib import Path
 
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.arrays.value import Value
+from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
 from reid_ref.datasets.fingerprints import good_and_same_camera, rows_of_table
+from reid_ref.disk import read_lines
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
@@ -93,6 +97,50 @@ def parse_figure(text: str) -> Figure:
                          "or /67.6", repr(text))
     rank1, mAP = (parse_percent(part) if part else None for part in parts)
     return Figure(rank1, mAP)
+
+
+def is_figure(text: str) -> bool:
+    """Return whether a text is meant as RANK1/mAP, and not as the name of a file.
+
+    Examples
+    --------
+    >>> is_figure("81.1/67,6"), is_figure("81.1/a.mat")
+    (True, False)
+    """
+    return "/" in text and not set(text) - set("0123456789.,%/ ")
+
+
+def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str, Figure]]:
+    """Read a table of figures: the name, the key of the benchmark and the figure of each row.
+
+    Its columns are name, dataset, Rank-1 and mAP, in any order and case; name may be missing, and
+    dataset where it is handed over; a cell of Rank-1 or mAP may be empty.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or a row cannot be read; its line is named.
+    """
+    rows = csv.DictReader(read_lines(path, "a table of figures"))
+    columns = {"".join(filter(str.isalnum, name.casefold())): name
+               for name in rows.fieldnames or ()}
+    wanted = ["rank1", "map"] + ([] if dataset else ["dataset"])
+    missing = [name for name in wanted if name not in columns]
+    if missing:
+        raise InputError(path, "columns name, dataset, Rank-1 and mAP in the first line",
+                         ", ".join(columns.values()) or "none")
+    figures = []
+    for row in rows:
+        cells = {name: (row[column] or "").strip() for name, column in columns.items()}
+        try:
+            figures.append((cells.get("name", ""),
+                            counted_benchmark(cells.get("dataset") or dataset or ""),
+                            parse_figure(f"{cells['rank1']}/{cells['map']}")))
+        except InputError as error:
+            raise error.at(f"{path}: line {rows.line_num}") from None
+    if not figures:
+        raise InputError(path, "a row for each figure", "none")
+    return figures
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:
@@ -471,7 +519,7 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
     Parameters
     ----------
     dataset : str
-        Part of the dataset's name; hyphens and spaces do not matter.
+        Part of the dataset's name, without regard to hyphens and spaces, or any spelling of it.
     method : str
         Part of the method, backbone or key.
 
@@ -485,7 +533,9 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
     >>> [row.key for row in find("market", "osnet_x0_5")][:1]
     ['market1501/osnet-x0-5']
     """
-    rows = [row for row in load() if _plain(dataset) in _plain(row.dataset)]
+    key = benchmark_named(dataset)
+    rows = [row for row in load() if _plain(dataset) in _plain(row.dataset)
+            or key is not None and key == benchmark_named(row.dataset)]
     if not rows:
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
     wanted = method.casefold()

@@ -40,7 +40,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
-from reid_ref.labels import Labels, check_labels
+from reid_ref.labels import Labels, check_labels, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.signature import Signature, signature
 
@@ -216,7 +216,8 @@ def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
     cameras: Integers = np.union1d(query.camera, gallery.camera)
     if len(cameras) == 1:
         warn(f"query, gallery: all images are on camera {cameras[0]}, so there is no pair of "
-             "different cameras; give each camera its own number")
+             "different cameras" + ("" if is_single_shot(gallery) else
+                                    "; give each camera its own number"))
     if rule != "script":
         return cameras
     for name, labels in (("query", query), ("gallery", gallery)):

@@ -15,7 +15,7 @@ from reid_ref.conventions import Convention, loaded_images
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Curves, Ranking
-from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
+from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
 from reid_ref.signature import fields_of, signature
@@ -64,7 +64,11 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     if (result.counts.status.get("only same camera")
             and len(np.union1d(query.camera, gallery.camera)) == 1):
         remedy = ("all images are on one camera, and images of the query's own camera are "
-                  "ignored: give each camera its own number")
+                  "ignored: " + ("" if is_single_shot(gallery) else "give each camera its own "
+                                 "number or, ") + "where the data has no cameras, as RegDB and "
+                  "VehicleID, evaluate with ignored=nothing (--set ignored=nothing)")
+    elif not np.intersect1d(query.camera, gallery.camera).size:
+        remedy = "check that identities are numbered alike on both sides"
     else:
         remedy = "check that identities and cameras are numbered alike on both sides"
     first = ", ".join(str(k) for k in unmatched[:5])

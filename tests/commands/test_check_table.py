@@ -1,11 +1,12 @@
-"""`reid-ref check-table`: rows of Markdown tables that cannot be, and none that can."""
+"""`reid-ref check-table`: tables in Markdown, HTML and LaTeX, and the rows that cannot be."""
 import re
+import time
 from decimal import Decimal
 
 import pytest
 
 from reid_ref.cli import main
-from reid_ref.commands.check_table import result_rows
+from reid_ref.commands.check_table import check_page
 from reid_ref.conventions import CONVENTIONS
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 from tests.documents import ROOT
@@ -15,15 +16,22 @@ SIGNATURE = ("convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|d
 
 
 def check(text, tmp_path, capsys, *options):
-    """Return the exit code, the problems without the file's name, and the summary."""
+    """Return the exit code, what is impossible without the file's name, and the summary."""
     path = tmp_path / "README.md"
     path.write_text(text)
     status = main(["check-table", str(path), *options])
     out, err = capsys.readouterr()
     assert err == ""
-    *lines, summary = out.splitlines()
-    assert all(line.startswith(f"{path}:") for line in lines)
-    return status, [line.removeprefix(f"{path}:") for line in lines], summary
+    lines = out.splitlines()
+    summary = next(k for k, line in enumerate(lines) if not line.startswith(f"{path}:"))
+    return status, [line.removeprefix(f"{path}:").replace(" impossible:", "")
+                    for line in lines if ": impossible: " in line], "\n".join(lines[summary:])
+
+
+def read(*lines):
+    """Return each row as its name and its numbers: metric, benchmark, digits."""
+    return [(one.row.name, [(number.metric, number.benchmark, number.printed)
+                            for number in one.row.numbers]) for one in check_page(lines)[0]]
 
 
 def table(*rows, heading="Rank-1 | mAP"):
@@ -36,11 +44,14 @@ def test_no_count_of_queries(tmp_path, capsys):
     """3028 of 3368 is 89.90499 percent, 3029 is 89.93468: no count is printed 89.91."""
     text = table("| ours | 89.90 | 70 |", "| DenseNet | **89.91%** | 73.58% |", "| a | 89.9 | 3 |")
     assert check(text, tmp_path, capsys, "--dataset", "market1501") == (1, [
-        "4: DenseNet: Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.90499) "
-        "and 3,029 (89.93468)"],
+        "4: DenseNet: Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.9050) "
+        "and 3,029 (89.9347)"],
         "3 rows with Rank-k, mAP or mINP: 0 with a signature; counts k/N checked in 3; 1 "
         "impossible")
-    assert check(text, tmp_path, capsys)[:2] == (0, [])  # of an unknown number of queries
+    status, lines, summary = check(text, tmp_path, capsys)
+    assert (status, lines) == (0, [])
+    assert summary.endswith("unchecked, because nothing names the benchmark: 6 numbers; --dataset "
+                            "NAME says which it is")
 
 
 def test_a_signature_says_how_many_queries(tmp_path, capsys):
@@ -97,7 +108,7 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
     assert summary.startswith("1 row with Rank-k, mAP or mINP: 1 with a signature")
     assert status == 1 and lines == [
         r"3: R50 | ours [a](b)*: Rank-1 45.84 is no count of 48 queries: the nearest are 22 "
-        "(45.83333) and 23 (47.91667)"]
+        "(45.8333) and 23 (47.9167)"]
 
 
 # ---------------------------------------------------------------- reading
@@ -105,33 +116,169 @@ def test_one_digit_of_what_evaluate_prints_is_changed(tmp_path, capsys):
 @pytest.mark.parametrize(("heading", "name"), [
     ("Rank-1", "Rank-1"), ("rank1", "Rank-1"), ("Rank@1", "Rank-1"), ("R-10", "Rank-10"),
     ("R@1 (%)", "Rank-1"), ("**Top-5**", "Rank-5"), ("CMC 20", "Rank-20"), ("mAP↑", "mAP"),
-    ("MAP (%)", "mAP"), ("`mINP`", "mINP"), ("R50", "Rank-50"), ("Rank", None),
-    ("Market-1501 Rank-1 / mAP", None), ("Params", None), ("rank1 gain", None)])
+    ("MAP (%)", "mAP"), ("`mINP`", "mINP"), ("Market-1501 R1", "Rank-1"), ("R50", None),
+    ("Rank", None), ("Params", None), ("rank1 gain", None), ("Avg. mAP", None), ("mAP@0.5", None),
+    ("mAP50", None)])
 def test_headings(heading, name):
-    rows = result_rows([f"|x|{heading}|", "|-|-|", "|a|3.5|"])
-    assert [row.numbers for row in rows] == ([{name: Decimal("3.5")}] if name else [])
+    rows = read(f"|x|{heading}|", "|-|-|", "|a|3.5|")
+    assert [metric for _, numbers in rows for metric, _, _ in numbers] == ([name] if name else [])
 
 
 @pytest.mark.parametrize(("cell", "value"), [
     ("**94.2**", "94.2"), ("94.20 %", "94.20"), ("<b>94.2</b>", "94.2"), ("_94_", "94"),
-    ("[94.2](log.txt)", "94.2"), ("~~94.2~~", "94.2"), ("0.942", "94.2"), ("0.9420", "94.20"),
-    *((cell, None) for cell in ("-", "", "94.2 (82.6)", "94.2/82.6", "+1.3", "n/a", "94,2"))])
+    ("[94.2](log.txt)", "94.2"), ("~~94.2~~", "94.2"), ("94.2 (82.6)", "94.2"), ("0.942", "0.942"),
+    ("94.2&nbsp;%", "94.2"), ("84.1 (+0.3)", "84.1"), ("84.1±0.3", "84.1"), ("94.2†", "94.2"),
+    *((cell, None) for cell in ("-", "", "+1.3", "n/a", "94,2", "ResNet-50", "9" * 30, "1 h"))])
 def test_cells(cell, value):
-    rows = result_rows(["x | mAP", "--|--", f"a | {cell}"])
-    assert [str(row.numbers["mAP"]) for row in rows] == ([value] if value else [])
+    rows = read("x | mAP", "--|--", f"a | {cell}")
+    assert [digits for _, numbers in rows for _, _, digits in numbers] == (
+        [value] if value else [])
+
+
+def test_shares_are_read_as_percent():
+    (row,), _ = check_page(["x | mAP | R-1", "--|--|--", "a | 0.942 | 0.9420"])
+    assert [one.percent for one in row.row.numbers] == [Decimal("94.2"), Decimal("94.20")]
 
 
 def test_where_tables_are():
     page = ["x | mAP", "--|--", "a | 1.5", "", "| y | mAP |", "text", "```", "x | mAP", "--|--",
             "b | 1.5", "```", "  ~~~md", "x | mAP", "--|--", "c | 1.5", "  ~~~", "| x | mAP |",
             "|:-:|--:|", "| [d](link) | 1.5 | more |", "| e |"]
-    assert [(row.line, row.name) for row in result_rows(page)] == [(3, "a"), (19, "d")]
+    assert [(one.row.line, one.row.name) for one in check_page(page)[0]] == [(3, "a"), (19, "d")]
+
+
+LATEX = r"""
+\section{Experiments} % on Market-1501
+\begin{table*}[t]
+\caption{Comparison on MSMT17~\cite{wei}.}
+\begin{tabular}{l|cc|cc}
+\toprule
+\multirow{2}{*}{Method} & \multicolumn{2}{c|}{Market-1501} & \multicolumn{2}{c}{SYSU-MM01} \\
+\cmidrule(lr){2-3} \cmidrule(lr){4-5}
+ & \begin{tabular}{@{}c@{}}R-1\\(\%)\end{tabular} & mAP & R-1 & mAP \\[2pt] \midrule
+\rowcolor{gray!20} OSNet$^\dag$~\cite[p.~3]{zhou} & 94.80 & \underline{84.9} & 47.50 & 47.65 \\
+\multicolumn{5}{l}{\textit{With re-ranking}} \\
+ours & \textbf{89.91} & {\color{red}\bf 86.0} & 47.5$_{\pm 0.2}$ & -- \\
+\bottomrule
+\end{tabular}
+\end{table*}
+\begin{tabular}{lc} & Rank-1 \cr \hline ours & 81.2 \cr \end{tabular}
+""".splitlines()
+
+
+def test_latex():
+    market, sysu = "market1501", "sysu-mm01"
+    assert read(*LATEX) == [
+        ("OSNet†", [("Rank-1", market, "94.80"), ("mAP", market, "84.9"),
+                    ("Rank-1", sysu, "47.50"), ("mAP", sysu, "47.65")]),
+        ("ours", [("Rank-1", market, "89.91"), ("mAP", market, "86.0"),
+                  ("Rank-1", sysu, "47.5")]),
+        ("ours", [("Rank-1", None, "81.2")])]
+    first, second, third = check_page(LATEX)[0]
+    assert [one.row.line for one in (first, second, third)] == [10, 12, 16]
+    assert first.faults == third.faults == ()
+    assert "89.91 is no count of 3,368 queries" in second.faults[0]
+
+
+def test_latex_of_ours(tmp_path, capsys):
+    main(["evaluate", MARKET, "--format", "latex", "--name", r"R50_ours & \ {x}"])
+    text = capsys.readouterr().out
+    assert check(text, tmp_path, capsys)[0] == 0
+    status, (line,), summary = check(text.replace("45.83", "45.84"), tmp_path, capsys)
+    assert status == 1 and "45.84 is no count of 48 queries" in line
+    assert summary.startswith("1 row with Rank-k, mAP or mINP: 1 with a signature")
+
+
+HTML = """
+<h2>Supervised</h2><table><caption>VehicleID</caption>
+<tr><th rowspan=2>Method</th><th colspan="2">Duke<br>MTMC</th><th>Occluded-Duke</th></tr>
+<tr><th>mAP</th><th>R1</th><th>mAP</th></tr>
+<tr><td rowspan="2">ViT &amp; co</td><td>79.6</td><td><b>89.0</b></td><td>53.8</td></tr>
+<tr><td>80.1</td><td>200</td><td></td></tr>
+</table>""".splitlines()
+
+
+def test_html():
+    duke, occluded = "dukemtmc", "occluded-duke"
+    assert read(*HTML) == [
+        ("ViT & co", [("mAP", duke, "79.6"), ("Rank-1", duke, "89.0"),
+                      ("mAP", occluded, "53.8")]),
+        ("ViT & co", [("mAP", duke, "80.1"), ("Rank-1", duke, "200")])]
+    assert check_page(HTML)[0][1].faults == ("Rank-1 200 is over 100 percent",)
+
+
+# ---------------------------------------------------------------- which benchmark
+
+RULE = "|--|--|--|--|--|"
+
+
+@pytest.mark.parametrize(("page", "benchmarks"), [
+    (["# Market-1501", "## Baselines", "| M | R-1 |", RULE, "| a | 9 |"], ["market1501"]),
+    (["Market", "======", "| M | R-1 |", RULE, "| a | 9 |"], ["market1501"]),
+    (["## MSMT17_V1", "**Market1501 -> DukeMTMC**", "| M | R-1 |", RULE, "| a | 9 |"],
+     ["dukemtmc"]),
+    (["Market and Duke:", "| M | R-1 |", RULE, "| a | 9 |"], ["several"]),
+    (["# MARS", "| M | Market R1 | New R1 |", RULE, "| a | 9 | 8 |"], ["market1501", "unknown"]),
+    (["# MARS", "| Dataset | R-1 |", RULE, "| VeRi | 9 |", "| Mine | 8 |"],
+     ["veri776", "unknown"]),
+    (["# MARS", "| Pre-trained | R-1 |", RULE, "| MSMT17 | 9 |"], ["mars"]),
+    (["# MARS", "| Source | Target | R-1 |", RULE, "| Duke | CUHK03-NP | 9 |"], ["cuhk03-np"]),
+    (["| | M | R-1 |", RULE, "| Market | a | 9 |", "| | b | 8 |", "| Duke | | |", "| | c | 7 |"],
+     ["market1501", "market1501", "dukemtmc"]),
+    (["| | Market | Duke |", RULE, "| R-1 | 9 | 8 |"], ["market1501", "dukemtmc"]),
+    (["Form: Rank-1 (mAP)", "", "| M | RegDB | LTCC |", RULE, "| a | 9 (8) | 7 (6) |"],
+     ["regdb", "regdb", "ltcc", "ltcc"]),
+    (["| M | Market | | VERI-Wild | |", RULE, "| | R1 | mAP | R1 | mAP |", "|a|9|8|7|6|"],
+     ["market1501", "market1501", "veri-wild", "veri-wild"]),
+    (["| M | Rank | | mAP |", RULE, "| | 1 | 5 | |", "| PRW | 9 | 9 | 8 |"], ["prw"] * 3),
+    (["| M | Market R1/mAP |", RULE, "| a | 9/8 |"], ["market1501", "market1501"])])
+def test_what_a_number_is_of(page, benchmarks):
+    assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
+
+
+def test_no_number_is_checked_against_another_benchmark(tmp_path, capsys):
+    """70.05 is no count of Market-1501's queries, but it is RegDB's."""
+    text = "\n".join(["# RegDB", table("| AGW | 70.05 | 66.37 |"), "# CUHK03 and Market",
+                      table("| a | 70.05 | 3 |"), "# Mine", table("| b | 70.05 | 3 |")])
+    status, lines, summary = check(text, tmp_path, capsys, "--dataset", "Market-1501")
+    assert (status, len(lines)) == (1, 1) and lines[0].startswith("12: b: Rank-1 70.05")
+    assert summary.endswith("on record: RegDB (2 numbers), (several benchmarks) (2 numbers)")
+
+
+def test_rows_are_printed_with_the_digits_as_read(tmp_path, capsys):
+    (tmp_path / "a.md").write_text(table("| ours | **0.9450** | 0.8 |", heading="Duke R1 | mAP"))
+    assert main(["check-table", str(tmp_path / "a.md")]) == 1
+    line, fault, *_ = capsys.readouterr().out.splitlines()
+    assert line == (f"{tmp_path}/a.md:3: ours: DukeMTMC-reID Rank-1 0.9450; (another benchmark) "
+                    "mAP 0.8")
+
+
+def test_a_mean_over_runs_is_no_count(tmp_path, capsys):
+    assert check(table("| a | 89.91 ± 0.2 | 70 |"), tmp_path, capsys, "--dataset",
+                 "market")[:2] == (0, [])
+
+
+# ---------------------------------------------------------------- what is refused
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("| Model | Accuracy on Market |\n|--|--|\n| a | 94.5 |",
+     "a table with Rank-k, mAP or mINP in its header, got the columns Model, Accuracy on Market"),
+    (r"\begin{tabular}{lc} Method & Market \\ ours & 94.5 \\ \end{tabular}",
+     "got the columns Method, Market"),
+    ("No table.", "a table with Rank-k, mAP or mINP in its header, got none")])
+def test_a_page_that_is_not_understood_is_never_0(text, message, tmp_path):
+    path = tmp_path / "paper.tex"
+    path.write_text(text)
+    assert_one_line_error(command("check-table", path), re.escape(message))
 
 
 @pytest.mark.parametrize(("options", "message"), [
     (["missing.md"], "missing.md: cannot be read: No such file or directory; expected Markdown"),
     ([MARKET], "market_like.mat: cannot be read: not text; expected Markdown"),
-    ([str(ROOT / "README.md"), "--dataset", "market"], "--dataset: unknown 'market'; known: ")])
+    ([str(ROOT / "README.md"), "--dataset", "markt"],
+     "--dataset: unknown 'markt'; known: market1501"),
+    ([str(ROOT / "README.md"), "--dataset", "SYSU"],
+     "--dataset: the counts of SYSU-MM01 are not on record; known: market1501")])
 def test_wrong_input(options, message):
     assert_one_line_error(command("check-table", *options), re.escape(message))
 
@@ -139,7 +286,45 @@ def test_wrong_input(options, message):
 def test_several_files(tmp_path, capsys):
     (tmp_path / "a.md").write_text(table("| a | 101 | 3 |"))
     (tmp_path / "b.md").write_text(table("| b | 50.5 | 3.2 |"))
-    assert main(["check-table", str(tmp_path / "a.md"), str(tmp_path / "b.md")]) == 1
+    (tmp_path / "c.md").write_text("No table at all.")
+    assert main(["check-table", *(str(tmp_path / f"{name}.md") for name in "abc")]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"{tmp_path}/a.md:3: a: Rank-1 101 is over")
-    assert lines[1].startswith("2 rows")
+    assert lines[0] == f"{tmp_path}/a.md:3: a: Rank-1 101, mAP 3"
+    assert lines[1].startswith(f"{tmp_path}/a.md:3: a: impossible: Rank-1 101 is over")
+    assert lines[3].startswith("2 rows")
+
+
+# ---------------------------------------------------------------- hostile pages
+
+N = 20_000
+HOSTILE = {
+    "dashes": " " * N + "-" + " " * N + "x", "blanks": " " * N + "-x", "tabs": "\t" * N + "-x",
+    "brackets": "[" * N, "links": "[](" * N, "named links": "[x](" * N,
+    "signatures": f"| {'convention:' * N} | 3 | 4 |",
+    "benchmarks": f"| {'market to ' * N} | 3 | 4 |", "digits": f"| a | {'9' * N} | {'9.' * N} |",
+    "arrows": f"| Market Duke {'-' * N} | 3 | 4 |", "tags": "<table>" + "<" * N,
+    "comments": "<table>" + "<!--" * N,
+    "marked": "<table>" + "<![" * N, "quotes": "<table><a " + "='\"" * N,
+    "cells": "<table><tr>" + "<td colspan=99 rowspan=99999999999>" * N,
+    "character": "<table><tr><td>&#" + "9" * N, "pipes": "|" * N,
+    "braces": r"\begin{tabular}{l}" + "{" * N, "captions": r"\begin{table}" + r"\caption{" * N,
+    "options": r"\begin{tabular}{l}" + r"\cite[" * N + r"\end{tabular}",
+    "nested": r"\begin{tabular}" * N,
+    "spans": r"\begin{tabular}{l}" + r"\multicolumn{999}{c}{9} & " * N}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_line_takes_linear_time(name):
+    """Any of these took over 20 s, or would: a pattern that can match in two ways, or a search."""
+    start = time.process_time()
+    check_page(["| M | Rank-1 | mAP |", HOSTILE[name], "|--|--|--|", HOSTILE[name]])
+    assert time.process_time() - start < 2
+
+
+def test_a_hostile_file_takes_linear_time():
+    lines = [line for name in list(HOSTILE)[:7]
+             for line in ("| M | Rank-1 | mAP |", HOSTILE[name])]
+    page = lines * (2_000_000 // sum(map(len, lines)) + 1)
+    start = time.process_time()
+    check_page(page)
+    assert time.process_time() - start < 2

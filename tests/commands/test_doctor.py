@@ -81,7 +81,7 @@ def test_nothing_on_the_fixtures(name):
 
 @pytest.mark.parametrize(("name", "noise", "dimension"), [
     ("market1501", 4, 64), ("dukemtmc", 4, 64), ("mars", 4, 64), ("msmt17", 2, 9),
-    ("veri776", 3, 64)])
+    ("veri776", 3, 64), ("occluded-duke", 1, 64)])
 def test_nothing_on_benchmarks(name, noise, dimension):
     query, gallery = read_real(name)
     data = of_features(query, gallery, *features(query, gallery, 0, noise, dimension))
@@ -140,6 +140,15 @@ def test_labels_that_cannot_be_meant(key, severity, evidence, said, changes):
     found, = doctor(relabelled(**changes))
     assert (found.key, found.severity) == (f"doctor:{key}", severity)
     assert evidence.items() <= found.evidence.items() and said in found.sentence
+
+
+def test_one_image_per_identity_needs_no_cameras():
+    """VehicleID: the remedy is not to number cameras that do not exist."""
+    query, gallery = Labels(np.arange(1, 31), [0] * 30), Labels(np.arange(1, 31), [0] * 30)
+    one, *_ = doctor(of_features(query, gallery, *features(query, gallery)))
+    assert one.remedy == ("Probably the data has no cameras, as RegDB and VehicleID: "
+                          "--set ignored=nothing.")
+    assert on_one_camera() and "or the data has no cameras" in doctor(on_one_camera())[0].remedy
 
 
 def test_some_identities_differ():
@@ -225,6 +234,65 @@ def test_query_in_gallery(distances):
     found, = doctor(of_distances(data) if distances else data)
     assert (found.key, found.severity) == ("doctor:query-in-gallery", "warning")
     assert found.evidence == {"queries": 120, "with_copy": 60}
+
+
+def shuffled(data, share):
+    """The same with the identities of a share of the gallery dealt out anew."""
+    rng, identity = RNG(3), data.gallery.identity.copy()
+    chosen = np.flatnonzero((rng.random(len(identity)) < share) & (identity > 0))
+    identity[chosen] = rng.permutation(identity[chosen])
+    return replace(data, gallery=Labels(identity, data.gallery.camera))
+
+
+@pytest.mark.parametrize(("noise", "dimension"), [(1, 64), (1.5, 64), (.7, 9)])
+def test_shuffled_labels_are_found(noise, dimension):
+    """A fifth of the gallery's labels, as a loader with another order makes them."""
+    query, gallery = read_real("market1501")
+    data = of_features(query, gallery, *features(query, gallery, 0, noise, dimension))
+    assert all_keys(data) == []
+    found, = doctor(shuffled(data, .2))
+    assert (found.key, found.severity) == ("doctor:two-modes", "warning")
+    assert .15 < found.evidence["share"] < .25 and "of the good pairs are as far" in found.sentence
+    assert [one.key for one in findings_of_conventions(
+        shuffled(data, .2), [reid_ref.CONVENTIONS["simpleir"]])] == ["doctor:two-modes"]
+
+
+@pytest.mark.parametrize("share", [.1, .2, .5])
+@pytest.mark.parametrize("shift", [.3, .6, 1, 2, 4, 8])
+def test_two_kinds_of_images_are_no_shuffled_labels(share, shift):
+    """Infrared beside visible: good pairs of two kinds are far, but not anywhere."""
+    query, gallery = labels(0, n_query=600, n_gallery=6000, identities=300)
+    moved = [side + shift * (RNG(1).random(len(side)) < share)[:, np.newaxis]
+             for side in features(query, gallery, 0, 1)]
+    assert all_keys(of_features(query, gallery, *moved)) == []
+
+
+def msmt17(camera):
+    query, gallery = read_real("msmt17")
+    query, gallery = (Labels(side.identity, camera(side.camera)) for side in (query, gallery))
+    return of_features(query, gallery, *features(query, gallery, 0, 2, 9))
+
+
+def test_cameras_of_one_digit_on_a_benchmark_with_more():
+    found, = doctor(msmt17(lambda camera: camera % 10))
+    assert (found.key, found.severity) == ("doctor:camera-digit", "warning")
+    assert "There are 10 cameras, 0 to 9, where MSMT17 has 15" in found.sentence
+    assert found.evidence == {"cameras": 10, "expected": 15}
+    assert keys(msmt17(lambda camera: np.minimum(camera, 10))) == []
+
+
+@pytest.mark.parametrize(("divisor", "found"), [(10, ["doctor:camera-digit"]), (100, [])])
+def test_cameras_of_one_digit_and_names_with_two(divisor, found):
+    data = sound(cameras=12)
+    sides = {name: Labels(side.identity, side.camera % divisor, name=[
+        f"{identity:04d}_000_{camera:02d}_0303morning_0015_0.jpg"
+        for identity, camera in zip(side.identity, side.camera)])
+        for name, side in (("query", data.query), ("gallery", data.gallery))}
+    assert keys(replace(data, **sides)) == found
+    one, = found or [""]
+    of_conventions = [finding.key for finding in findings_of_conventions(
+        replace(data, **sides), [reid_ref.CONVENTIONS["simpleir"]])]
+    assert one == "" or one not in of_conventions
 
 
 # ---------------------------------------------------------------- how it is asked

@@ -4,6 +4,7 @@ The bounds are compared with every ranking of small sets, by AP rules written an
 A real result file is read where it is: see `tests.shared`.
 """
 import json
+import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
@@ -13,17 +14,22 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.commands.validate.compute import validate_file as validate
+from reid_ref.commands.validate.compute import validate_file
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
+from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible)
 from reid_ref.files import ResultFile, read_result
 from tests.cases import market_like, save_features
-from tests.commands.common import MARKET, command
+from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.shared import shared
 
 unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:UserWarning")
+
+
+def validate(data, figure, conventions=None, **options):
+    return validate_file(data, [figure], conventions, **options)[0]
 
 
 # Reading what was printed.
@@ -465,3 +471,64 @@ def test_one_decimal_of_many_queries_cannot_be_tested():
     out = " ".join(command(*words, "81.1/67.6").stdout.split())
     assert "with so few decimals every figure is a count of so many queries" in out
     assert "so few decimals" not in command(*words, "81.12/67.65").stdout
+
+
+# Several figures: one line each.
+
+def test_several_figures_of_a_benchmark_have_a_line_each():
+    status, out, err = run("--dataset", "Market-1501", "--published", "94.42/86.10", "94.40/",
+                           "--published", "10.0/99.0", "86.10/94.42")
+    assert (status, err) == (1, "") and out.splitlines() == [
+        "Market-1501  94.42/86.10  possible",
+        "Market-1501  94.40/       impossible: no k/3368 gives this Rank-1",
+        "Market-1501  10.0/99.0    impossible: mAP is out of reach with this Rank-1; probably "
+        "swapped",
+        "Market-1501  86.10/94.42  possible"]
+    assert run("--dataset", "duke", "--published", "81.1/67.6", "/50")[0] == 0
+
+
+def test_several_figures_of_a_file():
+    """The file may come last; it is evaluated once."""
+    words = "--convention", "matlab,torchreid", "--published", "45.83/40.16"
+    status, out, _ = run(*words, "48.89/44.91", "12/13", MARKET)
+    assert status == 1 and out.splitlines() == [
+        "45.83/40.16  reproduced by matlab", "48.89/44.91  reproduced by torchreid",
+        "12/13        not reproduced; closest matlab (24.93 points)"]
+    assert run(MARKET, *words, "48.89/")[0] == 0
+    answer, = json.loads(run(MARKET, *words, "48.89/", "--json")[1])["results"][1:]
+    assert answer == {"name": "", "dataset": None, "Rank-1": "48.89", "mAP": None,
+                      "possible": True, "reproduced": True, "verdict": "reproduced by torchreid"}
+
+
+def test_a_table_of_figures(tmp_path):
+    path = tmp_path / "figures.csv"
+    path.write_text("Name,mAP,Dataset,Rank-1\nOSNet,84.9,MSMT17_V1,94.80\nx,,veri,95.60\n")
+    status, out, _ = run("--published", path)
+    assert status == 1 and out.splitlines() == [
+        "OSNet  MSMT17    94.80/84.9  possible; so few decimals cannot be tested as a count",
+        "x      VeRi-776  95.60/      impossible: no k/1678 gives this Rank-1"]
+    path.write_text("rank1,map\n94.42,86.10\n")
+    assert run("--published", path, "--dataset", "market")[0] == 0
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("rank1,map\n1,2\n", "expected columns name, dataset, Rank-1 and mAP in the first line, got"),
+    ("dataset,rank1,map\nmars,94.8\nmars,a,3\n", "line 3: published: expected a number in perc"),
+    ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: the counts of SYSU-MM01 are not on re"),
+    ("dataset,rank1,map\n", "expected a row for each figure, got none")])
+def test_a_table_of_figures_that_cannot_be_read(text, message, tmp_path):
+    path = tmp_path / "figures.csv"
+    path.write_text(text)
+    assert_one_line_error(command("validate", "--published", path), re.escape(message))
+    assert_one_line_error(command("validate", MARKET, "--published", path),
+                          "FILE: expected none with a table of figures")
+
+
+@pytest.mark.parametrize(("name", "key"), [
+    ("Market-1501", "market1501"), ("market", "market1501"), ("DukeMTMC-reID", "dukemtmc"),
+    ("MSMT17_V1", "msmt17"), ("VeRi", "veri776"), ("CUHK03-NP (labeled)", "cuhk03-np-labeled"),
+    ("occluded_duke", "occluded-duke"), ("mars", "mars")])
+def test_a_benchmark_in_any_spelling(name, key):
+    assert counted_benchmark(name) == key
+    assert reid_ref.validate(dataset=name, published="/50") == reid_ref.validate(
+        dataset=key, published="/50")

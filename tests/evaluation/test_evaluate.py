@@ -87,8 +87,21 @@ def test_nan_distances_warn():
 
 
 def test_one_camera_warns_with_the_way_out():
-    with pytest.warns(UserWarning, match="only same camera.*give each camera its own number"):
-        reid_ref.evaluate_distances([[.1, .2]], Labels([1], [1]), Labels([1, 2], [1, 1]))
+    with pytest.warns(UserWarning, match="only same camera.*give each camera its own number or, "
+                                         "where .* evaluate with ignored=nothing"):
+        reid_ref.evaluate_distances(
+            [[.1, .2, .3]], Labels([1], [1]), Labels([1, 1, 2], [1, 1, 1]))
+
+
+@pytest.mark.parametrize(("camera", "said"), [
+    (1, "evaluate with ignored=nothing (--set ignored=nothing)"),  # VehicleID
+    (2, "check that identities are numbered alike on both sides")])  # RegDB's 1 and 2
+def test_no_cameras_are_asked_for_where_there_are_none(camera, said):
+    with pytest.warns(UserWarning) as caught:
+        reid_ref.evaluate_distances([[.1, .2], [.1, .2]], Labels([1, 3], [1, 1]),
+                                    Labels([1, 2], [camera, camera]))
+    text = str(caught[0].message)
+    assert text.endswith(said) and "its own number" not in text and "cameras are numb" not in text
 
 
 @pytest.mark.parametrize("call", ["features", "distances"])

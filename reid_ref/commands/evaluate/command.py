@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
@@ -20,6 +20,7 @@ from reid_ref.console import confidence, files as ranked_lists, options as commo
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, Convention
+from reid_ref.datasets.benchmarks import expected_convention
 from reid_ref.disk import check_different, check_target, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
@@ -123,6 +124,11 @@ def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: R
         data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
         results = evaluate_file(args, data, request.conventions, request.lists)
         findings = gates.examine(args, data, request.conventions)
+        expected = expected_convention(data.query, data.gallery)
+        if expected is not None and args.convention is None and not args.choices:
+            reason, convention, note = expected
+            warn(f"{reason}: papers print --convention {convention} there"
+                 + (f" ({note})" if note else "") + ", and this is matlab")
         about = data.layout, tables.sizes(data), common.recognised(data)
     else:
         data, results = None, saved

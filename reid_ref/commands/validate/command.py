@@ -2,17 +2,21 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.validate.compute import (
-    validate_dataset, validate_file, warn_other_queries)
-from reid_ref.commands.validate.show import as_answer, as_table, known_counts
+    Validation, validate_dataset, validate_file, warn_other_queries)
+from reid_ref.commands.validate.show import (
+    Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.published import by_key, paper_figure, parse_figure
+from reid_ref.datasets import FINGERPRINTS, Fingerprint
+from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets.published import (
+    Figure, Published, by_key, is_figure, paper_figure, parse_figure, read_figures)
 from reid_ref.files import read_result
 from reid_ref.text import source
 
@@ -23,16 +27,18 @@ def add(command: argparse.ArgumentParser) -> None:
         "result file, which come closest, and whether the figure is possible at all.")
     command.epilog = (
         "Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
-        "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not.")
+        "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not. Of "
+        "several figures, 0: that holds for all.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="*", metavar="FILE",
                          help="result file or files, or a folder of .npy files")
     command.add_argument("--dataset", metavar="NAME",
                          help="in the place of a file: say whether the figure is possible on this "
-                              "benchmark, such as market1501")
-    command.add_argument("--published", metavar="RANK1/MAP",
+                              "benchmark, such as Market-1501")
+    command.add_argument("--published", metavar="RANK1/MAP", nargs="+", action="extend",
                          help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ "
-                              "or /67.6")
+                              "or /67.6; several have a line each, and so have the rows of a .csv "
+                              "with columns name, dataset, Rank-1 and mAP")
     command.add_argument("--paper", metavar="KEY",
                          help="take the figure from the built-in table: see `reid-ref published`")
     common.add_options(command, "--convention", "--set", "--max-memory",
@@ -44,10 +50,59 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--published, --paper", "one of them",
                          "none" if args.paper is None else "both", "write --published 81.1/67.6, "
                          "or --paper KEY")
-    if bool(args.files) == (args.dataset is not None):
-        raise InputError("FILE, --dataset", "one of them", "both" if args.files else "none",
+    figures = [text for k, text in enumerate(args.published or ()) if not k or is_figure(text)]
+    # "--published 81.1/67.6 FILE"
+    files = [*args.files, *(text for text in args.published or () if text not in figures)]
+    if figures[:1] and figures[0].endswith(".csv"):
+        if files:
+            raise InputError("FILE", "none with a table of figures, which are of benchmarks",
+                             ", ".join(files))
+        return _of_table(args, Path(figures[0]))
+    if bool(files) == (args.dataset is not None):
+        raise InputError("FILE, --dataset", "one of them", "both" if files else "none",
                          "name a result file, or write --dataset market1501")
-    return _of_file(args) if args.dataset is None else _of_dataset(args)
+    paper = None if args.paper is None else by_key(args.paper)
+    numbers = [paper_figure(paper)] if paper else list(map(parse_figure, figures))
+    if args.dataset is None:
+        answers, layout = _of_file(args, files, numbers, paper)
+        name, heading = None, source(files, layout)
+        good = all(answer.reproduced for answer in answers)
+    else:
+        benchmark, answers = _of_dataset(args, numbers, paper)
+        name, heading = benchmark.name, known_counts(benchmark)
+        layout, good = heading, all(answer.possible for answer in answers)
+    if len(answers) > 1:
+        return _show_pairs(args, [as_pair(answer, "", name) for answer in answers], good)
+    if args.format == "json":
+        common.print_json(as_answer(answers[0], paper, files, layout))
+    else:
+        show(as_table(answers[0], heading, paper))
+    return 0 if good else 1
+
+
+def _of_table(args: argparse.Namespace, path: Path) -> int:
+    """Say of each row of a table whether its figure is possible on its benchmark."""
+    _refuse_options_of_files(args)
+    pairs = []
+    for name, dataset, figure in read_figures(path, args.dataset):
+        answer = validate_dataset(dataset, figure)
+        pairs.append(as_pair(answer, name, FINGERPRINTS[dataset].name))
+    return _show_pairs(args, pairs, all(pair.possible for pair in pairs))
+
+
+def _show_pairs(args: argparse.Namespace, pairs: list[Pair], good: bool) -> int:
+    if args.format == "json":
+        common.print_json(Pairs(pairs))
+    else:
+        show(as_lines(pairs))
+    return 0 if good else 1
+
+
+def _refuse_options_of_files(args: argparse.Namespace) -> None:
+    if args.convention is not None or args.choices or args.max_memory is not None:
+        raise InputError("--convention, --set, --max-memory", "a result file to evaluate",
+                         "--dataset" if args.dataset else "a table of figures",
+                         "leave them out, or name a file")
 
 
 def _conventions(args: argparse.Namespace) -> list[Convention] | None:
@@ -65,40 +120,27 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
     return common.with_choices(args, [CONVENTIONS[name] for name in names])
 
 
-def _of_file(args: argparse.Namespace) -> int:
+def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
+             paper: Published | None) -> tuple[list[Validation], str]:
+    """Compare figures with what each convention gives on a file; return its layout, too."""
     conventions = _conventions(args)
     memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
-    paper = None if args.paper is None else by_key(args.paper)
-    figure = parse_figure(args.published) if paper is None else paper_figure(paper)
-    data = read_result(*args.files)
+    data = read_result(*files)
     if paper is not None:
         warn_other_queries(paper, "this file", len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
-        answer = validate_file(data, figure, conventions,
-                               label_minus_1="" if paper is None else paper.label_minus_1,
-                               max_memory=memory,
-                               progress=None if bar is None else bar.update)
-    if args.format == "json":
-        common.print_json(as_answer(answer, paper, args.files, data.layout))
-    else:
-        show(as_table(answer, source(args.files, data.layout), paper))
-    return 0 if answer.reproduced else 1
+        return validate_file(data, figures, conventions,
+                             label_minus_1="" if paper is None else paper.label_minus_1,
+                             max_memory=memory,
+                             progress=None if bar is None else bar.update), data.layout
 
 
-def _of_dataset(args: argparse.Namespace) -> int:
-    """Say whether the figure is possible on a benchmark, by its counts alone."""
-    check_choice(args.dataset, "--dataset", FINGERPRINTS)
-    if args.convention is not None or args.choices or args.max_memory is not None:
-        raise InputError("--convention, --set, --max-memory", "a result file to evaluate",
-                         "--dataset", "leave them out, or name a file")
-    benchmark = FINGERPRINTS[args.dataset]
-    paper = None if args.paper is None else by_key(args.paper)
+def _of_dataset(args: argparse.Namespace, figures: list[Figure],
+                paper: Published | None) -> tuple[Fingerprint, list[Validation]]:
+    """Say whether figures are possible on a benchmark, by its counts alone."""
+    dataset = counted_benchmark(args.dataset, "--dataset")
+    _refuse_options_of_files(args)
+    benchmark = FINGERPRINTS[dataset]
     if paper is not None:
         warn_other_queries(paper, benchmark.name, benchmark.counts.query)
-    figure = parse_figure(args.published) if paper is None else paper_figure(paper)
-    answer = validate_dataset(args.dataset, figure)
-    if args.format == "json":
-        common.print_json(as_answer(answer, paper, [], known_counts(benchmark)))
-    else:
-        show(as_table(answer, known_counts(benchmark), paper))
-    return 0 if answer.possible else 1
+    return benchmark, [validate_dataset(dataset, figure) for figure in figures]

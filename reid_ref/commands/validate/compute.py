@@ -11,7 +11,7 @@ features is the first again.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import good_and_wrong
+from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, agreement, is_possible, parse_figure, possible,
     possible_of_counts)
@@ -103,9 +104,9 @@ def warn_other_queries(row: Published, what: str, n_query: int) -> None:
 def validate_dataset(dataset: str, figure: Figure) -> Validation:
     """Say whether any ranking of a benchmark's images has the printed figure.
 
-    `dataset` is a key of `reid_ref.datasets.FINGERPRINTS`.
+    `dataset` is the name of a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling.
     """
-    good, wrong = good_and_wrong(dataset)
+    good, wrong = good_and_wrong(counted_benchmark(dataset))
     other = _other_way_round(figure)
     answer = Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
     return replace(answer, swapped=other is not None and not answer.possible and is_possible(
@@ -119,42 +120,16 @@ def _other_way_round(figure: Figure) -> Figure | None:
     return Figure(figure.mAP, figure.rank1)
 
 
-def validate_file(data: ResultFile, figure: Figure,
+def validate_file(data: ResultFile, figures: Sequence[Figure],
                   conventions: Iterable[str | Convention] | None = None, *,
                   label_minus_1: str = "", max_memory: int | str | None = None,
-                  progress: Callable[[int], object] | None = None) -> Validation:
-    """Compare a printed figure with every convention and metric, and with what is possible.
+                  progress: Callable[[int], object] | None = None) -> list[Validation]:
+    """Compare printed figures with every convention and metric, and with what is possible.
 
-    Parameters
-    ----------
-    data : ResultFile
-        What `reid_ref.files.read_result` returns.
-    figure : Figure
-    conventions : iterable of str or Convention, optional
-        Default: all but those in `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where
-        an image is labelled -1.
-    label_minus_1 : {"", "loaded", "not loaded"}
-        Whether the code that made the figure loaded images labelled -1, where known (a column of
-        the built-in table). "not loaded": the default leaves out whatever ranks them, and bounds
-        are those without them.
-    max_memory : int or str, optional
-        As for `reid_ref.evaluate`.
-    progress : callable, optional
-        Called with the number of queries done after each block, for each ranking anew.
-
-    Returns
-    -------
-    Validation
-
-    Raises
-    ------
-    InputError
-        As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
-
-    Warns
-    -----
-    UserWarning
-        As those, each message once.
+    The file is evaluated once. Without `conventions`, all are tried but those in
+    `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where an image is labelled -1.
+    `label_minus_1`, a column of the built-in table, says whether the code that made the figure
+    loaded such images; with "not loaded", what ranks them is left out.
 
     Examples
     --------
@@ -163,14 +138,14 @@ def validate_file(data: ResultFile, figure: Figure,
     >>> from reid_ref.labels import Labels
     >>> data = ResultFile("made", Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]), None, None,
     ...                   np.array([[.1, .2, .3]]), {})
-    >>> found = validate_file(data, parse_figure("100/83.3"), ["matlab", "torchreid"])
+    >>> found, = validate_file(data, [parse_figure("100/83.3")], ["matlab", "torchreid"])
     >>> found.reproduced, [way[1] for way in found.candidates[0].ways]
     (True, ['torchreid'])
     """
     query, gallery = data.query, data.gallery
     if conventions is None:
-        is_there = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
-        left_out = _left_out(is_there, label_minus_1)
+        has_junk = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
+        left_out = _left_out(has_junk, label_minus_1)
         conventions = [name for name in CONVENTIONS if name not in left_out]
     else:
         left_out = {}
@@ -184,24 +159,31 @@ def validate_file(data: ResultFile, figure: Figure,
             for name, result in results.items():
                 same = repr(float(result.cmc[0])), repr(float(result.mAP))
                 numbers.setdefault(same, []).append((ranking, name, str(result.signature)))
-    candidates = [_candidate(float(rank1), float(mAP), tuple(ways), figure)
-                  for (rank1, mAP), ways in numbers.items()]
+    answers = []
+    for figure in figures:
+        candidates = _candidates(numbers, figure)
+        other = _other_way_round(figure)
+        answer = Validation(figure, candidates, left_out, *possible(figure, query, gallery))
+        answers.append(replace(
+            answer, swapped=other is not None and not answer.reproduced
+            and _candidates(numbers, other)[0].match == "rounded"))
+    return answers
+
+
+def _candidates(numbers: Mapping[tuple[str, str], list[tuple[str, str, str]]],
+                figure: Figure) -> tuple[Candidate, ...]:
+    """Return what the ways to evaluate give, the nearest to a figure first."""
     order = ("rounded", "truncated", "no")
-    candidates.sort(key=lambda candidate: (order.index(candidate.match), candidate.difference))
-    answer = Validation(figure, tuple(candidates), left_out, *possible(figure, query, gallery))
-    other = _other_way_round(figure)
-    return replace(answer, swapped=other is not None and not answer.reproduced and any(
-        _candidate(candidate.rank1, candidate.mAP, (), other).match == "rounded"
-        for candidate in candidates))
+    return tuple(sorted(
+        (_candidate(float(rank1), float(mAP), tuple(ways), figure)
+         for (rank1, mAP), ways in numbers.items()),
+        key=lambda candidate: (order.index(candidate.match), candidate.difference)))
 
 
-def _left_out(is_there: bool, label_minus_1: str) -> dict[str, str]:
-    """Return what is not tried by default, with the reason.
-
-    `is_there`: an image of the file is labelled -1.
-    """
+def _left_out(has_junk: bool, label_minus_1: str) -> dict[str, str]:
+    """Return what is not tried by default, with the reason."""
     left_out = dict(NOT_IN_ALL)
-    if not is_there:
+    if not has_junk:
         return left_out
     for name, function in FUNCTIONS.items():
         if name not in NOT_IN_ALL:
@@ -247,8 +229,8 @@ def validate(data: ResultFile | None = None, published: str = "", *,
     published : str
         Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
     dataset : str, optional
-        In the place of `data`, a key of `reid_ref.datasets.FINGERPRINTS`: the counts of that
-        benchmark say what is possible, and no convention is tried.
+        In the place of `data`, a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling:
+        its counts say what is possible, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.
     max_memory : int or str, optional
@@ -292,5 +274,5 @@ def validate(data: ResultFile | None = None, published: str = "", *,
         return validate_dataset(str(dataset), parse_figure(published))
     check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
-    return validate_file(data, parse_figure(published), chosen,
-                         max_memory=max_memory, progress=progress)
+    return validate_file(data, [parse_figure(published)], chosen,
+                         max_memory=max_memory, progress=progress)[0]

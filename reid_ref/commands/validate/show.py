@@ -1,6 +1,7 @@
 """A published figure against a result file: what reproduces it, what comes closest."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
@@ -69,6 +70,65 @@ class Validated:
     left_out: dict[str, str]
     possible: Possible
     swapped: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One of several figures, as JSON has it; `dataset` is null where a file was named."""
+
+    name: str
+    dataset: str | None
+    Rank_1: Decimal | None
+    mAP: Decimal | None
+    possible: bool
+    reproduced: bool
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Several figures as JSON has them."""
+
+    results: list[Pair]
+
+
+def as_pair(answer: Validation, name: str, dataset: str | None) -> Pair:
+    """Return what is known of one of several figures."""
+    figure = answer.figure
+    return Pair(name, dataset, figure.rank1, figure.mAP, answer.possible, answer.reproduced,
+                verdict(answer))
+
+
+def as_lines(pairs: Sequence[Pair]) -> str:
+    """Return one line per figure: its name and benchmark where it has one, and the verdict."""
+    rows = [[pair.name, pair.dataset or "", figure_text(pair.Rank_1, pair.mAP), pair.verdict]
+            for pair in pairs]
+    widths = [max(map(len, column)) for column in zip(*rows)][:-1]
+    return "\n".join("  ".join([f"{cell:{width}}" for cell, width in zip(row, widths) if width]
+                               + row[-1:]) for row in rows)
+
+
+def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
+    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
+
+
+def verdict(answer: Validation) -> str:
+    """Say in a few words what reproduces a figure, or whether it is possible."""
+    if answer.candidates:
+        first = answer.candidates[0]
+        alike = [one for one in answer.candidates if one.match == first.match != "no"] or [first]
+        by = ", ".join(dict.fromkeys(way[1] for one in alike for way in one.ways))
+        how = {"rounded": f"reproduced by {by}", "truncated": f"only cut off: {by}"}.get(
+            first.match, f"not reproduced; closest {by} ({first.difference:.2f} points)")
+    elif answer.possible:
+        how = "possible"
+        if any(is_coarse(counts, answer.figure) for counts in answer.hit_counts):
+            how += "; so few decimals cannot be tested as a count"
+    elif all(counts.rounding == "no" for counts in answer.hit_counts) and answer.hit_counts:
+        how = f"impossible: no k/{answer.hit_counts[0].n_query} gives this Rank-1"
+    else:
+        how = "impossible: " + (answer.no_bounds or "mAP is out of reach with this Rank-1")
+    return how + ("; probably swapped" if answer.swapped else "")
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -153,12 +213,17 @@ def _hits(counts: HitCounts, figure: Figure) -> str:
                 "k/N")
     hits = (f"{counts.fewest:,}" if counts.fewest == counts.most
             else f"{counts.fewest:,} to {counts.most:,}")
-    if figure.rank1 is not None and 100 / counts.n_query <= unit_of(figure.rank1):
+    if is_coarse(counts, figure):
         return (f"{hits} of {over}; with so few decimals every figure is a count of so many "
                 "queries, so this cannot be tested")
     return (f"possible: {hits} of {over}"
             + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
                else ""))
+
+
+def is_coarse(counts: HitCounts, figure: Figure) -> bool:
+    """Return whether every Rank-1 with so few decimals is a count of so many queries."""
+    return figure.rank1 is not None and 100 / counts.n_query <= unit_of(figure.rank1)
 
 
 def _bounds(bounds: MapBounds) -> str:

@@ -13,7 +13,7 @@ from reid_ref.evaluation.result_file import ResultFile, check_result_file
 SMALL_SAMPLE = 100, 1000
 #: Of images that are ignored for their camera.
 OF_CAMERAS = {"doctor:single-camera", "doctor:same-camera-only", "doctor:camera-per-image",
-              "doctor:camera-offset"}
+              "doctor:camera-offset", "doctor:camera-digit"}
 #: Said by the warning of queries without a match.
 OF_UNMATCHED = {"doctor:single-camera", "doctor:same-camera-only", "doctor:identities-differ"}
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.labels import DISTRACTOR, JUNK, Labels
+from reid_ref.datasets.fingerprints import recognise
+from reid_ref.datasets.names import form_of, parse_names
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, is_single_shot
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
 #: warning says that the numbers are probably not what they seem; an error, that they mean nothing.
@@ -62,11 +64,12 @@ def check_labels(query: Labels, gallery: Labels) -> Iterator[Finding]:
     unmatched = ~has_match(query, gallery)
     cameras = np.union1d(query.camera, gallery.camera)
     if len(cameras) == 1:
-        yield _single_camera(query, int(cameras[0]), unmatched)
+        yield _single_camera(query, gallery, unmatched)
     elif unmatched.any():
         yield from _no_match(query, gallery, unmatched)
     if len(cameras) > 1:
         yield from _made_up_cameras(query, gallery)
+        yield from _last_digit(query, gallery, cameras)
     yield from _few_good(query, gallery)
 
 
@@ -89,14 +92,16 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     return matched
 
 
-def _single_camera(query: Labels, camera: int, unmatched: npt.NDArray[np.bool_]) -> Finding:
+def _single_camera(query: Labels, gallery: Labels,
+                   unmatched: npt.NDArray[np.bool_]) -> Finding:
+    has_none = "the data has no cameras, as RegDB and VehicleID: --set ignored=nothing"
     return Finding(
         "doctor:single-camera", "error",
-        f"All images are of camera {camera}, and a query ignores its identity's images on its "
-        "own camera, so no query can have a match.",
+        f"All images are of camera {gallery.camera[0]}, and a query ignores its identity's "
+        "images on its own camera, so no query can have a match.",
         {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
-        "Store the camera of each image; for data of one camera, count same-camera matches: "
-        "--set ignored=nothing (not comparable with published numbers).")
+        f"Probably {has_none}." if is_single_shot(gallery) else
+        f"Store the camera of each image, or {has_none}.")
 
 
 def _no_match(query: Labels, gallery: Labels,
@@ -184,6 +189,42 @@ def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
                 "same-camera image is ever ignored.", evidence,
                 "Right where query and gallery are of different kinds (sketch and photo, infrared "
                 "and visible); wrong where cameras were made up.")
+
+
+def _last_digit(query: Labels, gallery: Labels, cameras: Integers) -> Iterator[Finding]:
+    """Cameras 0 to 9 of data that has more: one digit was read of each number."""
+    if cameras[0] < 0 or cameras[-1] > 9:
+        return
+    benchmark = recognise(query, gallery) if len(cameras) == 10 else None
+    if benchmark is not None and benchmark.fingerprint.counts.cameras > 10:
+        n_cameras, said = benchmark.fingerprint.counts.cameras, benchmark.fingerprint.name
+    else:
+        n_cameras, said = _cameras_in_names(query, gallery), "the names of the images"
+    if n_cameras > 10:
+        yield Finding(
+            "doctor:camera-digit", "warning",
+            f"There are {len(cameras)} cameras, {_range(cameras)}, where {said} "
+            f"{'have' if said.startswith('the') else 'has'} {n_cameras}: only the last digit of "
+            "the camera was read, so images of other cameras are ignored.",
+            {"cameras": len(cameras), "expected": n_cameras},
+            "Read the whole number, as in c(\\d+).")
+
+
+def _cameras_in_names(query: Labels, gallery: Labels) -> int:
+    """Return how many cameras the names say, where the labels have their last digits; else 0."""
+    in_names: set[int] = set()
+    for side in (query, gallery):
+        names = side.names() if side.name is not None else []
+        if not names or form_of(names[0]) is None:
+            return 0
+        try:
+            camera = parse_names(names)["camera"]
+        except InputError:
+            return 0
+        if not np.array_equal(camera % 10, side.camera):
+            return 0
+        in_names.update(camera.tolist())
+    return len(in_names)
 
 
 def _identities(query: Labels, gallery: Labels) -> int:

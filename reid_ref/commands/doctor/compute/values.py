@@ -17,6 +17,9 @@ from reid_ref.labels import JUNK, Labels
 SAMPLE = 300, 2000
 #: A ranking by chance puts a good image before a wrong one half of the time.
 CHANCE, HARDLY = 0.5, 0.55
+#: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
+#: benchmarks have some wrong labels, too.
+MIN_PAIRS, MISLABELLED = 300, 0.05
 #: Fewer queries than these say nothing about a model.
 MIN_QUERIES = 100
 
@@ -57,6 +60,7 @@ def check_values(data: ResultFile, seed: int,
         yield from _constant_columns(query, gallery)
         yield from _copies(query, gallery, data, sample)
     yield from _separation(values.distances, sample, given.noun, given.if_reversed)
+    yield from _two_modes(values.distances, sample)
 
 
 def draw_sample(query: Labels, gallery: Labels, seed: int,
@@ -103,6 +107,33 @@ def _separation(distances: npt.NDArray[Any], sample: Sample, noun: str,
             "The ranking hardly separates identities: a good image is nearer than a wrong one in "
             f"{100 * auc:.0f} % of the pairs; 50 % is chance.", evidence,
             f"An untrained or wrongly loaded model, or labels in another order than the {noun}?")
+
+
+def _two_modes(distances: npt.NDArray[Any], sample: Sample) -> Iterator[Finding]:
+    """Good pairs that lie among the wrong ones as wrong ones do, beside many that do not.
+
+    Of each good image, the share of wrong images that are nearer: of a pair of one identity it is
+    near 0, and of a pair by mistake anything from 0 to 1. A weak model has few pairs near 0, and
+    fewer and fewer towards 1; images of two kinds have a peak between.
+    """
+    places = [np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
+              for row, good, wrong in zip(distances.real, sample.good, sample.wrong)
+              if wrong.any()]
+    place = np.concatenate(places) if places else np.zeros(0)
+    if len(places) < MIN_QUERIES or len(place) < MIN_PAIRS:
+        return
+    near = float((place <= 0.02).mean())
+    far, _ = np.histogram(place, 4, (0.5, 1))
+    share = 4 * float((place > 0.75).mean())
+    if near > 0.3 and share > MISLABELLED and far.max() <= 2.5 * far.min():
+        yield Finding(
+            "doctor:two-modes", "warning",
+            f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "
+            f"identities, and {100 * near:.0f} % are nearer than nearly all of those, as if "
+            "labels or images were mixed up.",
+            {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
+            "Check that labels and images are in the same order in every part of the gallery, and "
+            "that every image was read.")
 
 
 def _nearer(good: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> float:

@@ -1,0 +1,289 @@
+"""Printed tables of results: which cell is which number of which benchmark.
+
+Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. What it
+is of is said, from the nearest on, by the header of its column, by its row, by the caption or the
+line above the table, and by the headings that the table is below. Where the nearest of these
+names several benchmarks, the last one after an arrow or "to" counts, and else none. A number
+beside others whose column or data set is named, but not its own, is of none.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in
+from reid_ref.text.pages import Grid
+
+#: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
+SEVERAL, UNKNOWN = "several", "unknown"
+_WORDS = re.compile("[a-z]+")
+_INTEGER = re.compile("[0-9]+")
+#: mAP50 and mAP@0.5 are of detectors; R50 is a network.
+_METRIC = re.compile(
+    r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?!18|34|50|101|152))"
+    r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))")
+_RANKS = {"rank", "cmc", "top", "r"}
+_MEANS = {"map": "mAP", "minp": "mINP"}
+#: Of a column that is a change, a mean over benchmarks, or not of the test set.
+_OTHER = set("""gain drop change improvement diff delta avg average std time source init train
+    trained training pre pretrained pretraining reference paper note notes remark comment link
+    download path""".split())
+_DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
+#: A longer text beside numbers is a remark, not the name of a benchmark.
+_REMARK = 60
+_ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
+_FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
+                   re.IGNORECASE)
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
+#: Marks beside a number that say nothing about it.
+_MARKS = set("*_~`%†‡§¶★^'\"•$")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a table.
+
+    Parameters
+    ----------
+    metric : str
+        Rank-k, mAP or mINP.
+    benchmark : str or None
+        A key of `BENCHMARKS`, "several" or "unknown"; None where nothing names one.
+    printed : str
+        As it is on the page.
+    percent : Decimal
+    is_mean : bool
+        Printed with a spread: a mean over runs is no count of queries.
+    """
+
+    metric: str
+    benchmark: str | None
+    printed: str
+    percent: Decimal
+    is_mean: bool = False
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """A row of a table: its line, its name, and its numbers from left to right."""
+
+    line: int
+    name: str
+    numbers: tuple[Number, ...]
+
+
+@lru_cache(maxsize=1024)
+def metrics_in(text: str) -> list[str]:
+    """Return the Rank-k, mAP and mINP that a header names, in its order.
+
+    Examples
+    --------
+    >>> metrics_in("Rank-1 / 5 / 10"), metrics_in("R@1 (mAP)"), metrics_in("mAP gain")
+    (['Rank-1', 'Rank-5', 'Rank-10'], ['Rank-1', 'mAP'], [])
+    """
+    text = text.casefold().replace("δ", "delta ")
+    if _OTHER & set(_WORDS.findall(text)):
+        return []
+    found: list[str] = []
+    for match in _METRIC.finditer(text):
+        found += ([_MEANS[match[1]]] if match[1] else
+                  [f"Rank-{k}" for k in _INTEGER.findall(match[2])])
+    return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=1024)
+def numbers_in(cell: str) -> tuple[list[str], bool]:
+    """Return the numbers of a cell that holds nothing else, and whether a spread follows.
+
+    Examples
+    --------
+    >>> numbers_in("**94.2** (84.1)"), numbers_in("94.2 ± 0.3"), numbers_in("84.1 (+0.3)")
+    ((['94.2', '84.1'], False), (['94.2'], True), (['84.1'], False))
+    >>> numbers_in("ResNet-50"), numbers_in("94,2")
+    (([], False), ([], False))
+    """
+    numbers: list[str] = []
+    before, spread = "", False
+    for token in _NUMBER.findall(cell):
+        if token.isascii() and token[0].isdecimal():
+            if len(token) > 24 or before.isdecimal() or before == ",":
+                return [], False
+            if before not in ("±", "+", "-", "−", "↑", "↓"):
+                numbers.append(token)
+            elif not numbers:
+                return [], False
+        elif token.isalpha() or token in "=:<>" or token == "," and numbers:
+            return [], False
+        spread |= token == "±"
+        before = before if token in _MARKS else token
+    return numbers, spread
+
+
+@lru_cache(maxsize=1024)
+def benchmark_in(text: str) -> str | None:
+    """Return the one benchmark that a text is about; "several", or None."""
+    keys = benchmarks_in(text)
+    if len(keys) > 1:
+        after = benchmarks_in(_ARROW.split(text)[-1])
+        return after[0] if len(after) == 1 and _ARROW.search(text) else SEVERAL
+    return keys[0] if keys else None
+
+
+def is_table_of_results(grid: Grid) -> bool:
+    """Return whether a table has a number, and names Rank-k, mAP, mINP or a benchmark."""
+    cells = {cell for _, row in grid.rows for cell in row}
+    return any(numbers_in(cell)[0] for cell in cells) and any(
+        metrics_in(cell) or benchmarks_in(cell) for cell in cells)
+
+
+def forms_of(page: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """Return each order of numbers in a cell that a page states, with its line.
+
+    Examples
+    --------
+    >>> forms_of(["Results are in the format of *<Rank-1 (mAP)>*."])
+    [(1, ['Rank-1', 'mAP'])]
+    """
+    found = ((number, _FORM.search(line[:500])) for number, line in enumerate(page, 1))
+    return [(number, metrics_in(form[0])) for number, form in found if form]
+
+
+def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
+    """Yield the rows of a table that have a Rank-k, mAP or mINP.
+
+    `form` is what the numbers of a cell are where no header of the table says it.
+
+    Examples
+    --------
+    >>> from reid_ref.text.pages import tables_of
+    >>> grid, = tables_of(["| Method | Market-1501 | |", "|--|--|--|", "| | R-1 | mAP |",
+    ...                    "| ours | **94.2** | 0.841% |"])
+    >>> for row in rows_of(grid):
+    ...     print(row.line, row.name, *((one.metric, one.benchmark, one.printed)
+    ...                                 for one in row.numbers))
+    4 ours ('Rank-1', 'market1501', '94.2') ('mAP', 'market1501', '0.841')
+    """
+    heads: list[Sequence[str]] = []
+    waiting: Sequence[str] = ()  # between rows, perhaps the upper one of two headers
+    in_body, group, above = False, "", grid.above
+    column_of: dict[int, str] = {}  # of a column of benchmarks, the last one
+    columns: list[Column] = []
+    for line, cells in grid.rows:
+        texts = {cell for cell in cells if cell}
+        if _is_header(cells, heads, in_body):
+            heads = [*([] if in_body else heads), *([waiting] if waiting else []), cells]
+            waiting, in_body, column_of, columns = (), False, {}, _columns(heads)
+        elif len(texts) == 1 and not numbers_in(*texts)[0]:
+            group, = texts
+            column_of.update((k, cell) for k, cell in enumerate(cells) if cell)
+        elif not any(numbers_in(cell)[0] for cell in cells):
+            waiting = cells
+            if not in_body and not heads:
+                heads, waiting = [cells], ()
+                columns = _columns(heads)
+        elif texts:
+            in_body, waiting = True, ()
+            of_row = _benchmark_of_row(cells, columns, column_of) or benchmark_in(group)
+            corner = [column.benchmark for column in columns
+                      if not column.metrics and not column.is_other]
+            nearest = [of_row, *corner, *map(benchmark_in, above)]
+            numbers = tuple(_numbers(cells, columns, nearest, form))
+            if numbers:
+                yield PrintedRow(line, next(cell for cell in cells if cell),
+                                 _in_percent(numbers))
+
+
+def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) -> bool:
+    """Return whether a row names metrics, or benchmarks above metrics, and has no results."""
+    numbers = [k for k, cell in enumerate(cells) if numbers_in(cell)[0]]
+    if numbers and in_body:
+        return False
+    if numbers:  # "1 | 5 | 10" below "Rank"
+        before, after = _columns(heads), _columns([*heads, cells])
+        return numbers[-1] < len(before) and all(
+            after[k].metrics and not before[k].metrics for k in numbers)
+    named = [cell for cell in cells if metrics_in(cell) or not in_body and benchmarks_in(cell)]
+    return len(set(named)) > 1 or any(cell in named for cell in cells[1:])
+
+
+class Column(NamedTuple):
+    """What the header says of a column."""
+
+    metrics: list[str]
+    benchmark: str | None
+    is_dataset: bool
+    is_other: bool
+
+
+def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
+    """Read the header; a benchmark, or "Rank", goes on to the right over empty cells."""
+    texts: list[list[str]] = [[] for _ in range(max(map(len, heads), default=0))]
+    for head in heads:
+        last = ""
+        for k, above in enumerate(texts):
+            cell = head[k] if k < len(head) else ""
+            last = cell or last
+            goes_on = benchmarks_in(last) or last.casefold() in _RANKS
+            if (cell or len(heads) > 1 and goes_on) and last not in above:
+                above.append(last)
+    return [_column(" ".join(above)) for above in texts]
+
+
+def _column(text: str) -> Column:
+    words = set(_WORDS.findall(text.casefold()))
+    return Column(metrics_in(text), benchmark_in(text), bool(words & _DATASETS),
+                  bool(words & _OTHER))
+
+
+def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
+                      column_of: dict[int, str]) -> str | None:
+    """Return the benchmark of a row: a cell of a column of data sets, or any text but sources."""
+    keys: set[str] = set()
+    for k, (cell, column) in enumerate(zip(cells, columns)):
+        if column.is_other or len(cell) > _REMARK or numbers_in(cell)[0]:
+            continue
+        cell = cell or column_of.get(k, "")
+        # In a column of names of benchmarks, another name is that of a benchmark, too.
+        is_name = column.is_dataset or benchmark_named(column_of.get(k, "")) is not None
+        key = benchmark_in(cell) or (UNKNOWN if cell and is_name else None)
+        if key is not None:
+            column_of[k] = cell
+            if column.is_dataset:
+                return key
+            keys.add(key)
+    return keys.pop() if len(keys) == 1 else SEVERAL if keys else None
+
+
+def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[str | None],
+             form: Sequence[str]) -> Iterator[Number]:
+    of_name = metrics_in(next(cell for cell in cells if cell))
+    with_metrics = [column for column in columns if column.metrics]
+    form = () if with_metrics else form
+    # Where other columns name a benchmark, this one is not of what stands above the table.
+    if any(column.benchmark for column in with_metrics or columns[1:]):
+        nearest = [UNKNOWN]
+    for k, (cell, column) in enumerate(zip(cells, columns)):
+        values, spread = numbers_in(cell)
+        metrics = column.metrics
+        if not metrics and not column.is_other:
+            metrics = of_name if len(of_name) == 1 and k else list(form)
+        if len(metrics) == 1:
+            # "95.9 (94.4)": what the second one is the header does not say; "95.9/94.4": both.
+            values = values[:1] if "(" in cell else values
+            metrics = metrics * len(values)
+        if len(values) == len(metrics):
+            key = column.benchmark or next(filter(None, nearest), None)
+            for metric, value in zip(metrics, values):
+                yield Number(metric, key, value, Decimal(value), spread)
+
+
+def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
+    """Return the numbers of a row in percent; they are shares where all are up to 1."""
+    if max(number.percent for number in numbers) > 1:
+        return numbers
+    return tuple(Number(one.metric, one.benchmark, one.printed, one.percent.scaleb(2), one.is_mean)
+                 for one in numbers)

@@ -1,0 +1,83 @@
+"""Names of benchmarks, and the convention that papers print on them."""
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from reid_ref import CONVENTIONS, Labels
+from reid_ref.cli import main
+from reid_ref.datasets import FINGERPRINTS
+from reid_ref.datasets.benchmarks import (
+    BENCHMARKS, benchmark_named, benchmarks_in, expected_convention)
+from tests.cases import save_features
+from tests.commands.common import MARKET, assert_one_line_error, command
+from tests.documents import ROOT
+
+
+def test_the_table():
+    assert FINGERPRINTS.keys() <= BENCHMARKS.keys()
+    for key, benchmark in BENCHMARKS.items():
+        assert benchmark.convention in ("", *CONVENTIONS)
+        assert benchmark.convention or benchmark.note
+        for spelling in (key, benchmark.name, *benchmark.spellings):
+            assert benchmark_named(spelling) == key
+            assert benchmarks_in(f"on {spelling}, too") == [key]
+
+
+def test_the_page_says_what_the_table_says():
+    rows = re.findall(r"^\| (.*?) \| `--convention (\S+)` \|",
+                      (ROOT / "docs/benchmarks.md").read_text(), re.MULTILINE)
+    assert len(rows) == 20
+    for name, convention in rows:
+        key, = benchmarks_in(name)
+        assert BENCHMARKS[key].convention == convention
+
+
+@pytest.mark.parametrize(("name", "said"), [
+    ("sysu", "papers print --convention sysu-mm01 there (mean of ten galleries"),
+    ("regdb", "papers print --convention simpleir"), ("VehicleID", "--convention simpleir"),
+    ("veri-wild", "--convention torchreid"), ("prcc", "--convention torchreid"),
+    ("LTCC", "reid_ref.compat.ccreid.evaluate_with_clothes"), ("msmt17", "--convention torchreid"),
+    ("prw", "'prw' is a benchmark, and no convention; detections are needed"),
+    ("sysu-mn01", "Did you mean 'sysu-mm01'?")])
+def test_a_benchmark_is_no_convention(name, said):
+    assert_one_line_error(command("evaluate", MARKET, "--convention", name), re.escape(said))
+
+
+def sides(n_query, n_gallery, query_cameras=(1, 2), gallery_cameras=(1, 2), identities=50):
+    return [Labels(np.arange(n) % identities + 1, np.resize(np.repeat(cameras, identities), n))
+            for n, cameras in ((n_query, query_cameras), (n_gallery, gallery_cameras))]
+
+
+@pytest.mark.parametrize(("labels", "expected"), [
+    (sides(100, 400), None),
+    (sides(100, 400, (3,), (4, 5)), ("query and gallery share no camera", "torchreid")),
+    (sides(100, 400, (0,), (0,)), None),  # the warning of queries without a match says it
+    (sides(100, 50), ("every identity has one gallery image", "torchreid")),
+    (sides(3803, 301), ("the counts are those of SYSU-MM01", "sysu-mm01")),
+    (sides(2060, 2060), ("the counts are those of RegDB", "simpleir")),
+    (sides(5693, 800, identities=800), ("the counts are those of VehicleID", "simpleir")),
+    (sides(493, 7050), ("the counts are those of LTCC", "torchreid")),
+    (sides(3543, 3384), ("the counts are those of PRCC", "torchreid")),
+    (sides(3000, 38861), ("the counts are those of VERI-Wild", "torchreid"))])
+def test_the_convention_that_papers_print(labels, expected):
+    found = expected_convention(*labels)
+    assert (found and found[:2]) == expected
+
+
+def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
+    query, gallery = sides(100, 400, (3,), (4, 5))
+    path, rng = str(tmp_path / "result.npz"), np.random.default_rng(0)
+    centres = rng.standard_normal((51, 16))
+    save_features(path, [centres[side.identity] + .3 * rng.standard_normal((len(side), 16))
+                         for side in (query, gallery)], query, gallery)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert main(["evaluate", path]) == 0
+    assert capsys.readouterr().err == (
+        "reid-ref: warning: query and gallery share no camera: papers print --convention "
+        "torchreid there, and this is matlab\n")
+    for words in (["--convention", "matlab"], ["--set", "ap=step"]):
+        assert main(["evaluate", path, *words]) == 0
+        assert capsys.readouterr().err == ""

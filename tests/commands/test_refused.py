@@ -68,7 +68,7 @@ REFUSED = {
         "--ties, --set ties: expected one of them, got both",
     "evaluate MARKET --set ap=sklearn-0.18,arithmetic=float32":
         "--set, convention matlab: ap in float32: unknown 'sklearn-0.18'; known: trapezoid, step",
-    "validate MARKET --published 1/1 --set ap=step":
+    "validate MARKET --published 80/60 --set ap=step":
         "--set: expected --convention NAME with it, got none",
     # Numbers.
     "evaluate MARKET --ranks=0": NO_RANKS, "evaluate MARKET --ranks=x": NO_RANKS,
@@ -165,7 +165,7 @@ REFUSED = {
         "--convention: unknown 'matlap'; known",
     "validate MARKET --published 45.8/ --convention veri":
         "--convention: 'veri' needs lists of good",
-    "validate MARKET --published 1/1 --max-memory much":
+    "validate MARKET --published 80/60 --max-memory much":
         "--max-memory: expected a size such as 512M or 2G, got 'much'",
     BENCHMARK: "FILE, --dataset: expected one of them, got none; name a result file, or write --d",
     BENCHMARK + "MARKET --dataset mars": "FILE, --dataset: expected one of them, got both",

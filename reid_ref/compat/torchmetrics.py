@@ -7,6 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from reid_ref.arrays import InputError
 from reid_ref.compat.common import class_of_module, keep
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.batches import Evaluator
@@ -66,6 +67,8 @@ class _ReIDMetric:
     def compute(self) -> dict[str, Any]:
         """Return mAP, mINP and Rank-k, in [0, 1], as float64 tensors by these names."""
         torch = import_module("torch")
+        if not len(self.features):
+            raise InputError("compute", "a call of update() before it", "no images")
         features, identity, camera, is_query = (
             value if torch.is_tensor(value) else torch.cat(value)
             for value in (getattr(self, name) for name in _STATES))

@@ -242,6 +242,8 @@ def test_torchmetrics():
     assert compat.last_result().signature == expected.signature
     metric.reset()
     assert metric.features == []
+    with pytest.raises(reid_ref.InputError, match="compute: expected .*update.* before it, got no"):
+        metric.compute()
     with pytest.raises(reid_ref.InputError, match="convention: unknown 'nothing'"):
         compat.torchmetrics.ReIDMetric(convention="nothing")
 

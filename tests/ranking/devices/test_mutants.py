@@ -8,15 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances, rerank
+from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.device import where_they_are
-from reid_ref.reranking.neighbours import pairs_of
 from tests.cases import market_like, special
 from tests.ranking.devices.common import assert_same, labels, problem, quietly
 from tests.nightly import cases
 from tests.proof.mutants import afresh, all_checks, each, is_caught, world
 
-ROOMS = ("ranking", "evaluation", "reranking")
+ROOMS = ("ranking", "evaluation")
 METRICS = ("euclidean", "cosine", "dot")
 SEVERAL = ["matlab", "torchreid-function", "simpleir",
            replace(CONVENTIONS["simpleir"], name="places", ignored=("label -1", "same camera"))]
@@ -189,41 +188,6 @@ def check_settings(torch):
         matmul.fp32_precision, product.fp32_precision = before
 
 
-@functools.lru_cache
-def reranked(variant):
-    rng = np.random.default_rng(2)
-    query, gallery = (rng.integers(-3, 4, (n, 5)).astype(np.float32) for n in (9, 50))
-    options = {"k1": 5, "k2": 3, "variant": variant, "normalize": False}
-    return query, gallery, options, rerank(query, gallery, **options)
-
-
-def check_neighbours(torch, module, images):
-    there, = where_they_are(torch.tensor(images))
-    for distance in ("squared", "fourth", "cosine-fourth"):
-        pairs = module.pairs_of(there, None, distance), pairs_of(images, None, distance)
-        for one, other in zip(*(side.nearest(8) for side in pairs)):
-            np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(*(side.tile(slice(3, 7), slice(2, 9)) for side in pairs))
-
-
-def check_rerank(torch):
-    for first_look, tile in ((4096, 2**20), (1, 130)):
-        module = afresh("reranking.on_device")
-        module.FIRST_LOOK, module.TILE = first_look, tile
-        for variant in ("matlab", "torchreid", "layumi"):
-            query, gallery, options, expected = reranked(variant)
-            # First, because a wrong index ends the process in scipy.
-            check_neighbours(torch, module, np.concatenate([query, gallery]))
-            blocks = list(afresh("reranking.k_reciprocal").rerank_blocks(
-                torch.tensor(query), torch.tensor(gallery), block_size=4, **options))
-            np.testing.assert_array_equal(np.concatenate(blocks), expected)
-    rng = np.random.default_rng(6)
-    query, gallery = (rng.standard_normal((n, 16)) for n in (5, 30))
-    np.testing.assert_allclose(
-        afresh("reranking.k_reciprocal").rerank(torch.tensor(query), torch.tensor(gallery), 4, 2),
-        rerank(query, gallery, 4, 2), rtol=0, atol=1e-6)
-
-
 #: File to its checks and its mutants: a snippet that is there once, and what replaces it.
 MUTANTS = {
     "ranking.on_device": ([check_full_memory, check_settings, check_features, check_matrices,
@@ -275,18 +239,6 @@ MUTANTS = {
         ("matmul.fp32_precision = precision", "pass"),
         ("enabled=False", "enabled=True"),
         ("stack.enter_context(torch.no_grad())", "pass"),
-    ]),
-    "reranking.on_device": ([check_rerank], [
-        ("tile <= first", "tile < first"),
-        ("count - 1]", "count - 2]"),
-        ("take(xp.reshape(tile, (-1,)), key), stable=True", "-key, stable=True"),
-        ("(row_number * size)[:, None]", "row_number[:, None]"),
-        ("sums - 2 * products", "sums - products"),
-        ("distances * distances if", "distances if"),
-        ("divisor[:, None]", "1"),
-        ("take(self.squares, left) + take", "take"),
-        ("rows.start + piece.start, rows", "piece.start, rows"),
-        ("xp.ones(len", "xp.zeros(len"),
     ]),
 }
 

@@ -90,8 +90,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ------
     InputError
         As `reid_ref.evaluate`; also chunks of unknown size, a convention that needs whole rows,
-        a file that a worker cannot read, a block whose computation fails, a shard that ends several
-        workers.
+        a file that a worker cannot read, a block whose computation fails, a shard that ends
+        several workers.
 
     Warns
     -----
@@ -397,8 +397,8 @@ def _in_cluster(shards: list[_Shard], tasks: list[Any],
                 except KilledWorker:
                     raise InputError(
                         "gallery_features", got="several workers ended on the shard of rows "
-                        f"{images.start} to {images.stop - 1}, probably out of memory: each thread "
-                        "of a worker needs its shard, the query features and max_memory",
+                        f"{images.start} to {images.stop - 1}, probably out of memory: each "
+                        "thread of a worker needs its shard, the query features and max_memory",
                         remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
             yield shard_of[future], answer
             future.release()

@@ -160,8 +160,8 @@ def test_dtypes_of_evaluate_roc(monkeypatch, dtype, q_pids, g_pids):
     monkeypatch.setitem(sys.modules, "faiss", types.ModuleType("faiss"))  # imported, not used
     distances = (100 * np.random.default_rng(0).random((len(q_pids), 5))).astype(dtype)
     arrays = distances, np.array(q_pids), np.array(g_pids), np.ones(len(q_pids), int), np.zeros(5)
-    theirs, ours = load("fastreid", "stable", "roc")(*arrays), compat.fastreid.evaluate_roc(*arrays)
-    for one, other in zip(theirs, ours, strict=True):
+    theirs = load("fastreid", "stable", "roc")(*arrays)
+    for one, other in zip(theirs, compat.fastreid.evaluate_roc(*arrays), strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
 

@@ -144,7 +144,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
 
     A name is imported in a fresh interpreter. A function object runs in a fork of this process:
     CUDA that is in use here does not work there, and torch there has one thread. Where there is no
-    fork (Windows) it is imported by its name, too, so it must be at the top of a file.
+    fork (Windows) give its name.
 
     Parameters
     ----------

@@ -161,8 +161,9 @@ class Child:
         elif long:
             failure, hung = f"it printed more than {MOST_TEXT:,} bytes and was stopped", True
         else:
-            failure, hung = (f"it gave no answer within {self._timeout:g} seconds and was stopped; "
-                             "a longer timeout waits longer"), True
+            hung = True
+            failure = (f"it gave no answer within {self._timeout:g} seconds and was stopped; a "
+                       "longer timeout waits longer")
             if not isinstance(self._evaluator, str):
                 failure += (", and under its name, module:function, it would not share this "
                             "process's threads")

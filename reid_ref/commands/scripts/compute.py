@@ -1,16 +1,16 @@
-"""The MATLAB scripts, run live in GNU Octave on a user's own distances.
+"""The scripts' numbers on a user's own file: the fast path, the port, and the scripts in Octave.
 
-Octave starts in a private, empty folder, without start-up files and without the search path of
-the environment. It is given the very numbers that were handed in. The folder of the scripts is
-trusted: Octave runs what is in it (`PKG_ADD`, files that replace its own functions, a folder
-`private`).
+All take the same distance matrix; the port and Octave share no code with the fast path. Octave
+starts in a private, empty folder, without start-up files and without the search path of the
+environment. It is given the very numbers that were handed in. The folder of the scripts is trusted:
+Octave runs what is in it (`PKG_ADD`, files that replace its own functions, a folder `private`).
 """
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.conventions import Convention
+from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
 
 #: The script that each convention follows, then the functions that it calls.
@@ -84,6 +86,44 @@ class ScriptAnswer:
     cmc: Doubles
 
 
+def run_fast(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+             convention: Convention) -> ScriptAnswer:
+    """Run the fast path."""
+    result = evaluate_distances(distances, query, gallery, convention=convention)
+    return ScriptAnswer(result.mAP, result.cmc)
+
+
+def largest_difference(answers: Mapping[str, ScriptAnswer]) -> float:
+    """Return the largest difference between any two answers, over mAP and all of CMC.
+
+    NaN differs by 0 from NaN, and by infinity from a number.
+
+    Examples
+    --------
+    >>> nothing = ScriptAnswer(np.nan, np.array([np.nan]))
+    >>> largest_difference({"fast": nothing, "port": ScriptAnswer(np.nan, np.array([1.]))})
+    inf
+    """
+    rows = np.array([[answer.mAP, *answer.cmc] for answer in answers.values()])
+    nan = np.isnan(rows)
+    span = np.ptp(np.where(nan, 0.0, rows), axis=0)
+    span[nan.any(axis=0)] = np.inf
+    span[nan.all(axis=0)] = 0.0
+    return float(span.max())
+
+
+def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
+             convention: Convention) -> ScriptAnswer:
+    """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
+    script = getattr(matlab, functions_of(convention)[0])
+    try:
+        cmc, mAP, _, _ = script(distances.T, gallery.identity, query.identity,
+                                gallery.camera, query.camera)
+    except ValueError as error:  # the port shares no code with the rest, its errors neither
+        raise InputError(str(error)) from None
+    return ScriptAnswer(float(mAP), cmc)
+
+
 def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
                convention: Convention, matlab_dir: str | None = None) -> ScriptAnswer:
     """Run the scripts in GNU Octave on `distances`, shape (n_query, n_gallery).
@@ -142,7 +182,7 @@ def script_folder(matlab_dir: str | None, functions: Iterable[str]) -> Path:
     InputError
         A function is missing in the folder.
     """
-    package = Path(__file__).resolve().parents[3]
+    package = Path(__file__).resolve().parents[2]
     packaged = package / "matlab_ref"  # in a wheel; in a checkout it is next to the package
     named = matlab_dir or os.environ.get(MATLAB_DIR)
     folder = (Path(named).resolve() if named else packaged if packaged.is_dir()
@@ -203,3 +243,8 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
     except OSError as error:
         raise InputError(path.parent, f"room for {distances.nbytes:,} bytes of distances, got: "
                          f"{error.strerror}", remedy="TMPDIR names another folder") from None
+
+
+#: What computes the scripts' numbers, by name, as the tables show them.
+PROGRAMS: dict[str, Callable[..., ScriptAnswer]] = {
+    "fast": run_fast, "port": run_port, "octave": run_octave}

@@ -161,7 +161,7 @@ def test_ties_in_numpys_order_are_told():
     assert "machine-ties" in check.defects
 
 
-def test_many_queries_are_screened_and_counted():
+def test_many_queries_are_counted():
     arrays, seen = data(n_query=250, n_gallery=60, levels=6), []
     for options, name in (({}, "torchreid-function"),
                           ({"ties": "reversed"}, "torchreid-function[ties=reversed]")):
@@ -253,18 +253,6 @@ def test_without_aps_a_mean_alone_names_no_convention(change, verdict, closest):
     assert ("name no convention" in report) == (closest is None) == (check.reference is None)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda cmc, mAP: (np.append(0.0, cmc[:-1]), mAP),
-     "one rank late: what it calls Rank-2 is Rank-1"),
-    (lambda cmc, mAP: (cmc[1:], mAP), "one rank early: what it calls Rank-1 is Rank-2")])
-@pytest.mark.parametrize("unmatched", [True, False])
-def test_a_curve_one_rank_off_is_told(change, words, unmatched):
-    check = crosscheck(changing(change), *data(unmatched=unmatched))
-    assert check.verdict == "different"
-    assert check.remarks[-1].startswith("CMC differs from torchreid-function first at Rank-")
-    assert check.remarks[-1].endswith(f"; it is that of {check.closest} {words}")
-
-
 @pytest.mark.parametrize(("wrong", "shown"), [
     ([7, 19, 33], "7, 19, 33"),
     (list(range(3, 45, 2)), "3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more")])
@@ -277,21 +265,6 @@ def test_what_agrees_on_most_queries_is_the_closest(wrong, shown):
     assert f"{equal} of 45 APs agree with matlab" in report
     assert f"differing   {shown}\n" in report
     assert plain(check)["queries"] == {"compared": 45, "equal": equal, "differing": wrong}
-
-
-def test_a_partial_explanation_is_no_fact():
-    """Ten of the first twelve queries take similarities, two are wrong in no known way."""
-    def mixed(distmat, q_pids, *labels):
-        cmc, mAP = made(sign=-1)(distmat, q_pids, *labels)
-        return cmc, mAP * (.75 if distmat[0, 0] in wrong else 1)
-    arrays = data(unmatched=False)
-    wrong = arrays[0][[4, 9], 0]
-    check = crosscheck(mixed, *arrays)
-    assert check.first_difference.why == (
-        "not explained as a whole; one cause would explain 10 of the 12 differing queries looked "
-        "at: larger values come first: distances are taken for similarities")
-    assert "similarities" not in check.defects
-    assert "would explain 10 of the 12" in " ".join(as_text(check).split())
 
 
 def test_a_good_query_that_it_drops_is_told():

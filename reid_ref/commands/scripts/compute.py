@@ -2,8 +2,9 @@
 
 All take the same distance matrix; the port and Octave share no code with the fast path. Octave
 starts in a private, empty folder, without start-up files and without the search path of the
-environment. It is given the very numbers that were handed in. The folder of the scripts is trusted:
-Octave runs what is in it (`PKG_ADD`, files that replace its own functions, a folder `private`).
+environment. It is given the very numbers that were handed in. The folder of the scripts is
+trusted: Octave runs what is in it (`PKG_ADD`, files that replace its own functions, a folder
+`private`).
 """
 from __future__ import annotations
 

@@ -333,18 +333,10 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
     k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
     text = (f"CMC differs from {matches[0].name} first at Rank-{answer.curve()[0][k]}: "
             f"{float(theirs[k])!r} for {float(ours[k])!r}")
-    like = [match.name for match in matches if _has_curve(answer, match, 0)]
-    if like:
-        return f"{text}; it is that of {', '.join(like[:3])}"
-    for match in matches:
-        for late, words in ((1, "late: what it calls Rank-2 is Rank-1"),
-                            (-1, "early: what it calls Rank-1 is Rank-2")):
-            if _has_curve(answer, match, late):
-                return f"{text}; it is that of {match.name} one rank {words}"
-    return text
+    like = [match.name for match in matches if _has_curve(answer, match)]
+    return f"{text}; it is that of {', '.join(like[:3])}" if like else text
 
 
-def _has_curve(answer: Answer, match: Match, late: int) -> bool:
-    theirs, ours = same_ranks(answer, match.result, late)
-    return len(theirs) >= len(answer.curve()[1]) - abs(late) > 0 and bool(
-        (np.abs(theirs - ours) <= ROUNDING).all())
+def _has_curve(answer: Answer, match: Match) -> bool:
+    theirs, ours = same_ranks(answer, match.result)
+    return len(theirs) == len(answer.curve()[1]) and bool((np.abs(theirs - ours) <= ROUNDING).all())

@@ -3,8 +3,8 @@
 Sums of products are in the order of numpy's sum of a row, so the same doubles. The images of a
 tile up to each query's farthest good image are sorted together with the lowest and the highest
 value of each good image, by query and value; a running sum gives the number of images below each.
-No call is made for a single query. Work is in pieces, which become smaller when a device's memory
-runs out, and at last in main memory. The bound of the error of a product holds for float32:
+No call is made for a single query. Where a device's memory runs out, all work is done in main
+memory. The bound of the error of a product holds for float32:
 TensorFloat-32 and bfloat16 products, which torch allows by a setting of the process or by
 autocast, exceed it, so they are switched off meanwhile.
 
@@ -36,36 +36,12 @@ _Answer = TypeVar("_Answer")
 #: Pairs of good image and undecided image that are copied to main memory at once.
 _OPEN_PAIRS = 2**20
 
-#: Rows or pairs below which a piece is not divided: then the memory is full of something else.
-SMALLEST = 16
 
-
-def in_pieces(count: int, step: int,
-              work: Callable[[slice], _Answer]) -> Iterator[tuple[slice, _Answer]]:
-    """Yield consecutive pieces of `count` items, at most `step` each, and the work on each.
-
-    Where the device's memory runs out, this piece and those that follow have a quarter of the
-    items; the error of a piece of `SMALLEST` items is raised.
-
-    Examples
-    --------
-    >>> list(in_pieces(5, 2, lambda piece: piece.stop - piece.start))
-    [(slice(0, 2, None), 2), (slice(2, 4, None), 2), (slice(4, 5, None), 1)]
-    """
-    start = 0
-    while start < count:
-        piece = slice(start, min(start + step, count))
-        try:
-            answer = work(piece)
-        except Exception as error:
-            size = piece.stop - piece.start
-            if not is_out_of_memory(error) or size <= SMALLEST:
-                raise
-            step = max(SMALLEST, size // 4)
-            continue
-        yield piece, answer
-        del answer
-        start = piece.stop
+def pieces(count: int, step: int) -> Iterator[slice]:
+    """Yield consecutive pieces of `count` items, at most `step` each, but one at least."""
+    step = max(1, step)
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -85,17 +61,16 @@ def count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers
     for tile in tiles:
         if not part.is_exact:
             _check_slack(tile, goods, start, bounds)
-        width = tile.values.shape[1]
-        for columns, (pairs, nearer, first, last, image) in in_pieces(width, width, partial(
-                _between, tile, goods, start, bounds, farthest, counting)):
-            before[0, pairs] += nearer
-            batch = np.cumsum(last - first) // _OPEN_PAIRS
-            for piece in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
-                good, place = ranges(first[piece], last[piece])
-                open_image = to_numpy(take(image, _on(tile, place)))
-                good = pairs[piece][good]
-                other = open_image != goods.image[good]
-                yield 0.0, (good[other], open_image[other])
+        pairs, nearer, first, last, image = _between(
+            tile, goods, start, bounds, farthest, counting)
+        before[0, pairs] += nearer
+        batch = np.cumsum(last - first) // _OPEN_PAIRS
+        for piece in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
+            good, place = ranges(first[piece], last[piece])
+            open_image = to_numpy(take(image, _on(tile, place)))
+            good = pairs[piece][good]
+            other = open_image != goods.image[good]
+            yield 0.0, (good[other], open_image[other])
         yield tile.share, (goods.image[:0], goods.image[:0])
 
 
@@ -115,19 +90,19 @@ def _check_slack(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array,
 
 
 def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Array],
-             farthest: Array, counting: Counting,
-             columns: slice) -> tuple[Integers, Integers, Integers, Integers, Any]:
-    """Return the good pairs of the tile; of some columns, how many images are nearer than each,
-    and between which places, of the last array, are those that are undecided.
+             farthest: Array,
+             counting: Counting) -> tuple[Integers, Integers, Integers, Integers, Any]:
+    """Return the good pairs of the tile, how many images are nearer than each, and between which
+    places, of the last array, are those that are undecided.
     """
     xp, on_device = namespace(tile.values), partial(_on, tile)
-    key, image = _candidates(tile, farthest, counting, columns)
-    width, n_image = columns.stop - columns.start, key.shape[0]
+    key, image = _candidates(tile, farthest, counting)
+    width, n_image = tile.values.shape[1], key.shape[0]
     pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
     pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
     low, high = (side[pairs] for side in bounds)
     row = goods.query[pairs] - tile.rows.start
-    values = take(xp.reshape(tile.values[:, columns], (-1,)), key)
+    values = take(xp.reshape(tile.values, (-1,)), key)
     # Stable sorts: a lowest value comes before the images that equal it, a highest after them.
     order = xp.argsort(xp.concat([on_device(low), values, on_device(high)]), stable=True)
     rows = xp.concat([on_device(row), key // width, on_device(row)])
@@ -144,12 +119,11 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
     return pairs, first - row_start[row], first, last, take(image, in_order % width)
 
 
-def _candidates(tile: Tile, farthest: Array, counting: Counting,
-                columns: slice) -> tuple[Any, Any]:
-    """Return the flat indices of the images to compare in some columns, and the images."""
+def _candidates(tile: Tile, farthest: Array, counting: Counting) -> tuple[Any, Any]:
+    """Return the flat indices of the images to compare in a tile, and its images."""
     xp, on_device = namespace(tile.values), partial(_on, tile)
-    images = tile.columns[columns]
-    is_near = tile.values[:, columns] <= on_device(farthest[tile.rows])[:, None]
+    images = tile.columns
+    is_near = tile.values <= on_device(farthest[tile.rows])[:, None]
     if counting.place is not None and counting.query_place is not None:
         place = on_device(counting.place[images])
         query_place = on_device(counting.query_place[tile.rows])
@@ -219,17 +193,11 @@ def pair_products(query: DeviceArray, gallery: DeviceArray, row: Integers,
     """Return q.g of single pairs in main memory, double, shape (pairs,)."""
     xp = query.xp
 
-    def of_piece(pairs: slice) -> Doubles:
-        left, right = (take(side.array, to_device(xp, index[pairs], query.device))
-                       for side, index in ((query, row), (gallery, image)))
-        if not xp.isdtype(right.dtype, "real floating"):
-            right = xp.astype(right, xp.float64)
-        # The product of a double and a float is a double.
-        return to_numpy(row_sums(xp.astype(left, xp.float64) * right))
-
     products = np.empty(len(row))
-    for pairs, sums in in_pieces(len(row), max(1, AT_ONCE // query.shape[1]), of_piece):
-        products[pairs] = sums
+    for pairs in pieces(len(row), AT_ONCE // query.shape[1]):
+        left, right = (xp.astype(take(side.array, to_device(xp, index[pairs], query.device)),
+                                 xp.float64) for side, index in ((query, row), (gallery, image)))
+        products[pairs] = to_numpy(row_sums(left * right))
     return products
 
 
@@ -299,10 +267,8 @@ def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
     for start in range(0, shape[0], n_rows):
         rows = slice(start, min(start + n_rows, shape[0]))
         of_images, height = values(rows), rows.stop - rows.start
-        for piece, tile in in_pieces(
-                len(columns), max(1, TILE // max(dimension, height)),
-                lambda piece: of_images(on_device(columns[piece]))):
-            yield Tile(rows, tile, columns[piece],
+        for piece in pieces(len(columns), TILE // max(dimension, height)):
+            yield Tile(rows, of_images(on_device(columns[piece])), columns[piece],
                        height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 
 

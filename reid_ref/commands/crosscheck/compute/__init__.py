@@ -339,4 +339,5 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
 
 def _has_curve(answer: Answer, match: Match) -> bool:
     theirs, ours = same_ranks(answer, match.result)
-    return len(theirs) == len(answer.curve()[1]) and bool((np.abs(theirs - ours) <= ROUNDING).all())
+    return len(theirs) == len(answer.curve()[1]) and bool(
+        (np.abs(theirs - ours) <= ROUNDING).all())

@@ -213,7 +213,7 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
             role = role_of(re.sub("train", "query", name, flags=re.IGNORECASE))
             arrays.setdefault(str(role).removeprefix("query_"), []).append((contents, value))
     fields = sorted(arrays)
-    if fields != ["camera", "features", "identity"] or any(len(one) > 1 for one in arrays.values()):
+    if fields != ["camera", "features", "identity"] or max(map(len, arrays.values())) > 1:
         raise InputError(
             ", ".join(map(str, paths)), "one array each of camera, features and identity of the "
             "training images", ", ".join(f"{len(arrays[field])} of {field}" for field in fields),

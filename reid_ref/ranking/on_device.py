@@ -4,8 +4,8 @@ Sums of products are in the order of numpy's sum of a row, so the same doubles. 
 tile up to each query's farthest good image are sorted together with the lowest and the highest
 value of each good image, by query and value; a running sum gives the number of images below each.
 No call is made for a single query. Products are in double, which no setting of torch
-(TensorFloat-32, autocast) makes coarser. Where a device's memory runs out, all work is done in main
-memory.
+(TensorFloat-32, autocast) makes coarser. Where a device's memory runs out, all work is done in
+main memory.
 
 Source: pairwise summation, N. J. Higham, The accuracy of floating point summation, SIAM J. Sci.
 Comput. 14 (1993); in numpy's variant, blocks of at most 128 have eight running sums

@@ -71,7 +71,7 @@ class Child:
     Parameters
     ----------
     evaluator : str or callable
-        A key of `ADAPTERS`, "module:function", "file.py:function", or the function itself.
+        A key of `TOOLBOXES`, "module:function", "file.py:function", or the function itself.
     arrays : Arrays
     timeout : float
         Seconds that importing it, or any one call, may take.
@@ -175,8 +175,8 @@ class Child:
         message = json.loads(self._answer.read_bytes())
         self._answer.unlink()
         values: dict[str, Any] = {
-            name: np.array(value, dtype=np.int64 if name == "ranks" else np.float64)
-            if isinstance(value, list) else value and float(value)
+            name: np.array(value, dtype=np.float64) if isinstance(value, list)
+            else value and float(value)
             for name, value in message["answer"].items()}
         return Outcome(Answer(**values) if values else None,
                        About(**message["about"]) if message["about"] else None,

@@ -147,7 +147,7 @@ def _match(answer: Answer, result: Result) -> Match:
     for name in ("mAP", "mINP"):
         if (mean := getattr(answer, name)) is not None:
             agreement[name] = _agreement(mean, getattr(result, name), 4 + 4 * len(ours)**0.5)
-    if len(answer.curve()[1]):
+    if len(answer.curve):
         agreement["cmc"] = _agreement(*same_ranks(answer, result), 4.0)
     return Match(result, agreement, compared, compared & (away <= tolerance), tolerance,
                  round(float(away[compared].sum()), 6))
@@ -155,9 +155,8 @@ def _match(answer: Answer, result: Result) -> Match:
 
 def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:
     """Return both CMC curves at the ranks that both have."""
-    ranks, cmc = answer.curve()
-    inside = ranks <= len(result.cmc)
-    return cmc[inside], result.cmc[ranks[inside] - 1]
+    length = min(len(answer.curve), len(result.cmc))
+    return answer.curve[:length], result.cmc[:length]
 
 
 def _differences(theirs: Any, ours: Any) -> Doubles:
@@ -175,12 +174,11 @@ def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
 
 def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
-    (ranks, cmc), ap = answer.curve(), np.zeros(0) if answer.ap is None else answer.ap
+    cmc, ap = answer.curve, np.zeros(0) if answer.ap is None else answer.ap
     numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
-    for name, places, values in (("AP of query ", np.arange(len(ap)), np.nan_to_num(ap)),
-                                 ("CMC at Rank-", ranks, cmc)):
+    for name, first, values in (("AP of query ", 0, np.nan_to_num(ap)), ("CMC at Rank-", 1, cmc)):
         wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
-        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
+        numbers |= {f"{name}{k + first}": float(values[k]) for k in wrong}
     texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
              + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
              if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
@@ -190,8 +188,8 @@ def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
     if len(cmc) > n_gallery:
         texts.append(f"its CMC has {len(cmc)} entries; the gallery has {n_gallery} images")
     for k in np.flatnonzero(np.diff(cmc) < -ROUNDING)[:1].tolist():
-        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{ranks[k]} to "
-                     f"{float(cmc[k + 1])!r} at Rank-{ranks[k + 1]}")
+        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{k + 1} to "
+                     f"{float(cmc[k + 1])!r} at Rank-{k + 2}")
     return texts
 
 
@@ -386,7 +384,7 @@ def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match |
     texts = {name: f"{WORDS[choice][choices[choice]]}: {advice}"
              for name, (choice, start, advice) in _DEFECTS.items()
              if choices.get(choice, "").startswith(start)}
-    if not np.array_equal(answer.curve()[1], (again or answer).curve()[1], equal_nan=True):
+    if not np.array_equal(answer.curve, (again or answer).curve, equal_nan=True):
         texts["random-draws"] = ("it draws at random: two seeds gave two CMC curves; convention "
                                  "cuhk03-single-shot gives the expectation")
     return texts

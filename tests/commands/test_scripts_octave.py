@@ -167,10 +167,9 @@ def test_names_of_folders(tmp_path, monkeypatch, place, name):
         assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["a:b", "\udcff"])
-def test_names_that_octave_cannot_use(tmp_path, name):
-    folder = scripts(tmp_path / name)
-    with pytest.raises(InputError, match="Octave says: (it would call|.*UTF-8)"):
+def test_a_name_that_octave_cannot_use(tmp_path):
+    folder = scripts(tmp_path / "a:b")
+    with pytest.raises(InputError, match="Octave says: .*(not found|undefined)"):
         run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
 
 

@@ -52,19 +52,12 @@ function keyboard(varargin)
 end
 here = pwd();
 try
-  scripts = getenv('REID_REF_SCRIPTS');
-  addpath(scripts);
-  for k = 1:numel(functions)
-    found = which(functions{k});
-    if ~strcmp(found, fullfile(scripts, [functions{k}, '.m']))
-      error('it would call "%s", not %s.m of %s', found, functions{k}, scripts);
-    end
-  end
+  addpath(getenv('REID_REF_SCRIPTS'));
   load('given.mat');
   if is_complex
     dist = complex(dist);
   end
-  [CMC, map] = feval(functions{1}, dist, label_gallery, label_query, cam_gallery, cam_query);
+  [CMC, map] = feval(script, dist, label_gallery, label_query, cam_gallery, cam_query);
   numbers = isnumeric(CMC) && isreal(CMC) && isnumeric(map) && isreal(map);
   if ~numbers || numel(CMC) ~= n_gallery || numel(map) ~= 1
     error('expected %d real numbers as CMC and one as map, got %s %s and %s %s', n_gallery, ...
@@ -144,13 +137,13 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     Raises
     ------
     InputError
-        No Octave, no script in the folder, another file in the place of a script, or a script
-        that fails or answers anything but a curve and a number.
+        No Octave, no script in the folder, or a script that fails or answers anything but a
+        curve and a number.
     """
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
     command = [_executable(), *OPTIONS,
-               f"functions = {{{', '.join(map(repr, functions))}}};\n{DRIVER}"]
+               f"script = '{functions[0]}';\n{DRIVER}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:

@@ -162,18 +162,12 @@ def test_ties_in_numpys_order_are_told():
     assert "machine-ties" in check.defects
 
 
-def test_many_queries_are_counted():
-    arrays, seen = data(n_query=250, n_gallery=60, levels=6), []
-    for options, name in (({}, "torchreid-function"),
-                          ({"ties": "reversed"}, "torchreid-function[ties=reversed]")):
-        check = crosscheck(made(**options), *arrays, progress=seen.append)
-        assert (check.verdict, check.follows) == ("equal", name)
-    assert sum(seen) == 500
-    check = crosscheck(made(lambda hits, n: interpolated(hits, n) / 2), *arrays)
-    assert check.verdict == "different" and check.queries.compared > 100
-    check = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays,
-                       progress=seen.append)
-    assert check.follows == "matlab" and sum(seen) == 750
+def test_progress_adds_up():
+    arrays, seen = data(levels=6), []
+    check = crosscheck(made(ties="reversed"), *arrays, progress=seen.append)
+    assert (check.verdict, check.follows) == ("equal", "torchreid-function[ties=reversed]")
+    crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays, progress=seen.append)
+    assert sum(seen) == 28
 
 
 def test_slow_conventions_are_tried_where_only_the_curve_differs():

@@ -40,8 +40,8 @@ class Arrays(NamedTuple):
     q_camids: Integers
     g_camids: Integers
 
-    def rows(self, which: Any) -> Arrays:
-        """Return a part of the queries: a slice, or their numbers."""
+    def rows(self, which: slice) -> Arrays:
+        """Return some of the queries."""
         return self._replace(distances=self.distances[which], q_pids=self.q_pids[which],
                              q_camids=self.q_camids[which])
 

@@ -21,7 +21,7 @@ from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.explain.show import Explained
 from reid_ref.commands.published import Checked, Figures
-from reid_ref.commands.rerank.compute import Rerank
+from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
 from reid_ref.commands.scripts.command import Scripts
 from reid_ref.commands.ties import TieAnswer

@@ -163,15 +163,11 @@ def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
     """Refuse NaN and Inf; the message names the first such row."""
     if array.dtype.kind != "f":
         return
-    if isinstance(array, DeviceArray):
-        finite = to_numpy(array.xp.all(array.xp.isfinite(array.array), axis=1))
-        odd = np.flatnonzero(~finite)[:1]
-        array, first_row = to_numpy(array[odd]), first_row + int(odd.sum())
-    step = 4096
-    for start in range(0, len(array), step):
-        finite = np.isfinite(array[start:start + step]).all(axis=1)
+    rows, step = in_main_memory(array), 4096
+    for start in range(0, len(rows), step):
+        finite = np.isfinite(rows[start:start + step]).all(axis=1)
         if not finite.all():
             row = start + int(np.argmin(finite))
-            kind = "NaN" if np.isnan(array[row]).any() else "Inf"
+            kind = "NaN" if np.isnan(rows[row]).any() else "Inf"
             raise InputError(name, "finite numbers", f"{kind} in row {first_row + row}",
                              "look at how that image was read or normalised")

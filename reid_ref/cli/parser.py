@@ -39,7 +39,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "compare": ("compare.command", "is one system better than another?"),
         "runs": ("runs", "several training runs of one method: spread and interval"),
         "splits": ("splits", "several query sets or trials: their mean and its interval"),
-        "rerank": ("rerank.command", "after re-ranking, or with multiple queries")},
+        "rerank": ("rerank", "after re-ranking, or with multiple queries")},
     "look": {
         "plot": ("plot", "figures for a paper: CMC, precision and recall, rank lists ..."),
         "report": ("report.command", "one HTML page: numbers, rank lists, figures, tables")},

@@ -92,15 +92,14 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
     g_clothes = as_integers(g_clothids, "g_clothids")
     for side, clothes in zip(sides, (q_clothes, g_clothes)):
         check_same_length(len(side), len(clothes))
-    good, junk = [], []
-    for k in range(len(query)):
-        of_identity = np.flatnonzero(gallery.identity == query.identity[k])
-        other_camera = gallery.camera[of_identity] != query.camera[k]
-        same_clothes = g_clothes[of_identity] == q_clothes[k]
-        is_good = other_camera & (same_clothes == (mode == "SC"))
-        good.append(of_identity[is_good])
-        junk.append(of_identity[~is_good])
-    result = evaluated(distmat, sides, convention or _LISTED, lists=IndexLists(good, junk))
+    same_identity, same_camera, same_clothes = (
+        ours[:, np.newaxis] == theirs for ours, theirs in (
+            (query.identity, gallery.identity), (query.camera, gallery.camera),
+            (q_clothes, g_clothes)))
+    good = same_identity & ~same_camera & (same_clothes == (mode == "SC"))
+    lists = IndexLists(*([np.flatnonzero(row) for row in mask]
+                         for mask in (good, same_identity & ~good)))
+    result = evaluated(distmat, sides, convention or _LISTED, lists=lists)
     if not result.counts.status["ok"]:
         return np.zeros(len(gallery)), 0
     return result.cmc.copy(), np.float64(result.mAP)

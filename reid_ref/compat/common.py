@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -29,11 +30,11 @@ class NoMatch(Refused, RuntimeError, ZeroDivisionError):
     """No query has a good image; the toolboxes raise an error of one of these three kinds."""
 
 
-_LAST: list[Result] = []
+_LAST = threading.local()
 
 
 def last_result() -> Result:
-    """Return the whole `Result` of the last call of a function or class of this room.
+    """Return the whole `Result` of this thread's last call of a function or class of this room.
 
     Returns
     -------
@@ -42,7 +43,7 @@ def last_result() -> Result:
     Raises
     ------
     InputError
-        Nothing was evaluated yet.
+        This thread evaluated nothing yet.
 
     Examples
     --------
@@ -54,15 +55,16 @@ def last_result() -> Result:
     >>> cmc, round(float(mAP), 4), last_result().per_query.status.tolist()
     (array([0., 1., 1.], dtype=float32), 0.5833, ['ok'])
     """
-    if not _LAST:
-        raise InputError(
-            "last_result", "a call of an evaluator of reid_ref.compat before it", "none")
-    return _LAST[0]
+    result: Result | None = getattr(_LAST, "result", None)
+    if result is None:
+        raise InputError("last_result", "a call of an evaluator of reid_ref.compat before it, in "
+                         "the same thread", "none")
+    return result
 
 
 def keep(result: Result) -> Result:
-    """Let `last_result` return this one."""
-    _LAST[:] = [result]
+    """Let `last_result` return this result."""
+    _LAST.result = result
     return result
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.compat.common import Choice, answered, both_sides
 from reid_ref.labels import Labels
 
-Three = tuple[npt.NDArray[np.float32], float, float]
-
 
 def eval_sysu(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,
-              max_rank: int = 20, *, convention: Choice = None) -> Three:
+              max_rank: int = 20, *, convention: Choice = None) -> tuple[Any, ...]:
     """Return what `eval_sysu` returns: CMC over identities, mAP and mINP, for SYSU-MM01.
 
     Parameters
@@ -50,13 +47,11 @@ def eval_sysu(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: A
         # these two cameras alone: the others become two locations that never meet.
         query = Labels(query.identity, np.where(query.camera == 3, 3, -1))
         gallery = Labels(gallery.identity, np.where(gallery.camera == 2, 2, 0))
-    cmc, mAP, mINP = answered(distmat, (query, gallery), convention or "sysu-mm01", max_rank,
-                              "mAP", "mINP")
-    return cmc, mAP, mINP
+    return answered(distmat, (query, gallery), convention or "sysu-mm01", max_rank, "mAP", "mINP")
 
 
 def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
-               convention: Choice = None) -> Three:
+               convention: Choice = None) -> tuple[Any, ...]:
     """Return what `eval_regdb` returns: CMC, mAP and mINP, queries and gallery on two cameras.
 
     Parameters
@@ -85,6 +80,5 @@ def eval_regdb(distmat: Any, q_pids: Any, g_pids: Any, max_rank: int = 20, *,
     (array([1.], dtype=float32), 0.8333, 0.6667)
     """
     cameras = np.full(np.size(q_pids), 1), np.full(np.size(g_pids), 2)
-    cmc, mAP, mINP = answered(distmat, both_sides(q_pids, g_pids, *cameras),
-                              convention or "reid-survey-function", max_rank, "mAP", "mINP")
-    return cmc, mAP, mINP
+    return answered(distmat, both_sides(q_pids, g_pids, *cameras),
+                    convention or "reid-survey-function", max_rank, "mAP", "mINP")

@@ -56,12 +56,11 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     (array([1., 1.], dtype=float32), array([0.8333]), array([0.6667]))
     """
     cython = use_cython and torchreid.has_cython(_RANK)
+    sides = both_sides(q_pids, g_pids, q_camids, g_camids)
     if use_metric_cuhk03:
-        return torchreid.evaluate_rank(distmat, q_pids, g_pids, q_camids, g_camids, max_rank,
-                                       True, cython, convention=convention)
+        return torchreid.single_gallery_shot(distmat, sides, max_rank, cython, convention)
     record = "torchreid-cython-function" if cython else "fast-reid-function"
-    cmc, = answered(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
-                    convention or record, max_rank)
+    cmc, = answered(distmat, sides, convention or record, max_rank)
     per_query = last_result().per_query
     matched = per_query.status == "ok"
     kind: Any = np.float32 if cython else list
@@ -76,7 +75,7 @@ def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids
     -------
     scores : array, shape (n_pairs,)
         Distances of the good pairs, query after query, then of the wrong ones; ascending in
-        a query.
+        a query. In their dtype, or in double where either kind is absent.
     labels : array, shape (n_pairs,)
         0 for a good pair, 1 for a wrong one.
 
@@ -98,9 +97,11 @@ def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids
         kept[good] = False
         good_pairs.append(np.sort(row[good]))
         wrong_pairs.append(np.sort(row[kept]))
-    positive, negative = np.concatenate(good_pairs), np.concatenate(wrong_pairs)
-    return (np.concatenate([positive, negative]),
-            np.concatenate([np.zeros(len(positive), dtype), np.ones(len(negative), dtype)]))
+    scores = np.concatenate(good_pairs + wrong_pairs)
+    labels = np.arange(len(scores)) >= sum(map(len, good_pairs))
+    if labels.all() or not labels.any():  # a list without numbers makes theirs doubles
+        scores = scores.astype(dtype)
+    return scores, labels.astype(dtype)
 
 
 class ReidEvaluator:

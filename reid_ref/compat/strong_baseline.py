@@ -6,6 +6,7 @@ metrics of ignite where that is installed; else they have the same methods.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -120,17 +121,16 @@ class Collected:
         return self.eval_func(*self.five(*self.sides()), convention=self.convention)
 
 
+def ignite_metrics(toolbox: str, plain: str, normalized: str,
+                   eval_func: Callable[..., Any]) -> Callable[[str], Any]:
+    """Return a module's ``__getattr__`` for its metrics: the plain one, and one that re-ranks."""
+    metric = type(plain, (Collected,), {
+        "normalized": normalized, "eval_func": staticmethod(eval_func)})
+    reranking = type(f"{plain}_reranking", (metric,), {"k1": 20, "k2": 6})
+    return partial(
+        class_of_module, f"reid_ref.compat.{toolbox}", library="ignite.metrics", base="Metric",
+        classes={each.__name__: each for each in (metric, reranking)}, otherwise=object)
+
+
 eval_func = eval_func_of("strong_baseline", "reid-strong-baseline-function", "mAP")
-
-
-class _R1_mAP(Collected):
-    normalized, eval_func = "yes", staticmethod(eval_func)
-
-
-class _R1_mAP_reranking(_R1_mAP):
-    k1, k2 = 20, 6
-
-
-def __getattr__(name: str) -> Any:
-    classes = {"R1_mAP": _R1_mAP, "R1_mAP_reranking": _R1_mAP_reranking}
-    return class_of_module(__name__, name, classes, "ignite.metrics", "Metric", otherwise=object)
+__getattr__ = ignite_metrics("strong_baseline", "R1_mAP", "yes", eval_func)

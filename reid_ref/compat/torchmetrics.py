@@ -7,6 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from reid_ref.arrays import InputError
 from reid_ref.compat.common import class_of_module, keep
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.batches import Evaluator
@@ -35,10 +36,6 @@ class _ReIDMetric:
     """
 
     is_differentiable, higher_is_better, full_state_update = False, True, False
-    features: Any
-    identity: Any
-    camera: Any
-    is_query: Any
 
     def __init__(self, *, metric: str | None = None, normalize: bool | None = None,
                  convention: str | Convention = "matlab", ranks: tuple[int, ...] = (1, 5, 10),
@@ -57,18 +54,21 @@ class _ReIDMetric:
         """Take a batch: features (n, d), identities, cameras, and whether each is a query."""
         torch = import_module("torch")
         n = len(features)
-        mask = torch.as_tensor(is_query, dtype=torch.bool, device=features.device).expand(n)
-        self.features.append(features.detach())
-        self.identity.append(torch.as_tensor(identity, device=features.device))
-        self.camera.append(torch.as_tensor(camera, device=features.device))
-        self.is_query.append(mask)
+        device = features.device
+        for name, batch in zip(_STATES, (
+                features.detach(), torch.as_tensor(identity, device=device),
+                torch.as_tensor(camera, device=device),
+                torch.as_tensor(is_query, dtype=torch.bool, device=device).expand(n))):
+            getattr(self, name).append(batch)
 
     def compute(self) -> dict[str, Any]:
         """Return mAP, mINP and Rank-k, in [0, 1], as float64 tensors by these names."""
         torch = import_module("torch")
+        states = [getattr(self, name) for name in _STATES]
+        if not len(states[0]):
+            raise InputError("compute", "a call of update() before it", "no images")
         features, identity, camera, is_query = (
-            value if torch.is_tensor(value) else torch.cat(value)
-            for value in (getattr(self, name) for name in _STATES))
+            state if torch.is_tensor(state) else torch.cat(state) for state in states)
         evaluator = Evaluator(**self.settings)
         evaluator.update(features, identity, camera, is_query=is_query)
         result = keep(evaluator.compute())

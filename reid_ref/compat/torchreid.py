@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.compat.common import Choice, answered, both_sides, last_result
+from reid_ref.compat.common import Choice, answered, both_sides
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.labels import Labels
 
 #: Its rank.py in the repository and in the package on PyPI.
 _RANK = ("torchreid.metrics.rank", "torchreid.reid.metrics.rank")
@@ -35,7 +37,8 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     Returns
     -------
     cmc : float32, shape (max_rank,)
-        Shorter where the gallery is smaller.
+        Shorter where the gallery is smaller, or, with `use_metric_cuhk03`, has fewer identities;
+        the Cython form then has 0 there.
     mAP : float
 
     Raises
@@ -52,15 +55,27 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     >>> cmc, round(float(mAP), 4)
     (array([1., 1.], dtype=float32), 0.8333)
     """
-    cython = use_cython and has_cython(*_RANK)
-    record = "torchreid-cython-function" if cython else "torchreid-function"
-    if use_metric_cuhk03:
-        record = "cuhk03-single-shot-draws-function"
     sides = both_sides(q_pids, g_pids, q_camids, g_camids)
+    cython = use_cython and has_cython(*_RANK)
+    if use_metric_cuhk03:
+        return single_gallery_shot(distmat, sides, max_rank, cython, convention)
+    record = "torchreid-cython-function" if cython else "torchreid-function"
     cmc, mAP = answered(distmat, sides, convention or record, max_rank, "mAP")
-    if use_metric_cuhk03:  # no more images are drawn than there are identities
-        cmc = cmc[:len(np.unique(sides[1].identity))]
-    return cmc, last_result().mAP if cython else mAP
+    return cmc, float(mAP) if cython else mAP
+
+
+def single_gallery_shot(distmat: Any, sides: tuple[Labels, Labels], max_rank: int, cython: bool,
+                        convention: Choice) -> tuple[npt.NDArray[np.float32], float]:
+    """Return what both toolboxes' CUHK03 metric returns."""
+    record = CONVENTIONS["cuhk03-single-shot-draws-function"]
+    if cython:
+        record = record.replace(arithmetic="float32")
+    cmc, mAP = answered(distmat, sides, convention or record, max_rank, "mAP")
+    n_drawn = len(np.unique(sides[1].identity))
+    if not cython:
+        return cmc[:n_drawn], mAP
+    cmc[n_drawn:] = 0
+    return cmc, float(mAP)
 
 
 def has_cython(*modules: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -205,26 +206,21 @@ def _is_training(path: Path) -> bool:
 
 
 def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
-    needed, known = "features, identity and camera", DRIVERS["market1501"].training_files
-    by_field: dict[str, tuple[Contents, StoredArray]] = {}
+    arrays: dict[str, list[tuple[Contents, StoredArray]]] = {}
     for path, contents in zip(paths, map(read_contents, paths)):
         for key, value in contents.values.items():
             name = path.stem if len(contents.values) == 1 else key
-            role = role_of(re.sub("train", "query", name, flags=re.IGNORECASE)) or ""
-            side, _, field = role.partition("_")
-            if side != "query" or field in by_field:
-                raise InputError(
-                    f"{path}: {key}", f"one array each of {needed} of the training images",
-                    "two" if field in by_field else "another", f"name them as {known}")
-            by_field[field] = contents, value
-    missing = [name for field, name in (("features", "features"), ("identity", "train_label.mat"),
-                                        ("camera", "train_cam.mat")) if field not in by_field]
-    if missing:
+            role = role_of(re.sub("train", "query", name, flags=re.IGNORECASE))
+            arrays.setdefault(str(role).removeprefix("query_"), []).append((contents, value))
+    fields = sorted(arrays)
+    if fields != ["camera", "features", "identity"] or max(map(len, arrays.values())) > 1:
         raise InputError(
-            ", ".join(map(str, paths)), f"{needed} of the training images",
-            f"no {', no '.join(missing)}", f"name all ({known}) or none of them")
-    labels = StoredLabels(by_field["identity"][1], by_field["camera"][1]).load()
-    contents, value = by_field["features"]
+            ", ".join(map(str, paths)), "one array each of camera, features and identity of the "
+            "training images", ", ".join(f"{len(arrays[field])} of {field}" for field in fields),
+            f"name all ({DRIVERS['market1501'].training_files}) or none of them")
+    (_, identity), (_, camera), (contents, value) = (
+        arrays[field][0] for field in ("identity", "camera", "features"))
+    labels = StoredLabels(identity, camera).load()
     return _normalized(_rows(value, contents, len(labels)).load(), labels, dtype, value.where)
 
 
@@ -232,25 +228,25 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
 
 def _read_cuhk03(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     """Read the configuration and the features of all images, or a result file."""
-    files = {path: read_contents(path) for path in paths if not path.is_dir()}
-    configurations = [path for path, contents in files.items()
-                      if contents.values.keys() >= set(CUHK03_KEYS)]
+    configurations = [path for path in paths if not path.is_dir() and _is_cuhk03(path)]
     if not configurations:
-        for contents in files.values():
-            contents.close()
         return _read_sides(paths, dtype)
-    rest = [path for path in files if path not in configurations]
+    rest = [path for path in paths if path not in configurations]
     if len(configurations) > 1 or len(rest) != 1:
         raise InputError(", ".join(map(str, paths)), f"{DRIVERS['cuhk03'].files}: one "
                          "configuration and one file with the features of all images")
     (path,), part = rest, read_cuhk03(configurations[0])
-    value = files[path].single(path, "one array")
-    features = _rows(value, files[path], len(part.labels)).load()
+    features = _all_rows(path, len(part.labels)).load()
     query, gallery, train = (
         _normalized(features[index], part.labels[index], dtype, f"{path}: {name}")
         for name, index in (("query", part.query), ("gallery", part.gallery),
                             ("train", part.train)))
     return _checked(query, gallery, train)
+
+
+def _is_cuhk03(path: Path) -> bool:
+    with closing(read_contents(path)) as contents:
+        return contents.values.keys() >= set(CUHK03_KEYS)
 
 
 # ---------------------------------------------------------------- MARS
@@ -268,8 +264,8 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
         tracks, features = by_role[side, "tracks"], by_role[side, "features"]
         info = read_tracks(tracks)
         try:
-            pooled = pool_tracklets(_frames(features, int(info.last.max()) + 1),
-                                    info.first, info.last)
+            frames = _all_rows(features, int(info.last.max()) + 1, exactly=False).lazy()
+            pooled = pool_tracklets(frames, info.first, info.last)
         except InputError as error:
             raise error.at(f"{tracks}, {features}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
@@ -286,16 +282,16 @@ def _mars_role(path: Path) -> tuple[str, str]:
     return side, "tracks" if side == "query" or "track" in name else "features"
 
 
-def _frames(path: Path, n_frames: int) -> Any:
-    contents = read_contents(path)
-    value = contents.single(path, "one matrix, the features of all frames")
-    return _rows(value, contents, n_frames, exactly=False).lazy()
-
-
 # ---------------------------------------------------------------- checks
 
 _READERS: Mapping[str, Callable[[Sequence[Path], np.dtype[Any]], Inputs]] = {
     "market1501": _read_sides, "ide": _read_sides, "cuhk03": _read_cuhk03, "mars": _read_mars}
+
+
+def _all_rows(path: Path, n: int, exactly: bool = True) -> StoredArray:
+    contents = read_contents(path)
+    return _rows(contents.single(path, "one matrix, the features of all images"), contents, n,
+                 exactly)
 
 
 def _rows(value: StoredArray, contents: Contents, n: int, exactly: bool = True) -> StoredArray:
@@ -327,13 +323,11 @@ def _finite(features: Array, labels: Labels, where: str) -> Images:
 
 
 def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
-    dimensions = {}
-    for name, side in (("query", query), ("gallery", gallery), ("train", train)):
-        if side is not None:
-            dimensions[name] = side.features.shape[1]
-            if not len(side):
-                raise InputError(name, "at least one image", "none")
-    if len(set(dimensions.values())) > 1:
-        raise InputError("features", "one dimension, as one model gives",
-                         ", ".join(f"{d} ({name})" for name, d in dimensions.items()))
+    sides = {"query": query, "gallery": gallery, **({} if train is None else {"train": train})}
+    for name, side in sides.items():
+        if not len(side):
+            raise InputError(name, "at least one image", "none")
+    if len({side.features.shape[1] for side in sides.values()}) > 1:
+        raise InputError("features", "one dimension, as one model gives", ", ".join(
+            f"{side.features.shape[1]} ({name})" for name, side in sides.items()))
     return Inputs(query, gallery, train)

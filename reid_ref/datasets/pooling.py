@@ -85,7 +85,11 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     starts, ends = as_integers(first, "first"), as_integers(last, "last")
     if len(starts) != len(ends):
         raise InputError("last", f"{len(starts)} frames, one for each of first", len(ends))
-    _check_frames(starts, ends, len(frames))
+    for k in np.flatnonzero((starts < 0) | (ends >= len(frames)) | (ends < starts))[:1]:
+        raise InputError(
+            "first, last", f"at least one frame per tracklet, from 0 to {len(frames) - 1}",
+            f"{starts[k]} to {ends[k]} in tracklet {k}", "features and tracklets must come from "
+            "the same list of frames; MARS's files count from 1, and read_tracks from 0")
     pooled = np.empty((len(starts), frames.shape[1]))
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
         pooled[k] = read_rows(frames, start, end + 1).max(axis=0)
@@ -98,14 +102,6 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     with np.errstate(invalid="ignore"):
         pooled /= np.sqrt(total)[:, np.newaxis]
     return pooled
-
-
-def _check_frames(first: Any, last: Any, n_frames: int) -> None:
-    for k in np.flatnonzero((first < 0) | (last >= n_frames) | (last < first))[:1]:
-        raise InputError(
-            "first, last", f"at least one frame per tracklet, from 0 to {n_frames - 1}",
-            f"{first[k]} to {last[k]} in tracklet {k}", "features and tracklets must come from "
-            "the same list of frames; MARS's files count from 1, and read_tracks from 0")
 
 
 Array = npt.NDArray[Any]

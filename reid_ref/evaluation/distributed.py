@@ -15,7 +15,7 @@ import socket
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -23,17 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import (
-    Doubles, InputError, Integers, as_array, check_known_shape, is_stored)
+from reid_ref.arrays import Doubles, InputError, Integers, as_array, is_stored
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import (
-    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+    as_rows, block_named, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
-from reid_ref.evaluation.ranks import Ranking, features_provenance, measured
-from reid_ref.evaluation.ranks import Curves
-from reid_ref.labels import IndexLists, Labels, check_feature_shapes, check_labels
+from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance, measured
+from reid_ref.labels import IndexLists, Labels, check_feature_shapes
 from reid_ref.ranking.counting import (
     Array, Before, Counting, Goods, Part, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
@@ -91,7 +89,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ------
     InputError
         As `reid_ref.evaluate`; also chunks of unknown size, a convention that needs whole rows,
-        a file that a worker cannot read, a shard that ends several workers.
+        a file that a worker cannot read, a block whose computation fails, a shard that ends
+        several workers.
 
     Warns
     -----
@@ -115,7 +114,6 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> round(result.mAP, 4), float(result.cmc[0])
     (0.5396, 0.5)
     """
-    check_labels(query, gallery)
     conventions = find_conventions(convention)
     for record in conventions:
         if record.needs_rows:
@@ -125,9 +123,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
                 "reid_ref.evaluate, which reads a memory map or a dataset of HDF5 block by block")
     bytes_of(max_memory)
     client = _client(client)
-    of_query, of_gallery = check_feature_shapes(
-        _zeros_of_shape(query_features, "query_features"),
-        _zeros_of_shape(gallery_features, "gallery_features"), query, gallery)
+    checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
     how.check_lists(query, gallery)
     if len(how.passes()) > 1:
@@ -143,7 +139,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
     by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
     ranks = Ranking(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
-                    features_provenance(of_query, of_gallery, how))
+                    features_provenance(*checked, how))
     results = summaries(measured(ranks, how), query, gallery, how)
     warn_unmatched(results[0], query, gallery)
     return as_requested(results, convention)
@@ -191,7 +187,7 @@ array that hold it, each a Delayed
 def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client: Any,
                report: Callable[[float], object] | None) -> Source:
     """Return the distances of the shards as a source for `rank`; see `ranking.rank.in_parts`."""
-    shared = _on_workers(queries, client)
+    shared = _sent_once(queries)
     edges = np.array([shard.images.start for shard in shards] + [shards[-1].images.stop])
 
     def measure(query: Integers, image: Integers) -> Array:
@@ -199,93 +195,59 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         ends = np.searchsorted(image[by_image], edges)
         pairs = [by_image[first:last] for first, last in pairwise(ends)]
         values = np.empty(len(query))
-
-        def fill_in(chosen: list[_Shard]) -> dict[int, InputError]:
-            tasks = [_task(_measure, shard, shared, query[pairs[shard.number]],
-                           image[pairs[shard.number]]) for shard in chosen]
-            errors = {}
-            for number, result in _results(tasks, shards, client):
-                if isinstance(result, InputError):
-                    errors[number] = result
-                else:
-                    values[pairs[number]] = result
-            return errors
-
         # Shards without a pair are not read for their distances; `count` checks their features.
-        errors = fill_in([shard for shard in shards if len(pairs[shard.number])])
-        if errors:  # the error of the first of all shards is raised
-            errors |= fill_in([shard for shard in shards[:min(errors)]
-                               if not len(pairs[shard.number])])
-            raise errors[min(errors)]
+        for shard, distances in _results(client, [
+                (shard, (_measure, shard, shared, query[of_shard], image[of_shard]))
+                for shard, of_shard in zip(shards, pairs) if len(of_shard)]):
+            values[pairs[shard.number]] = distances
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
-        before, zeros = _added_up(goods, groups, shards, shared, client, report)
+        before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
+        zeros, wanted = [], _sent_once(goods)
+        # Each worker gets the labels of its shard alone.
+        for _, (counts, zero) in _results(client, [(shard, (_count, shard, shared, wanted, {
+                name: _of_shard(counting, shard.images) for name, counting in groups.items()}))
+                for shard in shards]):
+            zeros.append(zero)
+            for name in groups:
+                before[name] += counts[name]
+            if report:
+                report(1 / len(shards))
         if normalized:
-            warn_of_zeros("gallery_features", zeros, edges[-1])
+            warn_of_zeros("gallery_features", np.concatenate(zeros), edges[-1])
         return before
 
     return Source(measure, count)
 
 
-def _added_up(goods: Goods, groups: dict[str, Counting], shards: list[_Shard], shared: Any,
-              client: Any, report: Callable[[float], object] | None,
-              ) -> tuple[dict[str, Before], Integers]:
-    """Return the counts of all shards, and the gallery's rows of zeros; refuse wrong input."""
-    before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
-    wanted = _on_workers(goods, client)
-    # Each worker gets the labels of its shard alone.
-    tasks = [_task(_count, shard, shared, wanted, {
-        name: _of_shard(counting, shard.images) for name, counting in groups.items()})
-        for shard in shards]
-    zeros, errors = np.zeros(0, dtype=np.int64), {}
-    for number, counts, zero in _results(tasks, shards, client):
-        if isinstance(counts, InputError):
-            errors[number] = counts
-            continue
-        zeros = np.append(zeros, zero)
-        for name in groups:
-            before[name] += counts[name]
-        if report:
-            report(1 / len(shards))
-    if errors:
-        raise errors[min(errors)]
-    return before, zeros
-
-
 # Functions that run on a worker.
 
 
-def _measure(shard: _Shard, queries: _Queries, query: Integers,
-             image: Integers) -> tuple[int, Doubles | InputError]:
-    """Return the shard's number, and the distances of its pairs.
-
-    Wrong input is returned, not raised, since the worker would log an exception as its failure.
+def _answer(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return an answer or wrong input, which a worker would log as its failure if it were raised.
     """
     try:
-        part, _ = _open(shard, queries, np.float32)
+        return function(*arguments)
     except InputError as error:
-        return shard.number, error
-    return shard.number, part.exact(query, image - shard.images.start)
+        return error
 
 
-def _count(shard: _Shard, queries: _Queries, goods: Goods, groups: dict[str, Counting],
-           ) -> tuple[int, dict[str, Before] | InputError, Integers]:
-    """Return the shard's number, its counts before each good image, and its rows of zeros.
+def _measure(shard: _Shard, queries: _Queries, query: Integers, image: Integers) -> Array:
+    """Return the distances of the shard's pairs."""
+    return _open(shard, queries, np.float32)[0].exact(query, image - shard.images.start)
 
-    Wrong input is returned, as by `_measure`.
-    """
+
+def _count(shard: _Shard, queries: _Queries, goods: Goods,
+           groups: dict[str, Counting]) -> tuple[dict[str, Before], Integers]:
+    """Return the shard's counts before each good image, and its rows of zeros."""
     for precision in (np.float32, np.float64):
-        try:
-            part, square = _open(shard, queries, precision)
+        part, square = _open(shard, queries, precision)
+        with suppress(TooFarOff):  # then in double precision
             before = {name: count_before(part, goods, len(queries.features), counting)
                       for name, counting in groups.items()}
-            return shard.number, before, shard.images.start + np.flatnonzero(square == 0)
-        except TooFarOff:  # repeat in double precision
-            continue
-        except InputError as error:
-            return shard.number, error, goods.image[:0]
-    return shard.number, wrong_products(), goods.image[:0]
+            return before, shard.images.start + np.flatnonzero(square == 0)
+    raise wrong_products()
 
 
 def _of_shard(counting: Counting, images: slice) -> Counting:
@@ -317,15 +279,15 @@ def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubl
 
 
 def _shards(gallery: Any, client: Any) -> list[_Shard]:
-    if not is_lazy(gallery):
-        gallery = as_array(gallery, "gallery_features")
     if is_dask(gallery):
         edges = np.cumsum([0, *gallery.chunks[0]]).tolist()
-        chunks = [(slice(first, last), list(blocks))
-                  for (first, last), blocks in zip(pairwise(edges), gallery.to_delayed())
-                  if first < last]
+        chunks = [(slice(*ends), list(blocks))
+                  for ends, blocks in zip(pairwise(edges), gallery.to_delayed())
+                  if ends[0] < ends[1]]
         return [_Shard(k, images, blocks, gallery.chunks[1])
                 for k, (images, blocks) in enumerate(chunks)]
+    if not is_lazy(gallery):
+        gallery = as_array(gallery, "gallery_features")
     step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
     read = _reader(gallery, client)
     n_gallery = gallery.shape[0]  # zarr arrays have no len()
@@ -339,31 +301,23 @@ def _reader(array: Any, client: Any) -> Callable[[int, int], Array] | None:
     if client is None:
         return partial(read_rows, array)
     if isinstance(array, np.memmap) and isinstance(array.base, mmap.mmap) and array.filename:
-        order = "C" if array.flags.c_contiguous else "F"
-        return partial(_mapped_rows, str(array.filename), array.dtype, array.offset, array.shape,
-                       order)
+        return partial(_mapped_rows, str(array.filename), array.dtype, "r", array.offset,
+                       array.shape, "C" if array.flags.c_contiguous else "F")
     if hasattr(array, "file"):
         return partial(_hdf5_rows, os.path.abspath(array.file.filename), array.name)
     return partial(read_rows, array) if is_stored(array) else None
 
 
-def _mapped_rows(path: str, dtype: Any, offset: int, shape: tuple[int, int], order: Any,
-                 start: int, stop: int) -> Array:
-    return np.memmap(path, dtype, "r", offset, shape, order)[start:stop]
+def _mapped_rows(*place: Any) -> Array:
+    """Return some rows of a map: the arguments of `numpy.memmap`, the first row and the last."""
+    *arguments, start, stop = place
+    return np.memmap(*arguments)[start:stop]
 
 
 def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
     import h5py
     with h5py.File(path, "r") as file:
         return read_rows(file[name], start, stop)
-
-
-def _zeros_of_shape(value: Any, name: str) -> Any:
-    """Return zeros of the shape and dtype of a stored array, for checks that do not read it."""
-    if not is_stored(value):
-        return value
-    check_known_shape(value, name)
-    return np.broadcast_to(np.zeros((), value.dtype), value.shape)
 
 
 # The cluster.
@@ -388,57 +342,69 @@ def _client(client: Any) -> Any:
     return client
 
 
-def _task(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return a call that a worker makes."""
-    from dask import delayed
-    return delayed(function, pure=False)(*arguments)
+def _sent_once(value: Any) -> Any:
+    """Return a value as the result of a task, which many tasks share.
 
-
-def _on_workers(value: Any, client: Any) -> Any:
-    """Send a value to the workers once, for many tasks.
-
-    It is the result of a task, which runs again if its worker is lost; scattered data would not be
-    restored.
+    The task runs again if its worker is lost; scattered data would not be restored.
     """
-    if client is None:
-        from dask import delayed
-        return delayed(value, name=f"shared-{uuid.uuid4().hex}", traverse=False)
-    with _large_graphs():
-        return client.submit(_itself, value, pure=False)
+    from dask import delayed
+    return delayed(value, name=f"shared-{uuid.uuid4().hex}", traverse=False)
 
 
-def _itself(value: Any) -> Any:
-    return value
+def _results(client: Any, calls: list[tuple[_Shard, tuple[Any, ...]]],
+             ) -> Iterator[tuple[_Shard, Any]]:
+    """Make calls on the workers; yield each shard and its answer, in the order of arrival.
+
+    Wrong input of the first shard is raised when all have answered.
+    """
+    from dask import delayed
+    shards = [shard for shard, _ in calls]
+    tasks = [delayed(_answer, pure=False)(*call) for _, call in calls]
+    errors = {}
+    for shard, answer in (_in_threads(shards, tasks) if client is None else
+                          _in_cluster(shards, tasks, client)):
+        if isinstance(answer, InputError):
+            errors[shard.number] = answer
+        else:
+            yield shard, answer
+    if errors:
+        raise errors[min(errors)]
 
 
-@contextmanager
-def _large_graphs() -> Iterator[None]:
-    """Silence Dask's warning of a graph that holds much: here it is sent only once."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        yield
+def _in_threads(shards: list[_Shard], tasks: list[Any]) -> Iterator[tuple[_Shard, Any]]:
+    from dask import compute
+    for start in range(0, len(tasks), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        try:
+            answers = compute(*tasks[part])
+        except Exception:
+            for shard, task in zip(shards[part], tasks[part]):
+                with block_named("gallery_features", shard.images):
+                    task.compute()
+            raise
+        yield from zip(shards[part], answers)
 
 
-def _results(tasks: list[Any], shards: list[_Shard], client: Any) -> Iterator[Any]:
-    """Yield the results of the tasks, in the order of arrival."""
-    if client is None:
-        from dask import compute
-        for start in range(0, len(tasks), _AT_ONCE):
-            yield from compute(*tasks[start:start + _AT_ONCE])
-        return
+def _in_cluster(shards: list[_Shard], tasks: list[Any],
+                client: Any) -> Iterator[tuple[_Shard, Any]]:
     from distributed import KilledWorker, as_completed
-    with _large_graphs():
+    with warnings.catch_warnings():  # each worker gets a part of the graph
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         futures = client.compute(tasks)
+    shard_of = dict(zip(futures, shards))
     try:
-        for future, result in as_completed(futures, client.loop, with_results=True):
-            yield result
+        for future in as_completed(futures, client.loop):
+            images = shard_of[future].images
+            with block_named("gallery_features", images):
+                try:
+                    answer = future.result()
+                except KilledWorker:
+                    raise InputError(
+                        "gallery_features", got="several workers ended on the shard of rows "
+                        f"{images.start} to {images.stop - 1}, probably out of memory: each "
+                        "thread of a worker needs its shard, the query features and max_memory",
+                        remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
+            yield shard_of[future], answer
             future.release()
-    except KilledWorker:
-        most = max(shard.images.stop - shard.images.start for shard in shards)
-        raise InputError(
-            "gallery_features", got=f"several workers ended on a shard (of up to {most} rows), "
-            "probably out of memory: each thread of a worker needs its shard, the query features "
-            "and max_memory",
-            remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
     finally:
         client.cancel(futures)

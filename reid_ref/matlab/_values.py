@@ -105,49 +105,8 @@ def add_up(column: npt.NDArray[np.float64]) -> float:
         return float(np.cumsum(column)[-1]) if column.size else 0.0
 
 
-def find(condition: npt.NDArray[np.bool_]) -> Integers:
-    """Return ``find(condition)``, counted from 0.
-
-    Examples
-    --------
-    >>> find(np.array([False, True, True]))
-    array([1, 2])
-    """
-    return np.flatnonzero(condition).astype(np.int64)
-
-
-def ismember(items: Integers, members: Integers) -> npt.NDArray[np.bool_]:
-    """Return ``ismember(items, members)``, one truth value for each of `items`.
-
-    Examples
-    --------
-    >>> ismember(np.array([3, 1, 3]), np.array([3, 2]))
-    array([ True, False,  True])
-    """
-    return np.isin(items, members)
-
-
-def setdiff(items: Integers, others: Integers) -> Integers:
-    """Return ``setdiff(items, others)``: sorted, each once.
-
-    Examples
-    --------
-    >>> setdiff(np.array([5, 1, 5, 3]), np.array([3]))
-    array([1, 5])
-    """
-    return np.setdiff1d(items, others)
-
-
-def unique(items: Integers) -> Integers:
-    """Return ``unique(items)``: sorted, each once.
-
-    Examples
-    --------
-    >>> unique(np.array([5, 1, 5]))
-    array([1, 5])
-    """
-    return np.unique(items)
-
+#: By MATLAB's names; indices count from 0.
+find, ismember, setdiff, unique = np.flatnonzero, np.isin, np.setdiff1d, np.unique
 
 Reals = npt.NDArray[np.floating[Any]]
 

@@ -18,10 +18,9 @@ Array = npt.NDArray[Any]
 
 def checked_features(value: Any, name: str) -> Array:
     array = as_array(value, name)
-    if array.ndim != 2 or 0 in array.shape:
-        raise InputError(name, "features (n, d), one row an image", f"shape {array.shape}")
-    if array.dtype.kind not in "fiub":
-        raise InputError(name, "real numbers", f"dtype {array.dtype}")
+    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "fiub":
+        raise InputError(name, "real features (n, d), one row an image",
+                         f"shape {array.shape}, dtype {array.dtype}")
     array = working_precision(array)
     check_finite_rows(array, name)
     return array

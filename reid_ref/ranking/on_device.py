@@ -3,20 +3,19 @@
 Sums of products are in the order of numpy's sum of a row, so the same doubles. The images of a
 tile up to each query's farthest good image are sorted together with the lowest and the highest
 value of each good image, by query and value; a running sum gives the number of images below each.
-No call is made for a single query. Work is in pieces, which become smaller when a device's memory
-runs out, and at last in main memory. The bound of the error of a product holds for float32:
-TensorFloat-32 and bfloat16 products, which torch allows by a setting of the process or by
-autocast, exceed it, so they are switched off meanwhile.
+No call is made for a single query. Products are in double, which no setting of torch
+(TensorFloat-32, autocast) makes coarser. Where a device's memory runs out, all work is done in
+main memory.
 
 Source: pairwise summation, N. J. Higham, The accuracy of floating point summation, SIAM J. Sci.
 Comput. 14 (1993); in numpy's variant, blocks of at most 128 have eight running sums
-(numpy/_core/src/umath/loops_utils.h.src). tests/ranking/devices/test_sums.py compares with numpy.
+(numpy/_core/src/umath/loops_utils.h.src). `check_sums` of
+tests/ranking/devices/test_mutants.py compares with numpy.
 """
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,8 +26,7 @@ from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_n
 from reid_ref.ranking.counting import (
     Array, Band, Before, Counting, Goods, Open, Part, Tile, check_slack, farthest_good, places,
     ranges)
-from reid_ref.ranking.exact_distances import (
-    Arithmetic, Scales, checked_norms, divisor, feature_part)
+from reid_ref.ranking.exact_distances import Arithmetic, Scales, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
 _Answer = TypeVar("_Answer")
@@ -36,36 +34,12 @@ _Answer = TypeVar("_Answer")
 #: Pairs of good image and undecided image that are copied to main memory at once.
 _OPEN_PAIRS = 2**20
 
-#: Rows or pairs below which a piece is not divided: then the memory is full of something else.
-SMALLEST = 16
 
-
-def in_pieces(count: int, step: int,
-              work: Callable[[slice], _Answer]) -> Iterator[tuple[slice, _Answer]]:
-    """Yield consecutive pieces of `count` items, at most `step` each, and the work on each.
-
-    Where the device's memory runs out, this piece and those that follow have a quarter of the
-    items; the error of a piece of `SMALLEST` items is raised.
-
-    Examples
-    --------
-    >>> list(in_pieces(5, 2, lambda piece: piece.stop - piece.start))
-    [(slice(0, 2, None), 2), (slice(2, 4, None), 2), (slice(4, 5, None), 1)]
-    """
-    start = 0
-    while start < count:
-        piece = slice(start, min(start + step, count))
-        try:
-            answer = work(piece)
-        except Exception as error:
-            size = piece.stop - piece.start
-            if not is_out_of_memory(error) or size <= SMALLEST:
-                raise
-            step = max(SMALLEST, size // 4)
-            continue
-        yield piece, answer
-        del answer
-        start = piece.stop
+def pieces(count: int, step: int) -> Iterator[slice]:
+    """Yield consecutive pieces of `count` items, at most `step` each, but one at least."""
+    step = max(1, step)
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -85,17 +59,16 @@ def count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers
     for tile in tiles:
         if not part.is_exact:
             _check_slack(tile, goods, start, bounds)
-        width = tile.values.shape[1]
-        for columns, (pairs, nearer, first, last, image) in in_pieces(width, width, partial(
-                _between, tile, goods, start, bounds, farthest, counting)):
-            before[0, pairs] += nearer
-            batch = np.cumsum(last - first) // _OPEN_PAIRS
-            for piece in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
-                good, place = ranges(first[piece], last[piece])
-                open_image = to_numpy(take(image, _on(tile, place)))
-                good = pairs[piece][good]
-                other = open_image != goods.image[good]
-                yield 0.0, (good[other], open_image[other])
+        pairs, nearer, first, last, image = _between(
+            tile, goods, start, bounds, farthest, counting)
+        before[0, pairs] += nearer
+        batch = np.cumsum(last - first) // _OPEN_PAIRS
+        for piece in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
+            good, place = ranges(first[piece], last[piece])
+            open_image = to_numpy(take(image, _on(tile, place)))
+            good = pairs[piece][good]
+            other = open_image != goods.image[good]
+            yield 0.0, (good[other], open_image[other])
         yield tile.share, (goods.image[:0], goods.image[:0])
 
 
@@ -115,19 +88,19 @@ def _check_slack(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array,
 
 
 def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Array],
-             farthest: Array, counting: Counting,
-             columns: slice) -> tuple[Integers, Integers, Integers, Integers, Any]:
-    """Return the good pairs of the tile; of some columns, how many images are nearer than each,
-    and between which places, of the last array, are those that are undecided.
+             farthest: Array,
+             counting: Counting) -> tuple[Integers, Integers, Integers, Integers, Any]:
+    """Return the good pairs of the tile, how many images are nearer than each, and between which
+    places, of the last array, are those that are undecided.
     """
     xp, on_device = namespace(tile.values), partial(_on, tile)
-    key, image = _candidates(tile, farthest, counting, columns)
-    width, n_image = columns.stop - columns.start, key.shape[0]
+    key, image = _candidates(tile, farthest, counting)
+    width, n_image = tile.values.shape[1], key.shape[0]
     pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
     pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
     low, high = (side[pairs] for side in bounds)
     row = goods.query[pairs] - tile.rows.start
-    values = take(xp.reshape(tile.values[:, columns], (-1,)), key)
+    values = take(xp.reshape(tile.values, (-1,)), key)
     # Stable sorts: a lowest value comes before the images that equal it, a highest after them.
     order = xp.argsort(xp.concat([on_device(low), values, on_device(high)]), stable=True)
     rows = xp.concat([on_device(row), key // width, on_device(row)])
@@ -144,12 +117,11 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
     return pairs, first - row_start[row], first, last, take(image, in_order % width)
 
 
-def _candidates(tile: Tile, farthest: Array, counting: Counting,
-                columns: slice) -> tuple[Any, Any]:
-    """Return the flat indices of the images to compare in some columns, and the images."""
+def _candidates(tile: Tile, farthest: Array, counting: Counting) -> tuple[Any, Any]:
+    """Return the flat indices of the images to compare in a tile, and its images."""
     xp, on_device = namespace(tile.values), partial(_on, tile)
-    images = tile.columns[columns]
-    is_near = tile.values[:, columns] <= on_device(farthest[tile.rows])[:, None]
+    images = tile.columns
+    is_near = tile.values <= on_device(farthest[tile.rows])[:, None]
     if counting.place is not None and counting.query_place is not None:
         place = on_device(counting.place[images])
         query_place = on_device(counting.query_place[tile.rows])
@@ -170,19 +142,14 @@ AT_ONCE = 2**25
 
 #: Distances in a tile, and numbers in the features of its images. Large, so that a call keeps an
 #: accelerator busy for longer than it takes to launch the next; a tile and its candidates take up
-#: to 60 bytes a distance, 1.9 GiB.
-TILE = 2**25
+#: to 64 bytes a distance, 1 GiB.
+TILE = 2**24
 
 #: Queries in a tile, for a fast product with at least 4096 images.
 ROWS = 2**13
 
 #: The longest row that is added without being halved, and the number of running sums.
 _BLOCK, _LANES = 128, 8
-
-#: Dimensions of a product; the products of long features are added. The bound of the error grows
-#: with the dimensions of one product and with their number, so a quarter of it decides of 2048
-#: dimensions: fewer pairs are left undecided, whose exact distances cost more than the additions.
-DEPTH = 512
 
 
 def row_sums(products: Any) -> Any:
@@ -219,17 +186,11 @@ def pair_products(query: DeviceArray, gallery: DeviceArray, row: Integers,
     """Return q.g of single pairs in main memory, double, shape (pairs,)."""
     xp = query.xp
 
-    def of_piece(pairs: slice) -> Doubles:
-        left, right = (take(side.array, to_device(xp, index[pairs], query.device))
-                       for side, index in ((query, row), (gallery, image)))
-        if not xp.isdtype(right.dtype, "real floating"):
-            right = xp.astype(right, xp.float64)
-        # The product of a double and a float is a double.
-        return to_numpy(row_sums(xp.astype(left, xp.float64) * right))
-
     products = np.empty(len(row))
-    for pairs, sums in in_pieces(len(row), max(1, AT_ONCE // query.shape[1]), of_piece):
-        products[pairs] = sums
+    for pairs in pieces(len(row), AT_ONCE // query.shape[1]):
+        left, right = (xp.astype(take(side.array, to_device(xp, index[pairs], query.device)),
+                                 xp.float64) for side, index in ((query, row), (gallery, image)))
+        products[pairs] = to_numpy(row_sums(left * right))
     return products
 
 
@@ -272,18 +233,21 @@ def count_nan(distances: DeviceArray) -> int:
 
 def feature_parts(query: DeviceArray, gallery: DeviceArray, metric: str,
                   normalize: bool) -> list[Callable[[Any], Part]]:
-    """Return a function that makes features a part, with products of tiles in a precision.
+    """Return a function that makes features a part; its argument, a precision, is not needed.
 
     NaN, Inf and zeros in features are refused and warned of here, as in main memory.
     """
     normalized = normalize or metric == "cosine"
     query_square = checked_norms(query, "query_features", normalized, squares)
     gallery_square = checked_norms(gallery, "gallery_features", normalized, squares)
-    arithmetic = Arithmetic(
-        pair_products, _products, lambda dimension: min(DEPTH, dimension) - (-dimension // DEPTH),
-        count_tiles)
-    return [partial(feature_part, query, gallery, query_square, gallery_square,
-                    slice(0, len(gallery)), metric, normalize, 0, arithmetic=arithmetic)]
+    # The bound is that of single precision with no rounding at all: far above that of doubles.
+    arithmetic = Arithmetic(pair_products, _products, lambda dimension: 0, count_tiles)
+
+    def part(precision: Any) -> Part:
+        return feature_part(query, gallery, query_square, gallery_square, slice(0, len(gallery)),
+                            metric, normalize, 0, np.float64, arithmetic)
+
+    return [part]
 
 
 def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
@@ -299,105 +263,45 @@ def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
     for start in range(0, shape[0], n_rows):
         rows = slice(start, min(start + n_rows, shape[0]))
         of_images, height = values(rows), rows.stop - rows.start
-        for piece, tile in in_pieces(
-                len(columns), max(1, TILE // max(dimension, height)),
-                lambda piece: of_images(on_device(columns[piece]))):
-            yield Tile(rows, tile, columns[piece],
+        for piece in pieces(len(columns), TILE // max(dimension, height)):
+            yield Tile(rows, of_images(on_device(columns[piece])), columns[piece],
                        height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 
 
 def _products(query: DeviceArray, gallery: DeviceArray, scales: Scales, added: Doubles | None,
               max_memory: int, precision: Any, counting: Mask) -> Iterator[Tile]:
     """Yield tiles of products of features, divided by their scales; see `exact_distances`."""
-    on_device, dtype = partial(to_device, query.xp, device=query.device), np.dtype(precision).name
-    divisors = [on_device(divisor(side.dtype, scale, precision)) for side, scale in (
-        (query, -scales.query), (gallery, scales.gallery))]
-
-    depths = [slice(first, min(first + DEPTH, query.shape[1]))
-              for first in range(0, query.shape[1], DEPTH)]
+    on_device = partial(to_device, query.xp, device=query.device)
+    query_scale, gallery_scale = on_device(-scales.query), on_device(scales.gallery)
 
     def values(rows: slice) -> Callable[[Any], Any]:
-        left = divided(query, on_device(np.arange(rows.start, rows.stop)), divisors[0], dtype)
+        left = divided(query, on_device(np.arange(rows.start, rows.stop)), query_scale)
 
         def of_images(image: Any) -> Any:
-            right = divided(gallery, image, divisors[1], dtype).T
-            tile = left[:, depths[0]] @ right[depths[0], :]
-            for depth in depths[1:]:
-                tile = tile + left[:, depth] @ right[depth, :]
+            tile = left @ divided(gallery, image, gallery_scale).T
             if added is None:
                 return tile
             weight, square = on_device(1 / scales.distance[rows]), take(on_device(added), image)
-            return tile + query.xp.astype(weight[:, None] * square[None, :], tile.dtype)
+            return tile + weight[:, None] * square[None, :]
         return of_images
 
-    shape = len(query), len(gallery)
-    return _tiles(query, shape, query.shape[1], values, counting)
+    return _tiles(query, (len(query), len(gallery)), query.shape[1], values, counting)
 
 
-def divided(features: DeviceArray, index: Any, scale: Any, precision: str) -> Any:
-    """Return the rows at an index, each divided by its scale; NaN where the scale is 0."""
-    xp = features.xp
-    rows = xp.astype(take(features.array, index), scale.dtype)
-    return xp.astype(rows / take(scale, index)[:, None], getattr(xp, precision))
-
-
-#: What torch calls a precision that leaves float32 as it is; "none": nothing is set anywhere.
-_FULL = ("ieee", "none")
-
-#: Of two threads, the first to finish would restore what the other still needs.
-_ALONE = threading.RLock()
-
-
-@contextmanager
-def full_precision(array: Any) -> Iterator[None]:
-    """Multiply float32 in float32 within this context; restore the settings after it.
-
-    torch's settings are those of the whole process: float32 products of other threads are in full
-    precision meanwhile, too, and one thread at a time is in this context. Numbers that divide by
-    zero or overflow give no warning, as on an accelerator. An array in main memory needs nothing.
-    """
-    with ExitStack() as stack:
-        if isinstance(array, DeviceArray):
-            stack.enter_context(_ALONE)
-            stack.enter_context(np.errstate(all="ignore"))
-            if type(array.array).__module__.split(".")[0] == "torch":
-                import torch
-
-                stack.enter_context(torch.no_grad())
-                stack.enter_context(torch.autocast(array.device.type, enabled=False))
-                stack.enter_context(_torch_in_float32(torch))
-        yield
-
-
-@contextmanager
-def _torch_in_float32(torch: Any) -> Iterator[None]:
-    """Set both of torch's settings, which it refuses to read if they contradict each other."""
-    try:
-        older: str = torch.get_float32_matmul_precision()  # the only one before torch 2.9
-    except RuntimeError:  # it was never changed, and the newer one contradicts it
-        older = "highest"
-    newer = [(library.matmul, library.matmul.fp32_precision)
-             for library in (torch.backends.cuda, torch.backends.mkldnn)
-             if getattr(library.matmul, "fp32_precision", "ieee") not in _FULL]
-    try:
-        if older != "highest":
-            torch.set_float32_matmul_precision("highest")
-        for matmul, _ in newer:
-            matmul.fp32_precision = "ieee"
-        yield
-    finally:
-        if older != "highest":
-            torch.set_float32_matmul_precision(older)
-        for matmul, precision in newer:
-            matmul.fp32_precision = precision
+def divided(features: DeviceArray, index: Any, scale: Any) -> Any:
+    """Return the rows at an index in double, each divided by its scale; NaN where that is 0."""
+    rows = features.xp.astype(take(features.array, index), scale.dtype)
+    return rows / take(scale, index)[:, None]
 
 
 def or_in_main_memory(work: Callable[..., _Answer], *arrays: Any) -> _Answer:
     """Return the work on these arrays; where a device's memory is full, on copies elsewhere."""
+    is_there = isinstance(arrays[0], DeviceArray)
     try:
-        with full_precision(arrays[0]):
+        # Numbers that divide by zero or overflow give no warning, as on an accelerator.
+        with np.errstate(all="ignore") if is_there else nullcontext():
             return work(*arrays)
     except Exception as error:
-        if not (isinstance(arrays[0], DeviceArray) and is_out_of_memory(error)):
+        if not (is_there and is_out_of_memory(error)):
             raise
     return work(*map(to_numpy, arrays))

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, as_array, check_choice, check_count
-from reid_ref.arrays.device import DeviceArray, where_they_are
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import working_precision
@@ -30,11 +29,8 @@ from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
-from reid_ref.ranking.on_device import is_out_of_memory, or_in_main_memory
-from reid_ref.reranking import neighbours, on_device
 from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
-from reid_ref.reranking.neighbours import Pairs
-from reid_ref.reranking.on_device import DevicePairs
+from reid_ref.reranking.neighbours import Pairs, joined_features, pairs_of
 from reid_ref.result import Result
 
 __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
@@ -56,8 +52,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row per image; finite real numbers of any dtype. If both sides are tensors on one
-        accelerator, distances and neighbours are computed there (docs/accelerators.md).
+        One row per image; finite real numbers of any dtype. Tensors on an accelerator are copied
+        to main memory.
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
         says whether the published code includes them.
@@ -159,7 +155,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         if record.needs_lists:
             raise InputError("convention", "one without index lists", repr(record.name),
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
-    query_features, gallery_features = _on_device_or_read(query_features, gallery_features)
+    query_features = as_rows(query_features, "query_features")
+    gallery_features = as_rows(gallery_features, "gallery_features")
     check_feature_shapes(query_features, gallery_features, query, gallery)
     kept = gallery.identity != JUNK
     if VARIANTS[variant].junk == "out" and not kept.all():
@@ -234,7 +231,8 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
              variant: str, normalize: bool, mahalanobis: Any) -> _Job:
     check_choice(variant, "variant", VARIANTS)
     record = VARIANTS[variant]
-    query, gallery = _on_device_or_read(query_features, gallery_features)
+    query = as_rows(query_features, "query_features")
+    gallery = as_rows(gallery_features, "gallery_features")
     check_features(query, gallery, *(
         Labels(*np.zeros((2, *features.shape[:1]))) for features in (query, gallery)))
     size = len(query) + len(gallery)
@@ -244,8 +242,7 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
         raise InputError("lambda_", "a number from 0 to 1", repr(lambda_),
                          "it is the weight of the original distance")
     matrix = _checked_matrix(mahalanobis, query.shape[1])
-    pairs = or_in_main_memory(
-        lambda *both: _pairs(both[0], both[1], matrix, record, normalize), query, gallery)
+    pairs = _pairs(query, gallery, matrix, record, normalize)
     return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)
 
 
@@ -257,17 +254,17 @@ def _blocks(job: _Job, block_size: int | None,
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        pairs, index, farthest = _nearest(job.pairs, max(job.k1 + variant.itself, job.k2), kept)
+        index, farthest = job.pairs.nearest(max(job.k1 + variant.itself, job.k2), kept)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
-    V = encode(pairs, index, scale, job.k1, job.k2, variant)
+    V = encode(job.pairs, index, scale, job.k1, job.k2, variant)
     inverted = invert(V, n_query, variant.stored)
     if not variant.scaled and job.normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
-    gallery = slice(n_query, len(pairs))
+    gallery = slice(n_query, len(job.pairs))
     for start in range(0, n_query, block_size):
         rows = slice(start, min(start + block_size, n_query))
-        original = kept[rows] if kept is not None else pairs.tile(rows, gallery)
+        original = kept[rows] if kept is not None else job.pairs.tile(rows, gallery)
         original /= scale[rows, np.newaxis]
         original *= job.lambda_
         block = original.astype(np.float32, copy=False)
@@ -281,25 +278,7 @@ def _blocks(job: _Job, block_size: int | None,
         del block  # to free the memory before the next block
 
 
-def _nearest(pairs: Pairs, count: int, kept: Array | None) -> tuple[Pairs, Array, Array]:
-    """Return the nearest images and largest distances; pairs in main memory if theirs is full."""
-    try:
-        return pairs, *pairs.nearest(count, kept)
-    except Exception as error:
-        if not (isinstance(pairs, DevicePairs) and is_out_of_memory(error)):
-            raise
-    return _nearest(pairs.in_main_memory(), count, kept)
-
-
-def _on_device_or_read(query_features: Any, gallery_features: Any) -> tuple[Any, Any]:
-    """Return both features on their accelerator, or in main memory."""
-    query, gallery = where_they_are(query_features, gallery_features)
-    if isinstance(query, DeviceArray):
-        return query, gallery
-    return as_rows(query, "query_features"), as_rows(gallery, "gallery_features")
-
-
-def _pairs(query: Any, gallery: Any, metric: Array | None, variant: Variant,
+def _pairs(query: Array, gallery: Array, metric: Array | None, variant: Variant,
            normalize: bool) -> Pairs:
     """Return the pairs of all images, the queries first, in a new array."""
     dtype = np.dtype(np.float32)
@@ -307,11 +286,9 @@ def _pairs(query: Any, gallery: Any, metric: Array | None, variant: Variant,
         none = (working_precision(np.empty(0, side.dtype)) for side in (query, gallery))
         dtype = np.result_type(*none)
     metric = None if metric is None else metric.astype(dtype)
-    module: Any = on_device if isinstance(query, DeviceArray) else neighbours
-    features, norms = module.joined_features(query, gallery, dtype, normalize)
+    features, norms = joined_features(query, gallery, dtype, normalize)
     _check_norms(norms, len(query), normalize)
-    pairs: Pairs = module.pairs_of(features, metric, variant.distance)
-    return pairs
+    return pairs_of(features, metric, variant.distance)
 
 
 def _check_norms(norms: Array, n_query: int, normalize: bool) -> None:

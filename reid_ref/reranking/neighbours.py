@@ -3,8 +3,6 @@
 The full matrix is never in memory. Distances are symmetric, so each tile is computed once, and
 used for its rows and its columns. Of each tile the nearest images are kept, ties by index as in a
 stable sort, and the largest distance.
-
-`on_device.py` does the same on an accelerator.
 """
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ HAND = ResultFile("arrays", Labels([7], [1]), Labels([7, 8, 7, -1], [2, 2, 3, 2]
 @pytest.mark.parametrize("call", [
     reid_ref.doctor, reid_ref.explain, lambda data: reid_ref.validate(data, "81.1/67.6"),
     lambda data: reid_ref.export(data, "prefix"),
-    lambda data: reid_ref.crosscheck(data, "scikit-learn")])
+    lambda data: reid_ref.crosscheck(data, "fastreid")])
 def test_the_name_of_a_file_is_no_result_file(call):
     with pytest.raises(InputError, match=r"^data: .*, got str; pass reid_ref.read\(FILE\)"):
         call(MARKET)

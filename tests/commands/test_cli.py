@@ -236,7 +236,7 @@ def test_the_report_says_what_the_convention_ignores():
 
 def test_octave_missing_is_said(tmp_path):
     done = command("scripts", MARKET, "--only", "octave", PATH=tmp_path)
-    assert_one_line_error(done, "expected GNU Octave on the PATH, found none; install it")
+    assert_one_line_error(done, "expected the program of GNU Octave, got none on the PATH; inst")
 
 
 def test_help_loads_nothing_heavy():

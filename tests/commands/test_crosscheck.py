@@ -4,6 +4,7 @@ The made evaluators are written in the plainest way, one query after another, an
 with the package. Packages: without them these tests are skipped, with the reason in pytest's
 summary; with ``REID_REF_PEERS=required`` in the environment all must be there.
 """
+import importlib.util
 import json
 import os
 import subprocess
@@ -18,7 +19,7 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.text.plain import plain
-from reid_ref.commands.crosscheck.compute import ADAPTERS, crosscheck as crosscheck_data
+from reid_ref.commands.crosscheck.compute import TOOLBOXES, crosscheck as crosscheck_data
 from reid_ref.commands.crosscheck.compute.comparison import WORDS
 from reid_ref.commands.crosscheck.compute.evaluators import MAX_RANK, Arrays, load_evaluator
 from reid_ref.commands.crosscheck.command import as_text
@@ -161,18 +162,12 @@ def test_ties_in_numpys_order_are_told():
     assert "machine-ties" in check.defects
 
 
-def test_many_queries_are_screened_and_counted():
-    arrays, seen = data(n_query=250, n_gallery=60, levels=6), []
-    for options, name in (({}, "torchreid-function"),
-                          ({"ties": "reversed"}, "torchreid-function[ties=reversed]")):
-        check = crosscheck(made(**options), *arrays, progress=seen.append)
-        assert (check.verdict, check.follows) == ("equal", name)
-    assert sum(seen) == 500
-    check = crosscheck(made(lambda hits, n: interpolated(hits, n) / 2), *arrays)
-    assert check.verdict == "different" and check.queries.compared > 100
-    check = crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays,
-                       progress=seen.append)
-    assert check.follows == "matlab" and sum(seen) == 750
+def test_progress_adds_up():
+    arrays, seen = data(levels=6), []
+    check = crosscheck(made(ties="reversed"), *arrays, progress=seen.append)
+    assert (check.verdict, check.follows) == ("equal", "torchreid-function[ties=reversed]")
+    crosscheck("reid_ref.evaluation.functions:evaluate_distances", *arrays, progress=seen.append)
+    assert sum(seen) == 28
 
 
 def test_slow_conventions_are_tried_where_only_the_curve_differs():
@@ -253,18 +248,6 @@ def test_without_aps_a_mean_alone_names_no_convention(change, verdict, closest):
     assert ("name no convention" in report) == (closest is None) == (check.reference is None)
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda cmc, mAP: (np.append(0.0, cmc[:-1]), mAP),
-     "one rank late: what it calls Rank-2 is Rank-1"),
-    (lambda cmc, mAP: (cmc[1:], mAP), "one rank early: what it calls Rank-1 is Rank-2")])
-@pytest.mark.parametrize("unmatched", [True, False])
-def test_a_curve_one_rank_off_is_told(change, words, unmatched):
-    check = crosscheck(changing(change), *data(unmatched=unmatched))
-    assert check.verdict == "different"
-    assert check.remarks[-1].startswith("CMC differs from torchreid-function first at Rank-")
-    assert check.remarks[-1].endswith(f"; it is that of {check.closest} {words}")
-
-
 @pytest.mark.parametrize(("wrong", "shown"), [
     ([7, 19, 33], "7, 19, 33"),
     (list(range(3, 45, 2)), "3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 11 more")])
@@ -277,21 +260,6 @@ def test_what_agrees_on_most_queries_is_the_closest(wrong, shown):
     assert f"{equal} of 45 APs agree with matlab" in report
     assert f"differing   {shown}\n" in report
     assert plain(check)["queries"] == {"compared": 45, "equal": equal, "differing": wrong}
-
-
-def test_a_partial_explanation_is_no_fact():
-    """Ten of the first twelve queries take similarities, two are wrong in no known way."""
-    def mixed(distmat, q_pids, *labels):
-        cmc, mAP = made(sign=-1)(distmat, q_pids, *labels)
-        return cmc, mAP * (.75 if distmat[0, 0] in wrong else 1)
-    arrays = data(unmatched=False)
-    wrong = arrays[0][[4, 9], 0]
-    check = crosscheck(mixed, *arrays)
-    assert check.first_difference.why == (
-        "not explained as a whole; one cause would explain 10 of the 12 differing queries looked "
-        "at: larger values come first: distances are taken for similarities")
-    assert "similarities" not in check.defects
-    assert "would explain 10 of the 12" in " ".join(as_text(check).split())
 
 
 def test_a_good_query_that_it_drops_is_told():
@@ -446,8 +414,8 @@ def test_signatures(parameters, form):
     (lambda a, b, c, d, e, f, g: 0, "expected a function of"),
     (lambda a, b, c, *, needed: 0, r"got one of \(a, b, c, \*, needed\)"),
     (42, "expected a function, got int"),
-    ("sickit-learn", "^evaluator: unknown 'sickit-learn'; known: fastreid, .*, module:function, "
-                     "file.py:function.*Did you mean 'scikit-learn'"),
+    ("torchried", "^evaluator: unknown 'torchried'; known: fastreid, torchreid, module:function, "
+                  "file.py:function.*Did you mean 'torchreid'"),
     (":f", "expected module:function or file.py:function, got ':f'"),
     ("math:", "expected module:function or file.py:function, got 'math:'"),
 ])
@@ -465,14 +433,14 @@ def test_arrays_are_checked_before_anything_runs():
 def test_a_package_that_is_missing_or_cannot_be_imported_says_why(monkeypatch):
     with monkeypatch.context() as changes:
         changes.setattr(metadata, "version", lambda _: "1.0")
-        changes.setitem(sys.modules, "sklearn.metrics", None)
-        with pytest.raises(InputError, match="scikit-learn 1.0 cannot be imported: ModuleNotFou"):
-            load_evaluator("scikit-learn")
+        changes.setattr(importlib.util, "find_spec", lambda _: None)
+        with pytest.raises(InputError, match="torchreid 1.0 cannot be imported: IndexError"):
+            load_evaluator("torchreid")
 
     def missing(name):
         raise metadata.PackageNotFoundError(name)
     monkeypatch.setattr(metadata, "version", missing)
-    for name in ADAPTERS:
+    for name in TOOLBOXES:
         with pytest.raises(InputError, match=f"{name}: {name} is not installed; pip i"):
             load_evaluator(name)
 
@@ -488,19 +456,17 @@ def adapter(request):
 @pytest.mark.parametrize("arrays", cases([data(1, n_gallery=160, levels=7)], [
     data(0, n_gallery=160), data(1, n_gallery=160, levels=7),
     market_like(3, n_gallery=160, dtype=np.float32)]))  # labelled -1, identities absent, float32
-@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+@pytest.mark.parametrize("adapter", TOOLBOXES, indirect=True)
 def test_packages_follow_what_is_expected_of_them(adapter, arrays):
     check = crosscheck(adapter, *arrays)
     assert check.verdict == "equal", as_text(check)
     assert check.follows.split("[")[0] == check.expected or arrays[0].dtype == np.float32
     assert check.version == metadata.version(adapter)
-    single = adapter in ("torchmetrics", "open-metric-learning")
-    assert {check.agreement[name].level for name in ("ap", "mAP")} <= {
-        "bit", "double", "float32" if single else "bit"}
+    assert {check.agreement[name].level for name in ("ap", "mAP")} <= {"bit", "double"}
     assert max(map(len, as_text(check).splitlines())) <= 80
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, indirect=True)
+@pytest.mark.parametrize("adapter", TOOLBOXES, indirect=True)
 def test_packages_rank_features_as_evaluate_does(adapter):
     *features, query, gallery = nearly_tied(12, 160, lowest=1)
     check = crosscheck_data(reid_ref.ResultFile("arrays", query, gallery, *features), adapter)

@@ -143,17 +143,6 @@ def test_nothing_else_is_run(tmp_path, monkeypatch, own_folder):
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("name", [
-    "private/compute_AP.m", "private/compute_AP.oct", "@double/evaluation.m",
-    "@single/compute_AP.m", "compute_AP.oct", "evaluation.mex"])
-def test_a_file_in_the_place_of_a_script_is_named(tmp_path, name):
-    folder = scripts(tmp_path / "own")
-    (folder / name).parent.mkdir(exist_ok=True)
-    (folder / name).write_text(WRONG.format(trace=tmp_path / "trace"))
-    with pytest.raises(InputError, match=f"would call {folder / name}, not {folder}/"):
-        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
-
-
 def test_a_private_folder_without_our_names_is_no_fault(tmp_path):
     folder = scripts(tmp_path / "own", evaluation=evaluation("CMC = help_me(dist); map = 0.5;"))
     (folder / "private").mkdir()
@@ -178,15 +167,16 @@ def test_names_of_folders(tmp_path, monkeypatch, place, name):
         assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["a:b", "\udcff"])
-def test_names_that_octave_cannot_use(tmp_path, monkeypatch, name):
-    scripts(tmp_path / name)
-    with pytest.raises(InputError, match="^matlab_dir: expected a folder whose name is UTF-8 wit"):
-        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(tmp_path / name))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setenv("TMPDIR", str(tmp_path / name))
-    with pytest.raises(InputError, match="^TMPDIR: expected a folder whose name is UTF-8 without"):
-        run_octave(DISTANCES, QUERY, GALLERY, MATLAB)
+def test_a_name_that_octave_cannot_use(tmp_path):
+    folder = scripts(tmp_path / "a:b")
+    with pytest.raises(InputError, match="Octave says: .*(not found|undefined)"):
+        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
+
+
+def test_a_matrix_too_large_for_a_mat_file():
+    distances = np.broadcast_to(np.zeros(1), (2**15, 2**14))
+    with pytest.raises(InputError, match="distances: expected less than 4 GiB, which a MAT file"):
+        run_octave(distances, QUERY, GALLERY, MATLAB)
 
 
 @pytest.mark.parametrize(("missing", "convention", "message"), [

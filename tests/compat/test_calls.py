@@ -3,6 +3,7 @@ import inspect
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,6 @@ from scipy.io import savemat
 
 import reid_ref
 from reid_ref import InputError, compat
-from reid_ref.compat import common
 
 ROOT = Path(__file__).parent.parent.parent
 #: By hand: good at ranks 2 and 3; the second query's identity is not there.
@@ -48,10 +48,16 @@ def test_another_convention_and_the_whole_result(function):
     assert "ap:step" in str(compat.last_result().signature)
 
 
-def test_last_result_before_any(monkeypatch):
-    monkeypatch.setattr(common, "_LAST", [])
-    with pytest.raises(InputError, match="expected a call of an evaluator"):
-        compat.last_result()
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_each_thread_has_its_last_result():
+    compat.torchreid.evaluate_rank(*FIVE)
+    mine = compat.last_result()
+    with ThreadPoolExecutor(1) as thread:
+        with pytest.raises(InputError, match="expected a call of an evaluator"):
+            thread.submit(compat.last_result).result()
+        thread.submit(compat.torchreid.evaluate_rank, *FIVE, convention="matlab").result()
+        assert thread.submit(compat.last_result).result().convention.name == "matlab"
+    assert compat.last_result() is mine
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

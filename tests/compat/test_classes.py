@@ -242,6 +242,8 @@ def test_torchmetrics():
     assert compat.last_result().signature == expected.signature
     metric.reset()
     assert metric.features == []
+    with pytest.raises(reid_ref.InputError, match="compute: expected a call of update"):
+        metric.compute()
     with pytest.raises(reid_ref.InputError, match="convention: unknown 'nothing'"):
         compat.torchmetrics.ReIDMetric(convention="nothing")
 

@@ -17,7 +17,7 @@ from tests.installed import version_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-PLACES = {"torchreid": "torchreid/reid/metrics/rank.py", "fastreid": "fastreid/evaluation/rank.py"}
+PLACES = {"torchreid": "torchreid/reid/metrics/", "fastreid": "fastreid/evaluation/"}
 PEERS = ROOT / "fixtures/peers"
 
 
@@ -36,11 +36,11 @@ class OldNumpy:
         return np.argsort(values, axis=axis, kind=self.kind)
 
 
-def load(package, kind):
-    """Load rank.py by itself, as its package pulls in more; `kind` is that of its argsort."""
+def load(package, kind, file="rank"):
+    """Load a file by itself, as its package pulls in more; `kind` is that of its argsort."""
     version_of(package)
-    path = importlib.metadata.distribution(package).locate_file(PLACES[package])
-    spec = importlib.util.spec_from_file_location(f"live_{package}_rank", str(path))
+    path = importlib.metadata.distribution(package).locate_file(f"{PLACES[package]}{file}.py")
+    spec = importlib.util.spec_from_file_location(f"live_{package}_{file}", str(path))
     module = importlib.util.module_from_spec(spec)
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules)
               if name.split(".")[0] == package}
@@ -53,7 +53,7 @@ def load(package, kind):
         del sys.modules[package]
         sys.modules.update(hidden)
     module.np = OldNumpy(kind)
-    return module.evaluate_rank
+    return getattr(module, f"evaluate_{file}")
 
 
 def compare(theirs, mine):
@@ -131,6 +131,39 @@ def test_cython_where_the_toolbox_has_it(monkeypatch, module, package, peer):
                     recorded = [one for one in known[f"{case} {name}"] if one is not None]
                     assert values.dtype == np.float32
                     np.testing.assert_array_equal(values, np.float32(recorded))
+
+
+@pytest.mark.parametrize("package, module", [
+    ("torchreid", "torchreid.metrics.rank"), ("fastreid", "fastreid.evaluation.rank")])
+def test_single_gallery_shot_in_cython(monkeypatch, package, module):
+    """Its curve has `max_rank` places: 0 beyond the identities, of which each is drawn once."""
+    known = json.loads((PEERS / "torchreid-cuhk03-cython.json").read_text())
+    rank = types.ModuleType(module)
+    rank.IS_CYTHON_AVAI = True
+    monkeypatch.setitem(sys.modules, module, rank)
+    for case in ("market64", "market32", "clean", "short", "cuhk", "tiny"):
+        with np.load(PEERS / f"{case}.npz") as stored:
+            arrays = [stored[name] for name in (
+                "distmat", "q_pids", "g_pids", "q_camids", "g_camids")]
+        cmc, mAP = getattr(compat, package).evaluate_rank(*arrays, use_metric_cuhk03=True)
+        theirs = np.float32(known[f"{case} cmc"])
+        assert len(cmc) == known[f"{case} cmc_length"] == len(theirs)
+        np.testing.assert_allclose(cmc, theirs, rtol=0, atol=4 * 2.0 ** -24)
+        assert mAP == float(np.float32(known[f"{case} mAP"]))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "bool"])
+@pytest.mark.parametrize("q_pids, g_pids", [
+    ([1, 2, 3], [1, 2, 3, 4, 1]), ([9, 9], [1, 2, 3, 4, 1]), ([1, 1], [1] * 5)])
+def test_dtypes_of_evaluate_roc(monkeypatch, dtype, q_pids, g_pids):
+    """Without a good pair, or without a wrong one, theirs are doubles."""
+    monkeypatch.setitem(sys.modules, "faiss", types.ModuleType("faiss"))  # imported, not used
+    distances = (100 * np.random.default_rng(0).random((len(q_pids), 5))).astype(dtype)
+    arrays = distances, np.array(q_pids), np.array(g_pids), np.ones(len(q_pids), int), np.zeros(5)
+    theirs = load("fastreid", "stable", "roc")(*arrays)
+    for one, other in zip(theirs, compat.fastreid.evaluate_roc(*arrays), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
 
 
 def test_cython_is_not_used_unasked(monkeypatch):

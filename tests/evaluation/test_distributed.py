@@ -105,12 +105,10 @@ def test_conventions(name):
 
 def test_the_current_client_is_the_default(client, monkeypatch):
     query_features, gallery_features, query, gallery = problem(3)
-    asked = []
-    monkeypatch.setattr(ours, "_on_workers", lambda value, client: asked.append(client) or value)
+    monkeypatch.setattr(ours, "_in_threads", None)
     with client.as_current():
         check(query_features, da.from_array(gallery_features, chunks=(60, -1)), query, gallery,
               where=None, plain=gallery_features)
-    assert set(asked) == {client}
 
 
 @pytest.mark.parametrize("seed", range(nightly.cases(6, 20)))
@@ -216,7 +214,7 @@ def test_a_shard_that_kills_worker_after_worker():
         always_die, dtype=float, meta=np.empty((0, 0)))
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
             processes(1) as client:
-        refuse(r"^gallery_features: several workers .* shard \(of up to 60 rows\), .*chunks",
+        refuse(r"^gallery_features: several workers .* shard of rows 0 to 59, .*chunks",
                query_features, shards, query, gallery, client=client)
 
 
@@ -233,6 +231,22 @@ def test_zero_rows_and_unmatched_warn_as_on_one_machine(where):
     check(query_features, shards, query, gallery, where=where, plain=gallery_features)
     check(query_features, shards, query, gallery, metric="dot", normalize=False, where=where,
           plain=gallery_features)
+
+
+def test_a_block_that_cannot_be_computed_is_named(where):
+    def divides(block):
+        return block * (1 // int(block[0, 0] != 7)) if block.size else block
+
+    query_features, gallery_features, query, gallery = problem(6)
+    gallery_features[64, 0] = 7
+    shards = da.from_array(gallery_features, chunks=(32, -1)).map_blocks(divides, dtype=float)
+    for evaluate, rows in ((functools.partial(ours.evaluate, client=where), "64 to 95"),
+                           (reid_ref.evaluate, "0 to 119")):
+        with pytest.raises(InputError, match="^gallery_features: expected blocks that can be "
+                           "computed, got ZeroDivisionError: integer division .*rows " + rows
+                           ) as caught:
+            evaluate(query_features, shards, query, gallery)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def refuse(match, *arguments, **options):

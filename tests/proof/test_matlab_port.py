@@ -118,7 +118,7 @@ REFUSED = [((evaluation, evaluation_mars), {"dist": DIST, **THREE}, [
      r"^dist: expected a matrix \(gallery, query\), got shape \(3,\); for a single query pass a "
      r"column \(gallery, 1\)$"),
     ({"dist": np.zeros((3, 2, 1))}, r"^dist: expected a matrix .* got shape \(3, 2, 1\)"),
-    ({"dist": [[1.0], [1.0, 2.0]]}, "^dist: expected a matrix .* rows of different length; pass"),
+    ({"dist": [[1.0], [1.0, 2.0]]}, "^dist: expected an array, got rows of different length; e"),
     ({"dist": np.array([["a", "b"]] * 3)},
      r"^dist: expected numbers .*, got dtype <U1; convert it, e.g. with dist.astype"),
     ({"dist": DIST.astype(object)}, "^dist: expected numbers .*, got dtype object; convert it"),

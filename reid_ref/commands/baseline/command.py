@@ -109,7 +109,7 @@ class LineRow(LineNumbers):
 
 @dataclass(frozen=True)
 class DriverLines:
-    """What a driver prints as JSON has it; `exact` is the line Euclidean by exact distances."""
+    """What a driver prints as JSON has it."""
 
     files: list[str]
     driver: str
@@ -119,7 +119,6 @@ class DriverLines:
     lines: list[LineRow]
     left_out: dict[str, str]
     complex_distances: int | None
-    exact: LineNumbers | None
     signature: str
 
 
@@ -133,7 +132,7 @@ def as_answer(files: list[str], answer: Baseline) -> DriverLines:
     return DriverLines(
         files, answer.name, DRIVERS[answer.name].script, dataset_of(benchmark),
         answer.seed if answer.inputs.train else None, lines, answer.left_out, answer.imaginary,
-        answer.exact, answer.signature)
+        answer.signature)
 
 
 def as_table(files: list[str], answer: Baseline) -> str:
@@ -174,14 +173,11 @@ def _cells(line: LineNumbers | None) -> list[str]:
 def _notes(driver: Driver, answer: Baseline,
            figures: dict[str, Published]) -> list[tuple[str, str]]:
     notes = []
-    if answer.exact is not None:
+    if answer.imaginary:
         n_pairs = len(answer.inputs.query) * len(answer.inputs.gallery)
-        count = (f"{answer.imaginary:,} complex distances of {n_pairs:,}, roots of negative "
-                 "squares (MATLAB sorts them by absolute value)" if answer.imaginary
-                 else "no complex distances")
-        notes.append(("Euclidean", f"{driver.dtype} rounding produced {count}; exact distances "
-                      f"give Rank-1 {percent(answer.exact.Rank_1, 'nan')}, "
-                      f"mAP {percent(answer.exact.mAP, 'nan')}"))
+        notes.append(("Euclidean", f"{driver.dtype} rounding produced {answer.imaginary:,} "
+                      f"complex distances of {n_pairs:,}, roots of negative squares (MATLAB sorts "
+                      "them by absolute value); reid-ref evaluate ranks by exact distances"))
     cells = [cell for line in answer.lines.values() for cell in _cells(line)]
     if driver.camera_pairs and "nan" in cells:
         notes.append(("nan", "as in the driver: one query without a match makes mAP NaN; one pair "

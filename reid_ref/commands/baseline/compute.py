@@ -36,7 +36,6 @@ from reid_ref.datasets.driver_files import DRIVERS, Driver, Images, Inputs, Meth
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.engine import results_of
-from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.reranking.k_reciprocal import rerank_blocks
@@ -82,8 +81,6 @@ class Baseline:
     imaginary : int or None
         Number of distances in the line Euclidean that are imaginary, because rounding made their
         square negative. None without that line, or where the driver takes no root (MARS).
-    exact : LineNumbers or None
-        The line Euclidean with exact distances, whose squares are not negative.
     """
 
     name: str
@@ -92,7 +89,6 @@ class Baseline:
     lines: dict[str, LineNumbers]
     left_out: dict[str, str]
     imaginary: int | None = None
-    exact: LineNumbers | None = None
 
     @property
     def signature(self) -> str:
@@ -193,10 +189,7 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
             answer.left_out[title] = str(error)
             continue
         if space.M is None and not method.reranked:
-            result = evaluate(inputs.query.features, inputs.gallery.features, inputs.query.labels,
-                              inputs.gallery.labels, convention=driver.convention)
-            answer = replace(answer, imaginary=count[0], exact=LineNumbers(
-                Rank_1=result.rank(1), mAP=result.mAP, camera_pairs=None))
+            answer = replace(answer, imaginary=count[0])
     return answer
 
 

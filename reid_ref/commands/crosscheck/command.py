@@ -36,8 +36,7 @@ def add(command: argparse.ArgumentParser) -> None:
         "--evaluator", required=True, metavar="SPEC",
         help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
              "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
-             "returns (cmc, mAP); or fastreid, torchreid, scikit-learn, pytrec-eval-terrier, "
-             "torchmetrics, pytorch-metric-learning, open-metric-learning, if installed")
+             "returns (cmc, mAP); or fastreid or torchreid, if installed")
     command.add_argument("--timeout", type=float, default=600, metavar="SECONDS",
                          help="how long importing it, or any one call, may take (default 600)")
     common.add_options(command, "--metric", "--normalize", formats=("table", "json"))

@@ -5,8 +5,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reid_ref.commands.scripts.compute import PROGRAMS, largest_difference
-from reid_ref.commands.scripts.compute.octave import ScriptAnswer, functions_of
+from reid_ref.commands.scripts.compute import (
+    PROGRAMS, ScriptAnswer, functions_of, largest_difference)
 from reid_ref.console import options as common
 from reid_ref.console.answers import NamedCurve, curve_of
 from reid_ref.console.terminal import show

@@ -109,23 +109,6 @@ def test_features_that_are_refused(torch, there):
         evaluate(good[0] + 1j, good[1], *sides)
 
 
-@pytest.mark.parametrize("size", [1e-25, 1, 1e25])
-@pytest.mark.parametrize("normalize", [True, False])
-def test_single_precision_does_for_norms_of_every_size(torch, there, size, normalize, monkeypatch):
-    precisions, part = [], parts.feature_part
-
-    def opened(*arguments, **options):
-        precisions.append(np.dtype(arguments[-1]).name)
-        return part(*arguments, **options)
-
-    monkeypatch.setattr(parts, "feature_part", opened)
-    rng = np.random.default_rng(9)
-    query, gallery = ((size * rng.standard_normal((n, 600))).astype(np.float32) for n in (9, 80))
-    assert_both(torch, there, query, gallery, *labels(rng, 9, 80), normalize=normalize)
-    assert_both(torch, there, 1e3 * query, gallery, *labels(rng, 9, 80), normalize=normalize)
-    assert set(precisions) == {"float32"}
-
-
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])
 def test_norms_that_are_far_apart(torch, there, metric):
     """Neither warns of an overflow: the warnings are compared, too."""

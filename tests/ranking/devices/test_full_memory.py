@@ -1,7 +1,4 @@
-"""A device whose memory is full: smaller pieces, and in the end main memory.
-
-Which pieces: `check_full_memory` of `test_mutants.py`.
-"""
+"""A device whose memory is full: all is done in main memory."""
 import numpy as np
 import pytest
 
@@ -32,37 +29,6 @@ def test_which_errors_speak_of_memory(torch):
     assert is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"))
     assert not is_out_of_memory(RuntimeError("CUDA error: an illegal memory access"))
     assert not is_out_of_memory(ValueError("CUBLAS_STATUS_ALLOC_FAILED"))
-
-
-def test_smaller_tiles_give_the_same_numbers(torch, there, problem, monkeypatch):
-    tensors, both, expected = problem
-    widths, progress = [], []
-    for name in ("_between", "divided"):
-        def narrow(*arguments, work=getattr(on_device, name)):
-            last = arguments[-1] if isinstance(arguments[-1], slice) else slice(0)
-            widths.append(last.stop - (last.start or 0))
-            if widths[-1] > 100 or len(widths) == 9:
-                raise full(torch)
-            return work(*arguments)
-
-        monkeypatch.setattr(on_device, name, narrow)
-    assert_same(evaluate(*tensors, *both, progress=progress.append), expected)
-    assert there.ran() and max(widths) > 100 and sum(progress) == 30
-
-
-def test_fewer_pairs_give_the_same_numbers(torch, there, problem, monkeypatch):
-    tensors, both, expected = problem
-    row_sums, sizes = on_device.row_sums, []
-
-    def few(products):
-        sizes.append(products.shape[0])
-        if sizes[-1] > 64:
-            raise full(torch)
-        return row_sums(products)
-
-    monkeypatch.setattr(on_device, "row_sums", few)
-    assert_same(evaluate(*tensors, *both), expected)
-    assert there.ran() and max(sizes) > 64
 
 
 def test_in_the_end_main_memory(torch, there, problem, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from reid_ref import InputError, Labels, evaluate_distances
 from tests.cases import market_like, special
 from tests.ranking.devices import common
-from tests.ranking.devices.common import BY_LABELS, BY_LISTS, BY_ROWS, assert_same, lists
+from tests.ranking.devices.common import BY_LISTS, BY_ROWS, assert_same, lists
 from tests.nightly import cases
 
 assert_both = partial(common.assert_both, evaluate_distances)
@@ -63,11 +63,6 @@ def test_bfloat16(torch, there):
     assert_same(evaluate_distances(narrow, *both),
                 evaluate_distances(narrow.float().numpy(), *both))
     assert there.ran()
-
-
-@pytest.mark.parametrize("convention", BY_LABELS)
-def test_every_convention_by_labels(torch, there, convention):
-    assert_both(torch, there, *market_like(5, levels=20), convention=convention)
 
 
 @pytest.mark.parametrize("seed", range(cases(2, 10)))

@@ -8,15 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances, rerank
+from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.device import where_they_are
-from reid_ref.reranking.neighbours import pairs_of
 from tests.cases import market_like, special
-from tests.ranking.devices.common import assert_same, labels, problem, quietly
+from tests.ranking.devices.common import assert_same, problem, quietly
 from tests.nightly import cases
 from tests.proof.mutants import afresh, all_checks, each, is_caught, world
 
-ROOMS = ("ranking", "evaluation", "reranking")
+ROOMS = ("ranking", "evaluation")
 METRICS = ("euclidean", "cosine", "dot")
 SEVERAL = ["matlab", "torchreid-function", "simpleir",
            replace(CONVENTIONS["simpleir"], name="places", ignored=("label -1", "same camera"))]
@@ -105,49 +104,14 @@ def check_the_bound(torch):
     parts, row = afresh("ranking.on_device"), np.arange(6)
     part = parts.feature_parts(*both, "cosine", True)[0](np.float32)
     low, high = part.bands[0].bounds(row, np.zeros(6))
-    np.testing.assert_allclose(high - low, 2 * (512 + 3 + 32) * 2.0**-24, rtol=1e-3)
+    np.testing.assert_allclose(high - low, 2 * 32 * 2.0**-24, rtol=1e-3)
     exact = part.exact(row, row) / np.sqrt((query.astype(float)**2).sum(axis=1))
     tile = next(part.bands[0].tiles(part.bands[0].columns)).values.numpy()
-    assert tile.dtype == np.float32
-    assert (abs(tile[row, row] - exact) < (high - low) / 8).all()
-    divided = parts.divided
-    labelled = labels(rng, 6, 90)
-    expected = quietly(evaluate, query, gallery, *labelled)[0]
-    used = []
-
-    def wrong(*arguments):
-        used.append(arguments[-1])
-        rows = divided(*arguments)
-        return rows * (1 + 1e-4) if arguments[-1] == "float32" else rows
-
-    parts.divided = wrong
-    again = quietly(afresh("evaluation.functions").evaluate, torch.tensor(query),
-                    torch.tensor(gallery), *labelled)[0]
-    assert_same(again, expected)
-    assert "float64" in used
+    assert tile.dtype == np.float64
+    np.testing.assert_allclose(tile[row, row], exact, rtol=0, atol=1e-14)
 
 
 def check_full_memory(torch):
-    pieces, tried = afresh("ranking.on_device"), []
-
-    def work(piece):
-        tried.append(piece.stop - piece.start)
-        if tried[-1] > 70:
-            raise full(torch)
-        return piece.start
-
-    done = list(pieces.in_pieces(990, 800, work))
-    assert [answer for _, answer in done] == [*range(0, 990, 50)] and done[-1][0].stop == 990
-    assert tried[:3] == [800, 200, 50]
-    tried.clear()
-
-    def never(piece):
-        tried.append(piece.stop - piece.start)
-        raise full(torch)
-
-    with pytest.raises(torch.OutOfMemoryError):
-        list(pieces.in_pieces(40, 40, never))
-    assert tried == [40, 16]
     sources = afresh("ranking.on_device")
     there = where_they_are(torch.ones(2))[0]
     assert sources.or_in_main_memory(lambda one: type(one), np.ones(2)) is np.ndarray
@@ -164,71 +128,11 @@ def check_full_memory(torch):
         sources.or_in_main_memory(lambda one: {np.ndarray: 0}[type(one)], there)
 
 
-def check_settings(torch):
-    matmul, there = torch.backends.cuda.matmul, where_they_are(torch.ones(2, 2))[0]
-    product = torch.backends.mkldnn.matmul
-    before = matmul.fp32_precision, product.fp32_precision
-    full_precision = afresh("ranking.on_device").full_precision
-    try:
-        torch.set_float32_matmul_precision("medium")
-        with pytest.raises(ZeroDivisionError), torch.autocast("cpu", dtype=torch.bfloat16):
-            with full_precision(there):
-                assert torch.get_float32_matmul_precision() == "highest"
-                assert product.fp32_precision == "ieee" and not torch.is_grad_enabled()
-                assert not torch.is_autocast_enabled("cpu")
-                raise ZeroDivisionError
-        assert torch.get_float32_matmul_precision() == "medium"
-        assert product.fp32_precision == "bf16"
-        torch.set_float32_matmul_precision("highest")
-        product.fp32_precision = "bf16"
-        with full_precision(there):
-            assert product.fp32_precision == "ieee"
-        assert product.fp32_precision == "bf16"
-    finally:
-        torch.set_float32_matmul_precision("highest")
-        matmul.fp32_precision, product.fp32_precision = before
-
-
-@functools.lru_cache
-def reranked(variant):
-    rng = np.random.default_rng(2)
-    query, gallery = (rng.integers(-3, 4, (n, 5)).astype(np.float32) for n in (9, 50))
-    options = {"k1": 5, "k2": 3, "variant": variant, "normalize": False}
-    return query, gallery, options, rerank(query, gallery, **options)
-
-
-def check_neighbours(torch, module, images):
-    there, = where_they_are(torch.tensor(images))
-    for distance in ("squared", "fourth", "cosine-fourth"):
-        pairs = module.pairs_of(there, None, distance), pairs_of(images, None, distance)
-        for one, other in zip(*(side.nearest(8) for side in pairs)):
-            np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(*(side.tile(slice(3, 7), slice(2, 9)) for side in pairs))
-
-
-def check_rerank(torch):
-    for first_look, tile in ((4096, 2**20), (1, 130)):
-        module = afresh("reranking.on_device")
-        module.FIRST_LOOK, module.TILE = first_look, tile
-        for variant in ("matlab", "torchreid", "layumi"):
-            query, gallery, options, expected = reranked(variant)
-            # First, because a wrong index ends the process in scipy.
-            check_neighbours(torch, module, np.concatenate([query, gallery]))
-            blocks = list(afresh("reranking.k_reciprocal").rerank_blocks(
-                torch.tensor(query), torch.tensor(gallery), block_size=4, **options))
-            np.testing.assert_array_equal(np.concatenate(blocks), expected)
-    rng = np.random.default_rng(6)
-    query, gallery = (rng.standard_normal((n, 16)) for n in (5, 30))
-    np.testing.assert_allclose(
-        afresh("reranking.k_reciprocal").rerank(torch.tensor(query), torch.tensor(gallery), 4, 2),
-        rerank(query, gallery, 4, 2), rtol=0, atol=1e-6)
-
-
 #: File to its checks and its mutants: a snippet that is there once, and what replaces it.
 MUTANTS = {
-    "ranking.on_device": ([check_full_memory, check_settings, check_features, check_matrices,
+    "ranking.on_device": ([check_full_memory, check_features, check_matrices,
                            check_the_bound, check_sums], [
-        ("[:, columns] <= on_device(far", "[:, columns] < on_device(far"),
+        ("tile.values <= on_device(far", "tile.values < on_device(far"),
         ("query_place[:, None] != place[None, :]", "query_place[:, None] == place[None, :]"),
         ("np.sort(row * len(images) + column)", "row * len(images) + column"),
         ("        key = key[take(left_out, at) != key]\n", ""),
@@ -247,13 +151,9 @@ MUTANTS = {
         ("        if not part.is_exact:\n", "        if False:\n"),
         ("before[0, pairs] += nearer", "before[0, pairs] = nearer"),
         ("yield tile.share, ", "yield 2 * tile.share, "),
-        ("size <= SMALLEST", "size <= 4 * SMALLEST"),
-        ("size // 4", "size // 2"),
         ("min(start + step, count)", "start + step"),
         ('== "OutOfMemoryError"', '!= "OutOfMemoryError"'),
-        ("(query, -scales.query)", "(query, scales.query)"),
-        ("tile + left[:, depth]", "tile - left[:, depth]"),
-        ("min(DEPTH, dimension) - (-dimension // DEPTH)", "dimension"),
+        ("on_device(-scales.query)", "on_device(scales.query)"),
         ("on_device(1 / scales.distance[", "on_device(.5 / scales.distance["),
         ('{"float16": "float32", "bool": "uint8"}', '{"bool": "uint8", "float64": "float32"}'),
         ("row != row", "row == row"),
@@ -264,29 +164,11 @@ MUTANTS = {
         ("(pairs[:, 0] + pairs[:, 1]) + (pairs[:, 2] + pairs[:, 3])",
          "pairs[:, 0] + pairs[:, 1] + pairs[:, 2] + pairs[:, 3]"),
         ("total, whole = products[:, 0], 1", "total, whole = products[:, 0], 0"),
-        ("xp.astype(left, xp.float64) * right", "xp.astype(left * right, xp.float64)"),
-        ("products[pairs] = sums", "products[:len(sums)] = sums"),
+        ("xp.float64) for side, index", "xp.float32) for side, index"),
         ('normalize or metric == "cosine"', "True"),
         ("height * (piece.stop", "2 * height * (piece.stop"),
-        ("and is_out_of_memory(error)", "and error"),
-        ('fp32_precision = "ieee"', 'fp32_precision = "tf32"'),
-        ('torch.set_float32_matmul_precision("highest")', "pass"),
-        ("torch.set_float32_matmul_precision(older)", "pass"),
-        ("matmul.fp32_precision = precision", "pass"),
-        ("enabled=False", "enabled=True"),
-        ("stack.enter_context(torch.no_grad())", "pass"),
-    ]),
-    "reranking.on_device": ([check_rerank], [
-        ("tile <= first", "tile < first"),
-        ("count - 1]", "count - 2]"),
-        ("take(xp.reshape(tile, (-1,)), key), stable=True", "-key, stable=True"),
-        ("(row_number * size)[:, None]", "row_number[:, None]"),
-        ("sums - 2 * products", "sums - products"),
-        ("distances * distances if", "distances if"),
-        ("divisor[:, None]", "1"),
-        ("take(self.squares, left) + take", "take"),
-        ("rows.start + piece.start, rows", "piece.start, rows"),
-        ("xp.ones(len", "xp.zeros(len"),
+        ("is_there and is_out_of_memory(error)", "is_there and error"),
+        ("lambda dimension: 0", "lambda dimension: dimension"),
     ]),
 }
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from reid_ref import evaluate, evaluate_distances, rerank
+from reid_ref.reranking.encoding import VARIANTS
 from tests.cases import special
 from tests.ranking.devices.common import assert_same, problem, quietly
 from tests.installed import version_of
@@ -39,11 +40,16 @@ def test_a_matrix(strict, there, seed):
     assert there.ran()
 
 
-@pytest.mark.parametrize("variant", ["matlab", "fast-reid"])
-def test_rerank(strict, there, variant):
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("library", ["strict", "torch"])
+def test_rerank_in_main_memory(request, there, library, variant):
+    """Near ties of normalised whole numbers, and real numbers: the same doubles."""
+    asarray = request.getfixturevalue(library).asarray
     rng = np.random.default_rng(2)
-    query, gallery = (rng.integers(-3, 4, (n, 5)).astype(np.float32) for n in (7, 40))
-    options = {"k1": 5, "k2": 3, "variant": variant, "normalize": False}
-    np.testing.assert_array_equal(
-        rerank(strict.asarray(query), strict.asarray(gallery), **options),
-        rerank(query, gallery, **options))
+    for normalize, shape in ((True, "integers"), (False, "standard_normal")):
+        query, gallery = ((rng.integers(-3, 4, (n, 5)) if shape == "integers"
+                           else rng.standard_normal((n, 64))).astype(np.float32)
+                          for n in (12, 60))
+        options = {"k1": 6, "k2": 3, "variant": variant, "normalize": normalize}
+        found = rerank(asarray(query + 9), asarray(gallery + 9), **options)
+        np.testing.assert_array_equal(found, rerank(query + 9, gallery + 9, **options))

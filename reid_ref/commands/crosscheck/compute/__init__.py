@@ -15,13 +15,13 @@ from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.comparison import (
     DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects, explain, problems,
     same_ranks)
-from reid_ref.commands.crosscheck.compute.evaluators import ADAPTERS, Answer, Arrays, check_spec
+from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.result import RANKS, Ranks
 
-__all__ = ["ADAPTERS", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
+__all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -144,7 +144,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
 
     A name is imported in a fresh interpreter. A function object runs in a fork of this process:
     CUDA that is in use here does not work there, and torch there has one thread. Where there is no
-    fork (Windows) it is imported by its name, too, so it must be at the top of a file.
+    fork (Windows) give its name.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         As for `reid_ref.explain`. The evaluator is fed a distance matrix: the file's own, in its
         dtype, or that of the features in double, in which every order is the exact one.
     evaluator : str or callable
-        A key of `ADAPTERS`; or "module:function", "file.py:function" or the function itself,
+        A key of `TOOLBOXES`; or "module:function", "file.py:function" or the function itself,
         with torchreid's signature (distmat, q_pids, g_pids, q_camids, g_camids, max_rank) or
         ours (distances, query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc,
         all_AP, all_INP) or a `Result`.
@@ -193,7 +193,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     if isinstance(evaluator, str) and ":" in evaluator:
         check_spec(evaluator)
     elif isinstance(evaluator, str):
-        check_choice(evaluator, "evaluator", (*ADAPTERS, "module:function", "file.py:function"))
+        check_choice(evaluator, "evaluator", (*TOOLBOXES, "module:function", "file.py:function"))
     if not timeout > 0:
         raise InputError("timeout", "seconds above 0", repr(timeout))
     check_choice(metric, "metric", METRICS)
@@ -223,12 +223,13 @@ def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCh
     again = None
     if verdict == "different" or match is not None and match.result.convention.curve.draws:
         again = child.ask(seed=1).answer
-    ranks, cmc = answer.curve()
+    ranks = np.arange(1, len(answer.curve) + 1)
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(answer, matches, reason, refused),
         follows=match.name if match is not None and verdict == "equal" else None,
         also=_also(matches) if verdict == "equal" else (),
-        **_rank(ranks, cmc), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=cmc, ap=answer.ap,
+        **_rank(answer.curve), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=answer.curve,
+        ap=answer.ap,
         remarks=tuple(_remarks(outcome, answer, matches, refused)),
         defects=defects(arrays, answer, again, match, reason),
         problems=tuple(wrong), failure=outcome.failure,
@@ -274,14 +275,14 @@ def _closest(answer: Answer, matches: list[Match], reason: Reason | None,
         elif np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
         first = FirstDifference(k, float(answer.ap[k]), float(result.per_query.ap[k]), why)
-    rank = _rank(np.arange(1, len(result.cmc) + 1), result.cmc)
     return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
-            "reference": Reference(**rank, mAP=result.mAP, mINP=result.mINP, cmc=result.cmc),
+            "reference": Reference(**_rank(result.cmc), mAP=result.mAP, mINP=result.mINP,
+                                   cmc=result.cmc),
             "queries": Queries(int(match.compared.sum()), int(match.equal.sum()), differing)}
 
 
-def _rank(ranks: Integers, cmc: Doubles) -> dict[str, Any]:
-    return {f"Rank_{k}": value for k, value in zip(ranks.tolist(), cmc.tolist()) if k in RANKS}
+def _rank(cmc: Doubles) -> dict[str, Any]:
+    return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
 
 
 def _also(matches: list[Match]) -> tuple[str, ...]:
@@ -331,20 +332,13 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
     """Say where the curve differs first, and which curve it is."""
     theirs, ours = same_ranks(answer, matches[0].result)
     k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
-    text = (f"CMC differs from {matches[0].name} first at Rank-{answer.curve()[0][k]}: "
+    text = (f"CMC differs from {matches[0].name} first at Rank-{k + 1}: "
             f"{float(theirs[k])!r} for {float(ours[k])!r}")
-    like = [match.name for match in matches if _has_curve(answer, match, 0)]
-    if like:
-        return f"{text}; it is that of {', '.join(like[:3])}"
-    for match in matches:
-        for late, words in ((1, "late: what it calls Rank-2 is Rank-1"),
-                            (-1, "early: what it calls Rank-1 is Rank-2")):
-            if _has_curve(answer, match, late):
-                return f"{text}; it is that of {match.name} one rank {words}"
-    return text
+    like = [match.name for match in matches if _has_curve(answer, match)]
+    return f"{text}; it is that of {', '.join(like[:3])}" if like else text
 
 
-def _has_curve(answer: Answer, match: Match, late: int) -> bool:
-    theirs, ours = same_ranks(answer, match.result, late)
-    return len(theirs) >= len(answer.curve()[1]) - abs(late) > 0 and bool(
+def _has_curve(answer: Answer, match: Match) -> bool:
+    theirs, ours = same_ranks(answer, match.result)
+    return len(theirs) == len(answer.curve) and bool(
         (np.abs(theirs - ours) <= ROUNDING).all())

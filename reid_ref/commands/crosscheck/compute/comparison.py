@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +35,9 @@ DIFFERS = list(LEVELS).index("differs")
 ROUNDING = 2.0**-20
 #: What is not a curve.
 MEANS = "ap", "mAP", "mINP"
-#: Queries on which conventions are screened where there are more than twice as many, and how
-#: many conventions are kept where all are refuted.
-_SCREEN, _NEAREST = 100, 4
 #: Other orders of ties, tried where no named convention fits; two depend on the machine.
 _OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
-#: Queries looked at on either side (differing, equal) for one explanation.
+#: Queries looked at on either side (differing, equal) for one explanation, and conventions.
 _SAMPLE = 12
 
 
@@ -103,11 +99,11 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) ->
     junk = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
     conventions = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
     quick = [c for c in conventions if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
-    matches = _screened(answer, arrays, quick, expected)
+    matches = _match_all(answer, arrays, quick)
     if not any(m.agrees and m.level(*MEANS) < 2 and expected in (None, m.name) for m in matches):
         ties = [c.replace(ties=ties) for c in quick for ties in _OTHER_TIES
                 if c.ties == "gallery-order"]
-        matches += _screened(answer, arrays, ties, expected)
+        matches += _match_all(answer, arrays, ties)
     best = _sorted(matches, expected)[0]
     if best.level("ap") < DIFFERS == best.level("cmc"):
         matches += _match_all(answer, arrays, [c for c in conventions if c not in quick
@@ -115,21 +111,6 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) ->
     if answer.ap is None:
         matches = [m for m in matches if "cmc" in m.agreement and m.level("cmc") < DIFFERS]
     return _sorted(matches, expected)
-
-
-def _screened(answer: Answer, arrays: Arrays, conventions: list[Convention],
-              expected: str | None) -> list[Match]:
-    """Match conventions; where there are many queries, only those whose AP fits a sample.
-
-    Where none does, the nearest few are matched.
-    """
-    if len(arrays.q_pids) > 2 * _SCREEN and answer.ap is not None:
-        sample = np.linspace(0, len(arrays.q_pids) - 1, _SCREEN).astype(np.int64)
-        matches = _sorted(_match_all(Answer(ap=answer.ap[sample]), arrays.rows(sample),
-                                     conventions), expected)
-        conventions = [m.result.convention for m in matches if m.agrees] or [
-            m.result.convention for m in matches[:_NEAREST]]
-    return _match_all(answer, arrays, conventions)
 
 
 def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
@@ -166,17 +147,16 @@ def _match(answer: Answer, result: Result) -> Match:
     for name in ("mAP", "mINP"):
         if (mean := getattr(answer, name)) is not None:
             agreement[name] = _agreement(mean, getattr(result, name), 4 + 4 * len(ours)**0.5)
-    if len(answer.curve()[1]):
+    if len(answer.curve):
         agreement["cmc"] = _agreement(*same_ranks(answer, result), 4.0)
     return Match(result, agreement, compared, compared & (away <= tolerance), tolerance,
                  round(float(away[compared].sum()), 6))
 
 
-def same_ranks(answer: Answer, result: Result, late: int = 0) -> tuple[Doubles, Doubles]:
-    """Return both CMC curves at the ranks that both have; theirs may come some ranks late."""
-    ranks, cmc = answer.curve()
-    inside = (ranks - late >= 1) & (ranks - late <= len(result.cmc))
-    return cmc[inside], result.cmc[ranks[inside] - late - 1]
+def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:
+    """Return both CMC curves at the ranks that both have."""
+    length = min(len(answer.curve), len(result.cmc))
+    return answer.curve[:length], result.cmc[:length]
 
 
 def _differences(theirs: Any, ours: Any) -> Doubles:
@@ -194,12 +174,11 @@ def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
 
 def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
-    (ranks, cmc), ap = answer.curve(), np.zeros(0) if answer.ap is None else answer.ap
+    cmc, ap = answer.curve, np.zeros(0) if answer.ap is None else answer.ap
     numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
-    for name, places, values in (("AP of query ", np.arange(len(ap)), np.nan_to_num(ap)),
-                                 ("CMC at Rank-", ranks, cmc)):
+    for name, first, values in (("AP of query ", 0, np.nan_to_num(ap)), ("CMC at Rank-", 1, cmc)):
         wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
-        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
+        numbers |= {f"{name}{k + first}": float(values[k]) for k in wrong}
     texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
              + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
              if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
@@ -209,8 +188,8 @@ def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
     if len(cmc) > n_gallery:
         texts.append(f"its CMC has {len(cmc)} entries; the gallery has {n_gallery} images")
     for k in np.flatnonzero(np.diff(cmc) < -ROUNDING)[:1].tolist():
-        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{ranks[k]} to "
-                     f"{float(cmc[k + 1])!r} at Rank-{ranks[k + 1]}")
+        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{k + 1} to "
+                     f"{float(cmc[k + 1])!r} at Rank-{k + 2}")
     return texts
 
 
@@ -262,23 +241,14 @@ DEFAULTS = {name: next(iter(values)) for name, values in WORDS.items()}
 
 @dataclass(frozen=True)
 class Reason:
-    """Choices that turn our AP into theirs: `explained` of `looked_at` differing queries."""
+    """Choices that turn our AP into theirs, of all the differing queries that were looked at."""
 
     choices: dict[str, str]
-    explained: int
     looked_at: int
-
-    @property
-    def merit(self) -> tuple[float, int]:
-        """The share that it explains, and by how few choices."""
-        return self.explained / self.looked_at, -len(self.choices)
 
     def __str__(self) -> str:
         words = ", and ".join(WORDS[name][value] for name, value in self.choices.items())
-        if self.explained == self.looked_at:
-            return f"{words} (explains the {self.looked_at} differing queries looked at)"
-        return (f"not explained as a whole; one cause would explain {self.explained} of the "
-                f"{self.looked_at} differing queries looked at: {words}")
+        return f"{words} (explains the {self.looked_at} differing queries looked at)"
 
 
 def average_precision(choices: dict[str, str], arrays: Arrays, query: int) -> float:
@@ -337,45 +307,37 @@ def _area(rule: str, hit: npt.NDArray[np.bool_], values: npt.NDArray[Any], n: in
 
 def explain(arrays: Arrays, matches: list[Match],
             theirs: Doubles) -> tuple[list[Match], Reason | None]:
-    """Find one or two choices that turn our AP into theirs, wherever it can be seen.
+    """Find one choice, or else two, that turn our AP into theirs, wherever it can be seen.
 
-    Of the closest matches, the one from which they explain most comes first: one choice explains
-    better than two. No reason is returned where none explains the first query that differs.
+    Of the closest matches, the one that they explain comes first.
     """
     closest: dict[bytes, Match] = {}
     for match in matches:
         if match.equal.sum() == matches[0].equal.sum():
             closest.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
-    best, first = None, matches[0]
-    for match in list(closest.values())[:_SAMPLE]:
-        for reason in _reasons(arrays, match, theirs):
-            if best is None or reason.merit > best.merit:
-                best, first = reason, match
-        if best is not None and best.merit == (1, -1):
-            break
-    return [first, *(match for match in matches if match is not first)], best
+    for count, match in itertools.product((1, 2), list(closest.values())[:_SAMPLE]):
+        reason = _reason(arrays, match, theirs, count)
+        if reason is not None:
+            return [match, *(other for other in matches if other is not match)], reason
+    return matches, None
 
 
-def _reasons(arrays: Arrays, match: Match, theirs: Doubles) -> Iterator[Reason]:
+def _reason(arrays: Arrays, match: Match, theirs: Doubles, count: int) -> Reason | None:
     ours, known = match.result.per_query.ap, match.compared & ~np.isnan(theirs)
-    differ = np.flatnonzero(known & ~match.equal)[:_SAMPLE].tolist()
-    same = np.flatnonzero(known & match.equal)[:_SAMPLE].tolist()
+    differ, same = (np.flatnonzero(known & of)[:_SAMPLE].tolist()
+                    for of in (~match.equal, match.equal))
 
-    def fits(choices: dict[str, str], target: Doubles, queries: Sequence[int]) -> int:
+    def fit(choices: dict[str, str], target: Doubles) -> bool:
         # A query labelled -1 has AP 0 in evaluation.m, though its good images are all ignored.
-        return sum(abs(np.nan_to_num(average_precision(choices, arrays, k)) - target[k])
-                   <= match.tolerance[k] for k in queries)
+        return all(abs(np.nan_to_num(average_precision(choices, arrays, k)) - target[k])
+                   <= match.tolerance[k] for k in differ + same)
 
     for start in _baselines() if differ else ():
-        if fits(start, ours, differ + same) < len(differ + same):
-            continue
-        for change in _changes(start):
-            changed = {**start, **change}
-            if fits(changed, theirs, differ[:1]):
-                reason = Reason(change, fits(changed, theirs, differ), len(differ))
-                broken = len(same) - fits(changed, theirs, same)
-                if 2 * reason.explained >= len(differ) and broken <= len(differ + same) // 8:
-                    yield reason
+        if fit(start, ours):
+            for change in _changes(start, count):
+                if fit({**start, **change}, theirs):
+                    return Reason(change, len(differ))
+    return None
 
 
 def _baselines() -> list[dict[str, str]]:
@@ -386,12 +348,12 @@ def _baselines() -> list[dict[str, str]]:
             for choice in itertools.product(*values.values())]
 
 
-def _changes(start: dict[str, str]) -> list[dict[str, str]]:
-    """Return every change of one or two choices."""
-    single = [{name: value} for name, values in WORDS.items() for value in values
+def _changes(start: dict[str, str], count: int) -> list[dict[str, str]]:
+    """Return every change of so many choices."""
+    single = [(name, value) for name, values in WORDS.items() for value in values
               if value != start[name]]
-    return single + [first | second for first, second in itertools.combinations(single, 2)
-                     if first.keys() != second.keys()]
+    changes = map(dict, itertools.combinations(single, count))
+    return [change for change in changes if len(change) == count]
 
 
 # ------------------------------------------------------------------ known defects
@@ -413,7 +375,7 @@ def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match |
     They are recognised by the answer, since such code is copied between repositories; `again` is
     the answer to the same arrays with another random seed.
     """
-    choices = dict(reason.choices) if reason is not None and reason.merit[0] == 1 else {}
+    choices = {} if reason is None else dict(reason.choices)
     if match is not None and match.agrees and TIES[match.result.convention.ties].sorts:
         choices["ties"] = "numpy"
     if match is not None and "ap" in match.agreement and match.level("ap") < DIFFERS and (
@@ -422,7 +384,7 @@ def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match |
     texts = {name: f"{WORDS[choice][choices[choice]]}: {advice}"
              for name, (choice, start, advice) in _DEFECTS.items()
              if choices.get(choice, "").startswith(start)}
-    if not np.array_equal(answer.curve()[1], (again or answer).curve()[1], equal_nan=True):
+    if not np.array_equal(answer.curve, (again or answer).curve, equal_nan=True):
         texts["random-draws"] = ("it draws at random: two seeds gave two CMC curves; convention "
                                  "cuhk03-single-shot gives the expectation")
     return texts

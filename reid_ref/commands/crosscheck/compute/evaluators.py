@@ -1,6 +1,6 @@
 """Evaluators that are not ours: how each is imported and called, and what it answered.
 
-Only `Arrays`, `Answer` and `ADAPTERS` matter to our process. The rest runs in the evaluator's
+Only `Arrays`, `Answer` and `TOOLBOXES` matter to our process. The rest runs in the evaluator's
 process (`child`), since importing such code runs it, and so may reading what it returned.
 """
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.labels import JUNK, Labels
+from reid_ref.labels import Labels
 from reid_ref.text import visible
 
 #: The length of CMC that ReID code is asked for.
@@ -40,8 +40,8 @@ class Arrays(NamedTuple):
     q_camids: Integers
     g_camids: Integers
 
-    def rows(self, which: Any) -> Arrays:
-        """Return a part of the queries: a slice, or their numbers."""
+    def rows(self, which: slice) -> Arrays:
+        """Return some of the queries."""
         return self._replace(distances=self.distances[which], q_pids=self.q_pids[which],
                              q_camids=self.q_camids[which])
 
@@ -50,20 +50,18 @@ class Arrays(NamedTuple):
 class Answer(Value):
     """What an evaluator answered, as numpy values; None for what it does not give.
 
-    `ranks` says which ranks the entries of `cmc` are for (None: 1, 2, ...). `ap` has an entry per
-    query, NaN where it gave none.
+    `ap` has an entry per query, NaN where it gave none.
     """
 
     mAP: float | None = None
     cmc: Doubles | None = None
     mINP: float | None = None
-    ranks: Integers | None = None
     ap: Doubles | None = None
 
-    def curve(self) -> tuple[Integers, Doubles]:
-        """Return the ranks of the CMC entries and the entries; both empty without a CMC."""
-        cmc = np.zeros(0) if self.cmc is None else self.cmc
-        return np.arange(1, len(cmc) + 1) if self.ranks is None else self.ranks[:len(cmc)], cmc
+    @property
+    def curve(self) -> Doubles:
+        """The CMC, empty where it gave none."""
+        return np.zeros(0) if self.cmc is None else self.cmc
 
 
 class About(NamedTuple):
@@ -82,7 +80,7 @@ Call = Callable[[Arrays], Any]
 
 # ------------------------------------------------------------------ importing
 def load_evaluator(evaluator: Any) -> tuple[About, Call]:
-    """Return a key of `ADAPTERS`, "module:function", "file.py:function" or a function to call.
+    """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to call.
 
     Raises
     ------
@@ -92,7 +90,7 @@ def load_evaluator(evaluator: Any) -> tuple[About, Call]:
     if not isinstance(evaluator, str):
         return from_function(evaluator, text_of(getattr(evaluator, "__name__", "the evaluator")))
     if ":" not in evaluator:
-        return _load_adapter(evaluator)
+        return _load_toolbox(evaluator)
     module, _, name = evaluator.rpartition(":")
     is_file = module.endswith(".py")
     try:
@@ -253,163 +251,37 @@ def _short(value: Any) -> str:
     return "None" if value is None else f"{text_of(value, 60, repr)} ({type(value).__name__})"
 
 
-# ------------------------------------------------------------------ evaluators of PyPI
-class Adapter(NamedTuple):
-    """How an installed package, whose name is the key, is run.
-
-    Parameters
-    ----------
-    computes : str
-        What is called.
-    fed : str
-        Which images, labels and scores it gets.
-    expected : str
-        The convention that it should follow.
-    modules : tuple of str
-        What is imported; of a ReID toolbox the places of its rank.py, which is loaded by itself,
-        because importing the package pulls in torch and more.
-    measure : callable, optional
-        Of a general library, which knows neither identities nor cameras: takes which of a query's
-        images, nearest first, are good, their distances and the modules; returns AP and CMC.
-    ranks : tuple of int
-        Of that CMC.
-    drops_label : bool
-        Whether label -1 is left out; ReID code leaves it in, as wrong answers.
-    drops_unmatched : bool
-        Whether queries without a good image are left out of the means.
-    """
-
-    computes: str
-    fed: str
-    expected: str
-    modules: tuple[str, ...]
-    measure: Callable[..., tuple[Any, Any]] | None = None
-    ranks: tuple[int, ...] = ()
-    drops_label: bool = False
-    drops_unmatched: bool = False
+# ------------------------------------------------------------------ toolboxes of PyPI
+#: Package to the places of its rank.py, which is loaded by itself, because importing the package
+#: pulls in torch and more.
+TOOLBOXES: dict[str, tuple[str, ...]] = {
+    "fastreid": ("evaluation/rank.py",),
+    "torchreid": ("metrics/rank.py", "reid/metrics/rank.py"),
+}
 
 
-def _load_adapter(name: str) -> tuple[About, Call]:
-    adapter = ADAPTERS[name]
-    install = f"pip install {'--no-deps ' if adapter.measure is None else ''}{name}"
+def _load_toolbox(name: str) -> tuple[About, Call]:
     version = ""
     try:
         version = metadata.version(name)
-        modules = ([_rank_file(name, adapter.modules)] if adapter.measure is None else
-                   [importlib.import_module(module) for module in adapter.modules])
+        rank = _rank_file(name)
     except BaseException as error:
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
                          f"{describe(error)}" if version else f"{name} is not installed",
-                         remedy=install) from None
-    about = About(name, adapter.fed, version, adapter.expected, adapter.computes)
-    if adapter.measure is None:
-        return about, lambda arrays: modules[0].evaluate_rank(
-            *arrays, max_rank=MAX_RANK, use_cython=False)
-    return about, lambda arrays: _measure(adapter, modules, arrays)
+                         remedy=f"pip install --no-deps {name}") from None
+    about = About(
+        name, "the arrays as they are, label -1 included (its loader drops such images)", version,
+        "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
+        "use_cython off")
+    return about, lambda arrays: rank.evaluate_rank(*arrays, max_rank=MAX_RANK, use_cython=False)
 
 
-def _rank_file(package: str, places: tuple[str, ...]) -> Any:
+def _rank_file(package: str) -> Any:
     """Load rank.py by itself: its package counts as absent, and so does its Cython."""
     spec = importlib.util.find_spec(package)
     folder = list(spec and spec.submodule_search_locations or ())[0]
-    file = next(filter(Path.is_file, (Path(folder, place) for place in places)), None)
+    file = next(filter(Path.is_file, (Path(folder, place) for place in TOOLBOXES[package])), None)
     if file is None:
-        raise ImportError(f"no {' or '.join(places)} in {package}")
+        raise ImportError(f"no {' or '.join(TOOLBOXES[package])} in {package}")
     sys.modules[package] = None  # type: ignore[assignment]
     return _run_file(f"reid_ref_{package}_rank", file)
-
-
-def _measure(adapter: Adapter, modules: list[Any], arrays: Arrays) -> Answer:
-    """Return AP of each query, and the means of AP and CMC, by a general library."""
-    ap, curves = np.full(len(arrays.q_pids), np.nan), []
-    junk = adapter.drops_label & (arrays.g_pids == JUNK)
-    ranks = [k for k in adapter.ranks if k <= len(arrays.g_pids)]
-    for k, row in enumerate(arrays.distances):
-        same = arrays.g_pids == arrays.q_pids[k]
-        kept = ~(junk | same & (arrays.g_camids == arrays.q_camids[k]))
-        order = np.argsort(row, kind="stable")
-        order = order[kept[order]]
-        if same[order].any() or not adapter.drops_unmatched:
-            assert adapter.measure is not None
-            ap[k], curve = adapter.measure(same[order], row[order], ranks, *modules)
-            curves.append(curve)
-    counted = ap[~np.isnan(ap)]
-    return Answer(float(np.mean(counted)) if len(counted) else float("nan"),
-                  np.mean(curves, axis=0) if curves and ranks else None,
-                  ranks=np.array(ranks, dtype=np.int64), ap=ap)
-
-
-def _scikit_learn(good: Any, distances: Any, ranks: list[int], metrics: Any) -> Any:
-    scores = -(distances if distances.dtype.kind == "f" else distances.astype(float))
-    return metrics.average_precision_score(good, scores), ()
-
-
-def _pytrec_eval(good: Any, distances: Any, ranks: list[int], pytrec_eval: Any) -> Any:
-    names = [f"{len(good) - k:09d}" for k in range(len(good))]  # of equals, the later comes first
-    scores = np.unique(distances, return_inverse=True)[1].reshape(-1)
-    measures = {"map", "success." + ",".join(map(str, ranks))}
-    measured = pytrec_eval.RelevanceEvaluator(
-        {"q": dict(zip(names, good.astype(int).tolist()))}, measures).evaluate(
-        {"q": dict(zip(names, (len(good) - scores).astype(float).tolist()))}).get("q", {})
-    return measured.get("map", 0.0), [measured.get(f"success_{k}", 0.0) for k in ranks]
-
-
-def _torchmetrics(good: Any, _: Any, ranks: list[int], torch: Any, retrieval: Any) -> Any:
-    scores, target = torch.arange(len(good), 0, -1).float(), torch.from_numpy(good)
-    return (retrieval.retrieval_average_precision(scores, target).item(),
-            [retrieval.retrieval_hit_rate(scores, target, top_k=k).item() for k in ranks])
-
-
-def _metric_learning(good: Any, _: Any, ranks: list[int], torch: Any, accuracy: Any) -> Any:
-    order = torch.arange(len(good))[None]
-    calculator = accuracy.AccuracyCalculator(
-        include=("mean_average_precision", "precision_at_1"), device=torch.device("cpu"),
-        kmeans_func=lambda *_: None, knn_func=lambda _, count, *__: (None, order[:, :count]))
-    measured = calculator.get_accuracy(np.zeros((1, 2)), np.ones(1, int),
-                                       np.zeros((len(good), 2)), good.astype(int))
-    return measured["mean_average_precision"], [measured["precision_at_1"]]
-
-
-def _open_metric_learning(good: Any, _: Any, ranks: list[int], torch: Any, metrics: Any) -> Any:
-    measured = metrics.calc_retrieval_metrics(
-        [torch.arange(len(good))], [torch.from_numpy(np.flatnonzero(good))], reduce=False,
-        cmc_top_k=tuple(ranks), precision_top_k=(1,), map_top_k=(len(good),), verbose=False)
-    return measured["map"][len(good)].item(), [measured["cmc"][k].item() for k in ranks]
-
-
-_AS_THEY_ARE = "the arrays as they are, label -1 included (its loader drops such images)"
-_LABEL_LEFT_IN = "the query's identity on its own camera left out, label -1 left in"
-_RANKED = "ranked by a stable sort, without label -1 and the query's identity on its own camera"
-_ALL_RANKS = tuple(range(1, MAX_RANK + 1))
-
-#: By their names on PyPI.
-ADAPTERS: dict[str, Adapter] = {
-    "fastreid": Adapter(
-        "evaluate_rank of evaluation/rank.py, loaded by itself; use_cython off", _AS_THEY_ARE,
-        "torchreid-function", ("evaluation/rank.py",)),
-    "torchreid": Adapter(
-        "evaluate_rank of metrics/rank.py, loaded by itself; use_cython off", _AS_THEY_ARE,
-        "torchreid-function", ("metrics/rank.py", "reid/metrics/rank.py")),
-    "scikit-learn": Adapter(
-        "average_precision_score; mAP is the mean over queries with a good image",
-        f"score = -distance; {_LABEL_LEFT_IN}, as open-reid feeds it", "open-reid-function",
-        ("sklearn.metrics",), _scikit_learn, drops_unmatched=True),
-    "pytrec-eval-terrier": Adapter(
-        "map and success_k; queries without a good image count as 0, as with -c",
-        f"{_RANKED}; whole numbers as scores, document names so that ties keep gallery order",
-        "trec-eval", ("pytrec_eval",), _pytrec_eval, _ALL_RANKS, drops_label=True),
-    "torchmetrics": Adapter(
-        "retrieval_average_precision and retrieval_hit_rate (top_k 1, 5, 10)",
-        f"{_RANKED}; scores n, n - 1, ...", "trec-eval",
-        ("torch", "torchmetrics.functional.retrieval"), _torchmetrics, (1, 5, 10),
-        drops_label=True),
-    "pytorch-metric-learning": Adapter(
-        "mean_average_precision and precision_at_1 of AccuracyCalculator",
-        f"{_LABEL_LEFT_IN}; ranked by a stable sort, not by faiss", "torchreid-function",
-        ("torch", "pytorch_metric_learning.utils.accuracy_calculator"), _metric_learning, (1,),
-        drops_unmatched=True),
-    "open-metric-learning": Adapter(
-        "map and cmc of calc_retrieval_metrics over the whole list", _RANKED, "trec-eval",
-        ("torch", "oml.functional.metrics"), _open_metric_learning, _ALL_RANKS,
-        drops_label=True),
-}

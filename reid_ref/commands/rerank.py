@@ -3,22 +3,38 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from reid_ref.arrays import check_choice, each_warning_once, warn
+from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
 from reid_ref.commands.gate import command as gates
-from reid_ref.commands.rerank.compute import Rerank, Reranked, evaluate_multi_query
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import dataset_of
+from reid_ref.console.answers import Origin, dataset_of
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 from reid_ref.conventions import Convention
-from reid_ref.datasets.pooling import POOLINGS
+from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
+from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
-from reid_ref.result import RANKS, Result, headline, numbers_of
+from reid_ref.result import RANKS, Numbers, Result, headline, numbers_of
+from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, signed_percent, source
 from reid_ref.text.table import lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reranked(Numbers, Origin):
+    """The numbers before, or after, as JSON has them."""
+
+    confidence: dict[str, Interval] | None = None
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """All numbers as JSON has them, the original ones first."""
+
+    results: list[Reranked]
 
 
 def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = RANKS,
@@ -116,7 +132,23 @@ def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention
 
 def _multi_query(args: argparse.Namespace, data: ResultFile,
                  convention: Convention) -> dict[str, Result]:
+    """Evaluate features with the queries pooled from the multi-query set, by each pooling."""
+    images, features = read_multi_query(args.multi_query)
+    query_features: Any = data.query_features
+    width = query_features.shape[1]
+    if features.shape[1] != width:
+        raise InputError(args.multi_query, got=f"mquery_f: expected {width} dimensions, as the "
+                         f"queries have, got {features.shape[1]}")
+    results = {}
     with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
-        return evaluate_multi_query(
-            data, args.multi_query, convention, *common.how(args, [convention]).distance(),
-            common.max_memory(args), None if bar is None else bar.update)
+        how = common.how(args, [convention], bar=bar)
+        metric, normalize = how.distance()
+        for pooling in POOLINGS:
+            pooled = pool_queries(data.query, images, features, pooling, normalize)
+            result = evaluate(
+                pooled, data.gallery_features, data.query, data.gallery, metric=metric,
+                normalize=normalize, convention=convention, max_memory=how.max_memory,
+                progress=how.progress)
+            results[f"multiple, {pooling}"] = replace(
+                result, signature=result.signature.changed({"multi-query": pooling}))
+    return results

@@ -84,9 +84,10 @@ def _parse_and_run(argv: list[str] | None) -> int:
     set_quiet(args.quiet)
     _check_folder()
     from reid_ref.arrays import InputError
+    from reid_ref.disk import inputs_kept
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), inputs_kept():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             if argv is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reid_ref.arrays import Doubles, check_choice
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.disk import check_target
+from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
 from reid_ref.text import number, percent, row, signature_rows, source
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
         saving.check_figure(args.plot)
-        check_target(args.plot, args.files)
+        check_targets(args.plot)
     data = common.read_files(args)
     pairs = camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
     if args.plot is not None:

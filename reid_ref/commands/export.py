@@ -8,7 +8,7 @@ from pathlib import Path
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.disk import check_target, whole_files
+from reid_ref.disk import check_targets, whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.files.trec import write_trec
@@ -85,8 +85,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     _check_prefix(args.output)
     paths = f"{args.output}.qrels", f"{args.output}.run"
-    for path in paths:
-        check_target(path, args.files)
+    check_targets(*paths)
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar, whole_files(*paths) as (qrels, ranking):
         progress = None if bar is None else bar.update
@@ -103,8 +102,3 @@ def _check_prefix(prefix: str) -> None:
     if not os.path.basename(prefix) or os.path.isdir(prefix):
         raise InputError("--output", "the beginning of two file names", f"the folder {prefix}",
                          f"e.g. {Path(prefix) / 'result'}")
-    names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]
-    # Only links can be one file, and without one no folder need be looked up.
-    qrels, ranking = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
-    if qrels == ranking:
-        raise InputError("--output", "two files", f"two links to {qrels}", "remove one")

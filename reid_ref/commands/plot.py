@@ -14,7 +14,7 @@ from reid_ref.console.files import (
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets.names import path_below
-from reid_ref.disk import check_target
+from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, densities, results as curves, style
 from reid_ref.drawing.densities import DistanceSample, distance_sample
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     is_list = args.figure == "rank-lists"
     width = style.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
     style.check_figure(args.output)
-    check_target(args.output, [*args.files, *(args.index_lists or ())])
+    check_targets(args.output)
     conventions = _conventions(args)
     _check_list_options(args, conventions)
     groups = results_of_files(*args.files)

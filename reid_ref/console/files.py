@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from reid_ref.console.terminal import OPTIONS
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
 from reid_ref.datasets.names import check_names, names_of_side
+from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.lists import read_n_good, read_ranked_lists
@@ -128,4 +130,5 @@ def image_names(args: argparse.Namespace, files: Sequence[str],
                             data.gallery.names())
     check_names(query, data.query, "query")
     check_names(gallery, data.gallery, "gallery")
+    check_not_written(os.path.join(args.images, name) for name in (*query, *gallery))
     return query, gallery

@@ -20,7 +20,7 @@ from reid_ref.console import confidence, files as ranked_lists, options as commo
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, Convention
-from reid_ref.disk import check_different, check_target, is_direct, whole_files
+from reid_ref.disk import check_targets, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
@@ -267,10 +267,7 @@ def _check_written(args: argparse.Namespace) -> None:
         if name == "-":
             raise InputError(option, "a file", "'-', and standard output has the report", "name a "
                              "file")
-        check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
-                            *([args.baseline] if args.baseline is not None else ())])
         suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
             raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
-    if len(written) == 2:
-        check_different([Path(name) for name in written.values()])
+    check_targets(*written.values())

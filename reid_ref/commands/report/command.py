@@ -10,7 +10,7 @@ from reid_ref.console import options as common, systems
 from reid_ref.console.files import add_images, check_images, image_names, names_of_results
 from reid_ref.console.terminal import show
 from reid_ref.conventions import find_convention
-from reid_ref.disk import check_target, whole_files
+from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
@@ -43,7 +43,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     options = _options(args)
     check_libraries()
-    check_target(args.output, args.files)
+    check_targets(args.output)
     files = _read(args)
     images = None if args.images is None else (args.images, {
         name: image_names(args, paths, data) for name, (paths, data) in files.items()

@@ -154,13 +154,15 @@ def _raise(number: int, _: object) -> None:
 
 
 def _unless_stopped(args: Any) -> int:
-    """Run the command; after a signal, raise `Terminated` whatever exception arrives here."""
+    """Run the command; after a signal, raise `Terminated` whatever arrives here."""
     try:
-        return int(args.run(args))
+        status = int(args.run(args))
     except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
-        if _SIGNALS:
-            raise Terminated(_SIGNALS[0]) from None
-        raise
+        if not _SIGNALS:
+            raise
+    if _SIGNALS:  # an exception in a callback of C is printed and forgotten
+        raise Terminated(_SIGNALS[0])
+    return status
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:

@@ -136,7 +136,7 @@ def without_rounding(sums: Doubles, weight: Doubles) -> Doubles:
     return np.where(np.abs(sums) <= ZERO * weight, 0.0, sums)
 
 
-RESAMPLES = 10_000
+RESAMPLES, MOST_RESAMPLES = 10_000, 1_000_000
 SEED = 12_345
 #: Entries of a block: 16 MiB as doubles, and few of them are held at once.
 BLOCK = 2**21
@@ -238,5 +238,5 @@ def block_sizes(units: int, resamples: int) -> list[int]:
 
 def check_random(resamples: Any, seed: Any) -> None:
     """Refuse what nothing can be drawn with."""
-    check_count(resamples, "resamples")
+    check_count(resamples, "resamples", 1, MOST_RESAMPLES)
     check_count(seed, "seed", 0)

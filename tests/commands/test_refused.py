@@ -86,6 +86,8 @@ REFUSED = {
         "--level: expected percent from 50 to below 100, such as 95, got 100",
     "evaluate MARKET --confidence --resamples 10":
         "--resamples: expected at least 39 for this level, got 10",
+    "evaluate MARKET --confidence --resamples 1000000000000":
+        "--resamples: expected a whole number from 1 to 1000000, got 1000000000000",
     **{f"evaluate MARKET {words}":
        "--level, --unit, --confidence-method, --resamples, --seed: expected --confidence with "
        "them; add it, or leave them out"

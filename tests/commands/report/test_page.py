@@ -3,6 +3,7 @@ import base64
 import io
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -265,6 +266,20 @@ def test_names_stay_text(tmp_path):
     assert any(one.endswith(f"{EVIL}.png") for one in titles)
 
 
+def test_names_that_are_not_utf_8(tmp_path):
+    query, gallery = market()
+    for labels, folder in ((query, "query"), (gallery, "gallery")):
+        names = [name.replace(".jpg", "\udcff.jpg") for name in names_of(labels, folder)]
+        write_images(tmp_path, names, labels)
+    path = tmp_path / "\udcff.npz"
+    write_result(path, *(labels[np.argsort(names_of(labels, ""))] for labels in market()))
+    for words in (["report", "-o", str(tmp_path / "x.html")],
+                  ["plot", "rank-lists", "-o", str(tmp_path / "x.svg")]):
+        assert main([*words, str(path), "--images", str(tmp_path)]) == 0
+    root, _ = parsed((tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert any(one.text.endswith("\\udcff.jpg") for one in root.all("title"))
+
+
 # ------------------------------------------------------------------ small and odd inputs
 
 def report(tmp_path, query, gallery, *options):
@@ -361,7 +376,7 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
     root, _, _ = made
     names = (root / "gallery.txt").read_text().split()
     (tmp_path / "broken").mkdir()
-    (tmp_path / "query").symlink_to(root / "query")
+    shutil.copytree(root / "query", tmp_path / "query")
     for name in names:
         (tmp_path / "broken" / name.split("/")[1]).write_bytes(b"no image")
     names_file = tmp_path / "names.txt"
@@ -371,7 +386,7 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
             ([name.replace("_00.jpg", "_01.jpg") for name in names], "no such image", root),
             ([f"../made/{name}" for name in names], "expected an image below", root),
             ([name.replace("bounding_box_test", "broken") for name in names],
-             "expected an image, got a file that cannot be decoded", tmp_path)):
+             "pixels, got a file that cannot be decoded", tmp_path)):
         names_file.write_text("\n".join(given))
         err = fails(capsys, tmp_path, "report", root / "a.npz", "-o", tmp_path / "x.html",
                     *images_of(root), "--images", images, "--gallery-names", names_file)

@@ -24,7 +24,7 @@ from reid_ref.commands.report.compute import NO_DISTANCES, Page, Reported
 from reid_ref.commands.report.show import tables
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS
 from reid_ref.drawing.rank_lists import MARKS, read_image
-from reid_ref.drawing.style import as_bytes, panels
+from reid_ref.drawing.style import as_bytes, draw_panels
 from reid_ref.evaluation.rank_lists import REASONS, Entry, RankList
 from reid_ref.datasets.names import path_below
 from reid_ref.result import RANKS
@@ -76,11 +76,12 @@ def page(content: Page, images: Images | None = None) -> str:
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=StrictUndefined,
                               keep_trailing_newline=True)
-    return environment.get_template("page.html").render(
+    text = environment.get_template("page.html").render(
         **context, pictures=list(cards.pictures.values()),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
         script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
         data=Markup(_script_json(tables.as_json(content))))
+    return text.encode(errors="backslashreplace").decode()  # names need not be UTF-8
 
 
 def _script_json(value: Any) -> str:
@@ -134,12 +135,10 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
     """Return what `draw` draws of a value, as an <svg> element; `name` is unique in the page."""
     from markupsafe import Markup
 
-    axes, = panels(1, width=WIDTH, height=HEIGHT)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the evaluation has warned
-        draw(value, axes)
-        text = as_bytes(axes.figure, ".svg",
-                        **{"svg.fonttype": "none", "svg.hashsalt": name}).decode()
+        figure = draw_panels(draw, {"": value}, WIDTH, HEIGHT, scaled=False)
+        text = as_bytes(figure, ".svg", **{"svg.fonttype": "none", "svg.hashsalt": name}).decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg"):], flags=re.DOTALL)
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, count=1, flags=re.DOTALL)
     head, _, body = text.partition(">")

@@ -339,6 +339,19 @@ def test_command_of_features_is_the_function(tmp_path):
     assert (tmp_path / "x.svg").read_bytes() == saving.as_bytes(ax.figure, ".svg")
 
 
+@pytest.mark.parametrize("figure", ["cmc", "pr", "ap", "cameras", "distances", "conventions",
+                                    "rank-lists"])
+def test_a_matplotlibrc_changes_nothing(three, figure):
+    import matplotlib
+
+    words = ["plot", figure, "a.npz", "--quiet", "-o"]
+    command(*words, "x.png", cwd=three)
+    with matplotlib.rc_context({"text.usetex": True, "axes.facecolor": "red", "lines.linewidth": 9,
+                                "figure.facecolor": "blue", "axes.titlepad": 30}):
+        assert command(*words, "y.png", cwd=three).returncode == 0
+    assert (three / "x.png").read_bytes() == (three / "y.png").read_bytes()
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (["cmc", "a.npz", "-o", "x.jpg"], "x.jpg: expected a name that ends in .pdf, .svg, .png"),
     (["cmc", "a.npz", "-o", "x.png", "--width", "3ft"], "--width: expected a length from 2in"),

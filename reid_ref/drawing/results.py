@@ -71,10 +71,10 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
 
 
 def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
-    """Draw mean precision at levels of recall.
+    """Draw mean precision at levels of recall, by the rule of each convention's AP.
 
-    Of one result the areas of both rules of AP are drawn: below the trapezoid, and what the step
-    rule adds. Of several, the step curve of each is drawn.
+    The key has the mAP of each result; by the trapezoid and by the step rule it is the area below
+    the curve.
 
     Parameters
     ----------
@@ -97,31 +97,15 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
     >>> ax = reid_ref.figures.precision_recall({"ours": result})
     >>> [line.get_label() for line in ax.lines]
-    ['ours, step (mAP 58.33)', 'ours, trapezoid (mAP 41.67)']
+    ['ours (mAP 41.67)']
     """
     results, ax = results_by_name(results), axes_or(ax)
-    values = {name: figure_values.precision_recall(result) for name, result in results.items()}
-    if len(values) == 1:
-        _both_rules(ax, *values.popitem())
-    for k, (name, curve) in enumerate(values.items()):
-        ax.plot(100 * curve.recall, 100 * curve.step, **line_style(k),
-                label=f"{name} (mAP {percent(curve.map_step)})")
-    label(ax, f"Mean precision, convention {conventions_of(results)}",
-          "area below a line: mAP" + (" by the step rule" if len(results) > 1 else ""),
-          xlabel="recall (%)", ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
+    for k, (name, result) in enumerate(results.items()):
+        ax.plot(range(figure_values.LEVELS), 100 * figure_values.mean_precision(result),
+                **line_style(k), label=f"{name} (mAP {percent(result.mAP)})")
+    label(ax, f"Mean precision, convention {conventions_of(results)}", xlabel="recall (%)",
+          ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
     return add_legend(ax)
-
-
-def _both_rules(ax: Any, name: str, curve: figure_values.PrecisionRecall) -> None:
-    """Draw one result: the area of the trapezoid, and hatched what the step rule adds."""
-    recall, step, trapezoid = 100 * curve.recall, 100 * curve.step, 100 * curve.trapezoid
-    ax.fill_between(recall, 0, trapezoid, color=COLOURS[0], alpha=0.15, linewidth=0)
-    ax.fill_between(recall, trapezoid, step, facecolor="none", edgecolor=COLOURS[1], hatch="////",
-                    linewidth=0)
-    ax.plot(recall, step, color=COLOURS[1], linestyle="--",
-            label=f"{name}, step (mAP {percent(curve.map_step)})")
-    ax.plot(recall, trapezoid, color=COLOURS[0],
-            label=f"{name}, trapezoid (mAP {percent(curve.map_trapezoid)})")
 
 
 def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:

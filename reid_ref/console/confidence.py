@@ -179,13 +179,14 @@ def add(command: Any) -> None:
 def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
     command.add_argument("--level", type=percentage, metavar="PERCENT",
-                         help="of the intervals; default 95")
+                         help="confidence level of the intervals (default: 95)")
     command.add_argument("--unit", metavar="UNIT",
                          help="what is independent: identity (default), query, or a file with "
-                              "one group a query, a line each")
+                              "the group of each query on its line")
     command.add_argument("--resamples", type=int, metavar="N",
-                         help="how many are drawn; default 10000")
-    command.add_argument("--seed", type=int, metavar="N", help="of what is drawn; default 12345")
+                         help="number of resamples (default: 10000)")
+    command.add_argument("--seed", type=int, metavar="N",
+                         help="seed of the resamples (default: 12345)")
 
 
 def percentage(text: str) -> float:

@@ -74,8 +74,8 @@ def add(command: Any) -> None:
                               "table of the queries and one of the gallery (.npy, csv or image "
                               "names), or files that `reid-ref dataset` reads")
     command.add_argument("--numbers-from", type=int, choices=(0, 1),
-                         help="what the first gallery image's number is in the lists; default 1 "
-                              "in text, 0 in .json and .npy")
+                         help="number of the first gallery image in the lists (default: 1 in "
+                              "text, 0 in .json and .npy)")
     command.add_argument("--n-good", metavar="FILE",
                          help="with --labels: how many good images exist for each query, where "
                               "the gallery lacks some")

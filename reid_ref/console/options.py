@@ -65,9 +65,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "RANKS",
         "help": "ranks of the CMC curve in JSON: a number, or all; default 50"},
 }
-_FORMAT_WORDS = {
-    "table": "table (default)", "json": "json, in full precision", "csv": "csv, as precise",
-    "markdown": "markdown", "latex": "latex: a whole tabular for booktabs"}
 
 
 def add_files(command: argparse.ArgumentParser) -> None:
@@ -85,7 +82,8 @@ def add_options(command: Any, *names: str,
             action.default = True  # given at once, some Pythons would print it in the help
     if formats:
         command.add_argument("--format", choices=formats, default="table",
-                             help="; ".join(_FORMAT_WORDS[name] for name in formats))
+                             help="how to print it (default: table); json and csv have full "
+                                  "precision, latex is a whole tabular for booktabs")
         command.add_argument("--json", dest="format", action="store_const", const="json",
                              help="the same as --format json")
 

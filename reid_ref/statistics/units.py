@@ -117,8 +117,7 @@ def check_units(groups: npt.NDArray[Any]) -> None:
 def warn_few(units: int) -> None:
     """Warn where units are too few for an interval to be relied on."""
     if units < FEW_UNITS:
-        warn(f"unit: only {units} units for these intervals, which may be too narrow below "
-             f"{FEW_UNITS}")
+        warn(f"only {units} units for these intervals, which may be too narrow below {FEW_UNITS}")
 
 
 def by_code(code: npt.NDArray[np.intp], values: Doubles) -> Doubles:

@@ -18,7 +18,7 @@ from tests.commands.common import MARKET, assert_one_line_error, command
 pytest.importorskip("matplotlib")
 
 TINY = [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
-pytestmark = pytest.mark.filterwarnings("ignore:.*no good image", "ignore:unit. only")
+pytestmark = pytest.mark.filterwarnings("ignore:.*no good image", "ignore:.*units for these")
 
 
 def made(seed=0, convention="matlab", n_query=60):

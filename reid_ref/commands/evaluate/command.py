@@ -52,7 +52,7 @@ def add(command: argparse.ArgumentParser) -> None:
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
-    ranked_lists.add(command.add_argument_group("ranked lists in the place of a result file"))
+    ranked_lists.add(command.add_argument_group("ranked lists instead of a result file"))
 
 
 def _add_output(group: Any) -> None:
@@ -60,8 +60,8 @@ def _add_output(group: Any) -> None:
     group.add_argument("--per-query", metavar="FILE",
                        help="write one line per query to FILE, named .csv or .json")
     group.add_argument("--save", metavar="FILE",
-                       help="write the whole result to FILE, named .json: this and other commands "
-                            "take it in the place of the result file")
+                       help="write the whole result to FILE, named .json, which this and other "
+                            "commands read as they read a result file")
     group.add_argument("--at", metavar="K[,K]",
                        help="also accuracy, precision, recall and mAP of the first K images, "
                             "e.g. 1,5,10")

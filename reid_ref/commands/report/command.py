@@ -37,7 +37,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="images of each list (default: 10)")
     add_images(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
-                         help="of the queries that are drawn; default 12345")
+                         help="seed of the queries drawn (default: 12345)")
 
 
 def run(args: argparse.Namespace) -> int:

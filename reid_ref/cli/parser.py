@@ -84,8 +84,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         description="The reference evaluator of person re-identification: Rank-k and mAP,\n"
                     "bit for bit with the MATLAB scripts.",
         epilog="\n".join(_list_of_commands()), formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parser.add_argument("--cite", action=_Cite, nargs=0,
+    parser.add_argument("--version", action="version", version=f"reid-ref {__version__}",
+                        help="print the version and exit")
+    parser.add_argument("--cite", action="version", version=bibtex(),
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, quiet=False)
@@ -163,20 +164,6 @@ class _Parser(argparse.ArgumentParser):
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {similar[0]}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
-
-
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from reid_ref._version import __version__
-
-        show_plain(f"reid-ref {__version__}")
-        parser.exit()
-
-
-class _Cite(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        show_plain(bibtex())
-        parser.exit()
 
 
 class _HelpAll(argparse.Action):

@@ -87,10 +87,10 @@ def run(args: argparse.Namespace) -> int:
     paths = f"{args.output}.qrels", f"{args.output}.run"
     check_targets(*paths)
     data = common.read_files(args)
-    with common.progress_bar(len(data.query)) as bar, whole_files(*paths) as (qrels, ranking):
-        progress = None if bar is None else bar.update
-        blocks = data.input.blocks(data.query, data.gallery, common.how(args, ()))
-        lines = write_trec(blocks, data.query, data.gallery, qrels, ranking, progress)
+    with common.progress_bar(len(data.query)) as bar:
+        how = common.how(args, (), bar=bar)
+        lines = export(data, args.output, metric=how.metric, normalize=how.normalize,
+                       max_memory=how.max_memory, progress=how.progress)
     show(written(paths, len(data.query), lines))
     return 0
 

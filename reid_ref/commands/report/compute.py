@@ -11,7 +11,6 @@ from reid_ref.arrays import InputError, Integers, each_warning_once, warn
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.densities import DistanceSample, distance_sample
@@ -29,8 +28,6 @@ METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 MANY_PAIRS = 100_000_000
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
-#: The target of the explanation, where it is not torchreid.
-EXPLAINED = {"torchreid": "matlab"}
 #: Said of a saved result, on stderr and on the page.
 NO_DISTANCES = (
     "a saved result has no distances, so rank lists, pairs of cameras, distances, other "
@@ -60,8 +57,6 @@ class FromDistances:
         Every convention that applies, by name.
     left_out : dict of str to str
         The other conventions, and why.
-    explanation : Explanation
-        From the page's convention to another.
     pairs : CameraPairs or None
         None where all images are on one camera.
     sample : DistanceSample
@@ -74,7 +69,6 @@ class FromDistances:
     findings: list[Finding]
     conventions: dict[str, Result]
     left_out: dict[str, str]
-    explanation: Explanation
     pairs: CameraPairs | None
     sample: DistanceSample
     lists: dict[int, RankList]
@@ -198,7 +192,7 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
-    how, (convention,) = options.how, options.how.conventions
+    how = options.how
     left_out = {name: why for name, why in _left_out(data).items() if name not in conventions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
@@ -206,8 +200,6 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
         return FromDistances(
             data, recognise(data.query, data.gallery), doctor(data, seed=options.seed),
             conventions, left_out,
-            explain(data, convention, EXPLAINED.get(convention.name, "torchreid"),
-                    metric=how.metric, normalize=how.normalize, max_memory=how.max_memory),
             camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
             if len(cameras) > 1 else None,
             _sample(data, how, options.seed),

@@ -19,7 +19,6 @@ from typing import Any
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
-from reid_ref.commands.explain.show import waterfall
 from reid_ref.commands.report.compute import NO_DISTANCES, Page, Reported
 from reid_ref.commands.report.show import tables
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS
@@ -98,7 +97,7 @@ def _context(content: Page, cards: Cards) -> dict[str, Any]:
     comparison = content.comparison
     return {
         "version": __version__, "title": " and ".join(results), "several": len(systems) > 1,
-        "systems": systems, "with_distances": [each for each in systems if "waterfall" in each],
+        "systems": systems, "with_distances": [each for each in systems if "conventions" in each],
         "queries": _queries(content, cards), "tabs": _tabs(content),
         "top": content.options.top, "table_of": tables.query_table(content),
         "drawings": {name: _svg(draw, results, f"all-{name}") for name, draw in OF_ALL.items()},
@@ -122,13 +121,10 @@ def _system(system: Reported, k: int) -> dict[str, Any]:
     drawings = {"distances": _svg(figures.distances, more.sample, f"s{k}-distances")}
     if more.pairs is not None and len(more.pairs.cameras) <= MOST_CAMERAS:
         drawings["cameras"] = _svg(figures.cameras, more.pairs, f"s{k}-cameras")
-    walk = more.explanation
-    has_ranks = all(len(result.cmc) for result in (
-        walk.start, *(step.result for step in walk.steps), walk.end))
-    return {**shown, "findings": more.findings, "cameras": tables.camera_rows(more),
+    return {**shown, "findings": more.findings, "cameras": more.pairs and {
+                "mAP": percent(more.pairs.mAP), "rank1": percent(more.pairs.mean_rank1)},
             "conventions": tables.convention_rows(more, system.result.mAP),
-            "left_out": more.left_out, "waterfall": waterfall(walk) if has_ranks else "",
-            "drawings": drawings}
+            "left_out": more.left_out, "drawings": drawings}
 
 
 def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:

@@ -10,11 +10,11 @@ from reid_ref.commands import camera_pairs
 from reid_ref.commands.compare.compute import Comparisons
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
-from reid_ref.commands.explain import show as explain
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
+from reid_ref.console import confidence
 from reid_ref.console.answers import dataset_of
 from reid_ref.result import RANKS, named_ranks
-from reid_ref.text import NO_BENCHMARK, by_reason, percent, signed_percent, source
+from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source
 from reid_ref.text.plain import plain
 
 #: Rows of the table of queries beyond which it is cut, here and on the page.
@@ -48,13 +48,11 @@ def _numbers(system: Reported) -> dict[str, Any]:
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
     if more is None:
         return {**numbers, "note": NO_DISTANCES}
-    explained = explain.as_answer(more.explanation, more.data.query, files, more.data.layout, None,
-                                  [])
     return {
         **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
         "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
         "conventions": {name: result.to_dict(1) for name, result in more.conventions.items()},
-        "left_out": more.left_out, "explain": explained}
+        "left_out": more.left_out}
 
 
 def facts(system: Reported) -> list[tuple[str, str]]:
@@ -81,24 +79,9 @@ def interval_words(system: Reported) -> str:
     shown = system.intervals["mAP"] or system.intervals.get("Rank-1")
     if shown is None:
         return "There are no intervals: fewer than two identities count, or a number is NaN."
-    words = (f"Below each number, its {shown.level:g} % confidence interval ({shown.method}, by "
-             f"{shown.unit}: {shown.units:,}); it holds for this gallery and this model.")
-    methods = {metric: interval.method for metric, interval in system.intervals.items()
-               if interval and interval.method != shown.method}
-    return words + "".join(f" {', '.join(names)}: {method}, since few units differ."
-                           for method, names in by_reason(methods).items())
-
-
-def camera_rows(more: FromDistances) -> dict[str, Any] | None:
-    """Return mAP and Rank-1 of each pair of cameras, with the number of queries."""
-    pairs = more.pairs
-    if pairs is None:
-        return None
-    cells = [[(percent(float(ap)), percent(float(rank1)), f"{count:,}")
-              for ap, rank1, count in zip(*row)]
-             for row in zip(pairs.ap_matrix, pairs.rank1_matrix, pairs.ap_count.tolist())]
-    return {"cameras": pairs.cameras.tolist(), "rows": list(zip(pairs.cameras.tolist(), cells)),
-            "mAP": percent(pairs.mAP), "rank1": percent(pairs.mean_rank1)}
+    by_metric = {name: interval for name, interval in system.intervals.items() if interval}
+    return (f"Below each number, its {shown.level:g} % confidence interval: "
+            f"{confidence.sentence(by_metric)}.")
 
 
 def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:

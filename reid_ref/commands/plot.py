@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ def add(command: argparse.ArgumentParser) -> None:
                        "--index-lists", "--max-memory", "--name")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
-    either.add_argument("--query", type=_numbers, metavar="N[,N]", help="these queries, from 0")
+    either.add_argument("--query", type=partial(common.numbers, least=0), metavar="N[,N]",
+                        help="these queries, from 0")
     either.add_argument("--worst", type=int, metavar="N",
                         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     group.add_argument("--top", type=int, metavar="K",
@@ -110,15 +112,6 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
     for option, value in (("--worst", args.worst), ("--top", args.top)):
         check_count(1 if value is None else value, option)
     check_images(args)
-
-
-def _numbers(text: str) -> list[int]:
-    """Return different whole numbers, as --query has them."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers from 0, such as 3,7, got {text!r}")
-    return list(dict.fromkeys(map(int, words)))
 
 
 def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],

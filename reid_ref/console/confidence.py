@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -102,8 +102,9 @@ def ends(interval: Interval, between: str = " .. ") -> str:
 def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     """Return how the intervals of some rows are made and what they cover, as rows of a report."""
     text: list[str] = []
-    for title, words in (("interval", sentence), *(
-            (method, partial(_why, method)) for method in _WHY)):
+    kinds: dict[str, Callable[[Mapping[str, Interval]], str]] = {
+        "interval": sentence, **{method: partial(_why, method) for method in _WHY}}
+    for title, words in kinds.items():
         said = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
         grouped = by_reason({name: note for name, note in said.items() if note})
         several_rows = len(grouped if title == "interval" else intervals) > 1

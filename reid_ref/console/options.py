@@ -24,6 +24,19 @@ from reid_ref.labels import IndexLists
 from reid_ref.result import RANKS
 from reid_ref.text.plain import plain
 
+
+def numbers(text: str, least: int = 1) -> list[int]:
+    """Read different whole numbers, such as 1,5,10."""
+    words = [word.strip() for word in text.split(",")]
+    # Beyond 18 digits is no rank of any gallery, and no int64.
+    given = [int(word) for word in words
+             if word.isascii() and word.isdecimal() and len(word) < 19]
+    if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
+        raise argparse.ArgumentTypeError(
+            f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
+    return given
+
+
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
 SCHEMA = 1
 
@@ -59,7 +72,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "names of the rows, one per result (default: the name of its file, or of its "
                 "folder where the files are named alike)"},
     "--ranks": {
-        "metavar": "K[,K]",
+        "metavar": "K[,K]", "type": numbers,
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
     "--cmc": {
         "metavar": "RANKS",
@@ -169,15 +182,7 @@ def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
 
 def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
-    if args.ranks is None:
-        return default
-    words = [word.strip() for word in args.ranks.split(",")]
-    given = [int(word) for word in words
-             if word.isascii() and word.isdecimal() and len(word) < 19]
-    if len(given) < len(words) or min(given) < 1 or len(set(given)) < len(given):
-        raise InputError("--ranks", "different whole numbers from 1, e.g. 1,5,10",
-                         repr(args.ranks))
-    return tuple(given)
+    return tuple(args.ranks or default)
 
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:

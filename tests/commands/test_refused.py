@@ -9,7 +9,7 @@ GATE = "evaluate MARKET --expect "
 TWICE = "expected mAP once, got it twice; leave one out"
 NO_NAMES = "--name: expected a name of its own for each of "
 NO_RANKS = "--ranks: expected different whole numbers from 1, e.g. 1,5,10"
-NO_NUMBERS = "--at: expected whole numbers from 1, such as 1,5,10, got '{}'"
+NO_NUMBERS = "--at: expected different whole numbers from 1, e.g. 1,5,10, got '{}'"
 BENCHMARK = "validate --published 81.1/67.6 "
 #: Words of a command and a pattern of its error, in which names in capitals are fixtures.
 REFUSED = {
@@ -72,9 +72,9 @@ REFUSED = {
     "evaluate MARKET --at 0": NO_NUMBERS.format(0), "evaluate MARKET --at \u00b2": "--at: expect",
     "evaluate MARKET --at 1,,5": NO_NUMBERS.format("1,,5"),
     "evaluate MARKET --at 2.5": NO_NUMBERS.format(2.5),
-    "evaluate MARKET --at " + "9" * 30: "--at: expected whole numbers",
+    "evaluate MARKET --at " + "9" * 30: "--at: expected different",
     "evaluate MARKET --at 1 --format csv": "--at: expected a table or JSON, got csv",
-    "evaluate MARKET --worst 0": "--worst: expected a number of queries from 1, got 0",
+    "evaluate MARKET --worst 0": "--worst: expected a whole number from 1, got 0",
     "doctor MARKET --seed -3": "expected a whole number from 0, got -3",
     "evaluate MARKET --confidence --seed -1": "--seed: expected a whole number from 0, got -1",
     "evaluate MARKET --confidence --level 100":
@@ -97,7 +97,7 @@ REFUSED = {
     "evaluate MARKET --name ours --save x.json":
         "--save: expected one .*, got 1 result and --name",
     "evaluate MARKET --save x.txt": "--save: expected a name that ends in .json, got ",
-    "evaluate MARKET --save -": "--save: expected a file, got '-'",
+    "evaluate MARKET --save -": "--save: expected a name that ends in .json, got -",
     "evaluate MARKET --save x.json --convention all":
         "--save: expected one convention, got 15; name one",
     "evaluate MARKET --save missing/x.json": "missing/x.json: expected a file name in a folder",

@@ -127,7 +127,6 @@ def market(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("name", "message"), [
     ("x.xlsx", "--per-query: expected a name that ends in .csv or .json, got x.xlsx"),
-    ("-", "--per-query: expected a file, got '-'"),
     ("nowhere/x.csv", "nowhere/x.csv: expected a file name in a folder that exists"),
 ])
 def test_names_for_per_query_that_are_refused(market, name, message):

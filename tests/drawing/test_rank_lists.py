@@ -149,7 +149,7 @@ def test_the_same_bytes(made, kind):
 
 @pytest.mark.parametrize(("words", "message"), [
     ("rank-lists r.npz --query 1", "--query: expected numbers from 0 to 0, got 1"),
-    ("rank-lists r.npz --query 0,x", "--query: expected whole numbers from 0, such as 3,7, got "),
+    ("rank-lists r.npz --query 0,x", "--query: expected different whole numbers from 0, e.g. 1,5,10, got "),
     ("rank-lists r.npz --query 0 --worst 1", "--worst: not allowed with argument --query"),
     ("rank-lists r.npz --worst 0", "--worst: expected a whole number from 1, got 0"),
     ("rank-lists r.npz --top 0", "--top: expected a whole number from 1, got 0"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError, check_choice, check_count
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
@@ -62,7 +62,7 @@ def _add_output(group: Any) -> None:
     group.add_argument("--save", metavar="FILE",
                        help="write the whole result to FILE, named .json, which this and other "
                             "commands read as they read a result file")
-    group.add_argument("--at", metavar="K[,K]",
+    group.add_argument("--at", metavar="K[,K]", type=common.numbers,
                        help="also accuracy, precision, recall and mAP of the first K images, "
                             "e.g. 1,5,10")
     group.add_argument("--worst", type=int, metavar="N",
@@ -172,7 +172,7 @@ def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
         worst = worst_rows(result, dict(zip(queries.tolist(), images)),
                            None if data is None else data.gallery)
     return Details(
-        at=None if args.at is None else at_rows(result, _numbers(args.at)), worst=worst,
+        at=None if args.at is None else at_rows(result, args.at), worst=worst,
         by=None if args.by is None else {
             by: group_rows(result, by) for by in dict.fromkeys(args.by)})
 
@@ -195,7 +195,6 @@ def _check(args: argparse.Namespace) -> Request:
     """Return what is requested; what is wrong, or does not go together, is known before the work.
     """
     common.cmc_length(args)
-    common.ranks(args)
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
@@ -206,7 +205,8 @@ def _check(args: argparse.Namespace) -> Request:
     details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
     if args.format not in ("table", "json"):
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
-    _check_details(args)
+    if args.worst is not None:
+        check_count(args.worst, "--worst")
     of_distances = {**common.of_features(args), "--ties": args.ties}
     if saved:
         common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
@@ -239,22 +239,6 @@ def _of_one_result(args: argparse.Namespace) -> dict[str, Any]:
             "--worst": args.worst, "--by": args.by, **gates.of_one_result(args)}
 
 
-def _check_details(args: argparse.Namespace) -> None:
-    if args.at is not None:
-        _numbers(args.at)
-    if args.worst is not None and args.worst < 1:
-        raise InputError("--worst", "a number of queries from 1", args.worst)
-
-
-def _numbers(text: str) -> list[int]:
-    words = [word.strip() for word in text.split(",")]
-    # Beyond 18 digits is no rank of any gallery, and no int64.
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 and len(word) < 19
-               for word in words):
-        raise InputError("--at", "whole numbers from 1, such as 1,5,10", repr(text))
-    return list(dict.fromkeys(map(int, words)))
-
-
 #: Options that write a file, and how its name may end.
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {"--save": (".json",), "--per-query": (".csv", ".json")}
 
@@ -264,9 +248,6 @@ def _check_written(args: argparse.Namespace) -> None:
     written = {option: name for option, name in (
         ("--save", args.save), ("--per-query", args.per_query)) if name is not None}
     for option, name in written.items():
-        if name == "-":
-            raise InputError(option, "a file", "'-', and standard output has the report", "name a "
-                             "file")
         suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
             raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)

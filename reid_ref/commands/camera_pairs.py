@@ -12,7 +12,7 @@ from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
 from reid_ref.text import number, percent, row, signature_rows, source
-from reid_ref.text.table import Table, as_csv as csv_text, as_markdown as markdown_text, lines
+from reid_ref.text.table import as_csv as csv_text, lines
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,6 @@ def as_csv(pairs: CameraPairs) -> str:
          for i, camera in enumerate(cameras) for j, other in enumerate(cameras)])
 
 
-def as_markdown(pairs: CameraPairs) -> str:
-    """Return both matrices as Markdown tables, in percent, and a line with the signature."""
-    mAP, rank1 = (Table(*_matrix(name, matrix, pairs.cameras.tolist())) for name, matrix in (
-        ("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)))
-    rank1 = rank1._replace(
-        notes=["Rows: camera of the query; columns: of the gallery; percent."],
-        signatures={"": str(pairs.signature)})
-    return f"{markdown_text(mAP)}\n{markdown_text(rank1)}"
-
-
 def _matrix(name: str, matrix: Doubles,
             cameras: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a matrix."""
@@ -95,7 +85,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
-                       formats=("table", "json", "csv", "markdown"))
+                       formats=("table", "json", "csv"))
     command.add_argument("--rule", default="plain", metavar="NAME",
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
@@ -115,8 +105,7 @@ def run(args: argparse.Namespace) -> int:
         saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
     if args.format == "json":
         common.print_json(as_answer(pairs, args.files, data.layout))
-    elif args.format != "table":
-        show({"csv": as_csv, "markdown": as_markdown}[args.format](pairs))
     else:
-        show(as_text(pairs, source(args.files, data.layout)))
+        show(as_csv(pairs) if args.format == "csv" else
+             as_text(pairs, source(args.files, data.layout)))
     return 0

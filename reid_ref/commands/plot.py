@@ -17,8 +17,8 @@ from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets.names import path_below
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
-from reid_ref.drawing import camera_matrix, densities, results as curves, style
-from reid_ref.drawing.densities import DistanceSample, distance_sample
+from reid_ref.drawing import camera_matrix, results as curves, style
+from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
@@ -122,7 +122,7 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
                 data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
     if args.figure == "distances":
         samples = _of_each(args, groups, lambda data, _: _sample(args, data))
-        return style.draw_panels(figures.distances, samples, width, densities.HEIGHT)
+        return style.draw_panels(figures.distances, samples, width, curves.DISTANCES_HEIGHT)
     results = _of_each(args, groups,
                        lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")

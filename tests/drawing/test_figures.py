@@ -9,7 +9,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
-from reid_ref.drawing.densities import WRONG_PAIRS, distance_sample
+from reid_ref.drawing.results import WRONG_PAIRS, distance_sample
 from reid_ref.evaluation.groups import ap_by_good, rank_band
 from reid_ref.text import percent
 from tests.cases import market_like, save

@@ -13,7 +13,7 @@ from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
-from reid_ref.drawing.densities import DistanceSample, distance_sample
+from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How, Progress

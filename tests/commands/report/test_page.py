@@ -292,7 +292,7 @@ def test_little_data(tmp_path, query, gallery):
 
 
 def test_the_table_and_the_lists_are_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(html.tables, "MOST_ROWS", 5)
+    monkeypatch.setattr(html, "MOST_ROWS", 5)
     root, *_ = report(tmp_path, *market(), "--queries", "0")
     assert len(rows(root.one("div", id="queries").one("table"))) == 1 + 5
     assert "The table has the first 5 of 8 queries" in root.one("section", id="table").text

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show_plain
-from reid_ref.conventions import NAMES, TIES
+from reid_ref.conventions import NAMES
 from reid_ref.datasets.driver_files import DRIVERS
 from reid_ref.distances import METRICS
 from reid_ref.reranking.k_reciprocal import VARIANTS
@@ -54,5 +54,5 @@ def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentPars
 def _names() -> dict[str, list[str]]:
     """Return the names that argparse does not know, by the argument's name."""
     return {"convention": [*NAMES, "all"], "name": [*NAMES],
-            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES],
+            "origin": [*NAMES], "target": [*NAMES],
             "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}

@@ -102,12 +102,10 @@ def read(args: argparse.Namespace, file: str) -> ResultFile:
 
 
 def add_images(command: argparse.ArgumentParser) -> None:
-    either = command.add_mutually_exclusive_group()
-    either.add_argument("--images", metavar="ROOT",
-                        help="folder of the images: names are those in the result file, else "
-                             "those in its folders, in sorted order or in that of torchvision's "
-                             "ImageFolder; they must say the identity and camera of the labels")
-    either.add_argument("--no-images", action="store_true", help="no pictures (default)")
+    command.add_argument("--images", metavar="ROOT",
+                         help="folder of the images: names are those in the result file, else "
+                              "those in its folders, in sorted order or in that of torchvision's "
+                              "ImageFolder; they must say the identity and camera of the labels")
     for side in ("query", "gallery"):
         command.add_argument(f"--{side}-names", metavar="FILE",
                              help=f"names of the {side} images below ROOT, one per line, in the "

@@ -170,13 +170,10 @@ def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
     return with_choices(args, [CONVENTIONS[names[0]]])[0]
 
 
-def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
-                 **choices: Any) -> list[Convention]:
-    """Return the conventions with the choices after --set, and with `choices`."""
-    for key, value in choices_of_text(args.choices, "--set").items():
-        if key in choices:
-            raise InputError(f"--{key}, --set {key}", "one of them", "both")
-        choices[key] = value
+def with_choices(args: argparse.Namespace,
+                 conventions: Iterable[Convention]) -> list[Convention]:
+    """Return the conventions with the choices after --set."""
+    choices = choices_of_text(args.choices, "--set")
     return [changed(convention, choices, "--set") for convention in conventions]
 
 

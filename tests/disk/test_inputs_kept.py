@@ -14,7 +14,7 @@ from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.commands.report.seen import market, names_of, write_images
 
 #: What an option takes that is no file, folder or beginning of a file's name.
-WORDS = ("NAME", "NAME[,NAME]", "KEY=VALUE", "ORDER", "SIZE", "K[,K]", "K", "N", "N[,N]", "X",
+WORDS = ("NAME", "NAME[,NAME]", "KEY=VALUE", "SIZE", "K[,K]", "K", "N", "N[,N]", "X",
          "RANKS", "PERCENT", "NAME=PERCENT[,...]", "POINTS", "LENGTH", "RANK1/MAP", "KEY", "TEXT",
          "SPEC", "SECONDS")
 #: Calls of each command that writes, which together name all of its files.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError, check_choice, check_count
+from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
@@ -19,7 +19,7 @@ from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common, systems
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import show
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, Convention
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.disk import check_targets, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
@@ -29,7 +29,7 @@ from reid_ref.result import Result
 from reid_ref.text.table import PAPER
 
 #: Options that `--help-all` shows, and `--help` leaves out.
-MORE = ("--ties", "--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
+MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good")
 
 
@@ -44,11 +44,8 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=run, more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
-    common.add_options(group, "--convention", "--set")
-    group.add_argument("--ties", metavar="ORDER",
-                       help="order of equal distances: gallery-order, reversed, grouped, numpy or "
-                            "numpy-reversed; reid-ref ties shows what the order can change")
-    common.add_options(group, "--metric", "--normalize", "--index-lists", "--max-memory")
+    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                       "--max-memory")
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
@@ -200,37 +197,32 @@ def _check(args: argparse.Namespace) -> Request:
         systems.check_not_evaluated(args)
     conventions, left_out = _conventions(args)
     if len(conventions) > 1:
-        common.refuse({"--ties": args.ties, **_of_one_result(args)}, "one convention",
-                      f"{len(conventions)}; name one")
+        common.refuse(_of_one_result(args), "one convention", f"{len(conventions)}; name one")
     details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
     if args.format not in ("table", "json"):
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
     if args.worst is not None:
         check_count(args.worst, "--worst")
-    of_distances = {**common.of_features(args), "--ties": args.ties}
     if saved:
-        common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
-                      "a saved result; evaluate the result file anew")
+        common.refuse({**common.of_features(args), "--strict": args.strict},
+                      "features or distances", "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions))
-    ranked_lists.check(args, {**of_distances, "--worst": args.worst})
+    ranked_lists.check(args, {**common.of_features(args), "--worst": args.worst})
     return request
 
 
 def _conventions(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
-    """Return the conventions requested, in the order of ties requested, and why `all` is less."""
+    """Return the conventions requested, and why `all` is less."""
     names = common.convention_names(args)
-    if args.ties is not None:
-        check_choice(args.ties, "--ties", TIES)
     if names is None:
         left_out = {name: why for name, why in NOT_IN_ALL.items()
                     if not (args.index_lists and CONVENTIONS[name].needs_lists)}
         return common.with_choices(args, [
             convention for name, convention in CONVENTIONS.items()
             if name not in left_out]), left_out
-    ties = {} if args.ties is None else {"ties": args.ties}
-    return common.with_choices(args, [CONVENTIONS[name] for name in names], **ties), {}
+    return common.with_choices(args, [CONVENTIONS[name] for name in names]), {}
 
 
 def _of_one_result(args: argparse.Namespace) -> dict[str, Any]:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
@@ -50,12 +49,9 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     3
     """
     check_result_file(data)
-    start = os.fspath(prefix)
-    if not os.path.basename(start):
-        raise InputError("prefix", "the beginning of two file names", repr(start), "e.g. result")
     how = How(metric=metric, normalize=normalize, max_memory=max_memory)
     blocks = data.input.blocks(data.query, data.gallery, how)
-    with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
+    with whole_files(*_paths(os.fspath(prefix), "prefix")) as (qrels, run):
         return write_trec(blocks, data.query, data.gallery, qrels, run, progress)
 
 
@@ -83,8 +79,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    _check_prefix(args.output)
-    paths = f"{args.output}.qrels", f"{args.output}.run"
+    paths = _paths(args.output, "--output")
     check_targets(*paths)
     data = common.read_files(args)
     with common.progress_bar(len(data.query)) as bar:
@@ -95,10 +90,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check_prefix(prefix: str) -> None:
-    if prefix in ("", "-"):
-        raise InputError("--output", "the beginning of two file names", repr(prefix),
-                         "e.g. result")
-    if not os.path.basename(prefix) or os.path.isdir(prefix):
-        raise InputError("--output", "the beginning of two file names", f"the folder {prefix}",
-                         f"e.g. {Path(prefix) / 'result'}")
+def _paths(prefix: str, name: str) -> tuple[str, str]:
+    if prefix == "-" or not os.path.basename(prefix) or os.path.isdir(prefix):
+        raise InputError(name, "the beginning of two file names", repr(prefix), "e.g. result")
+    return f"{prefix}.qrels", f"{prefix}.run"

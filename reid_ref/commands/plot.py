@@ -10,8 +10,7 @@ from typing import Any
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
-from reid_ref.console.files import (
-    add_images, check_images, evaluate_file, image_names, names_of_results, said_of)
+from reid_ref.console.files import add_images, check_images, evaluate_file, image_names
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets.names import path_below
@@ -138,13 +137,13 @@ def _of_each(args: argparse.Namespace, groups: list[list[Path]],
     """Read one result after the other, and return what `work` makes of each by its name."""
     if takes_saved and systems.is_saved(args, args.files):
         systems.check_not_evaluated(args)
-    by_name: dict[str, Any] = {}
-    for name, paths in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, paths))
-        with said_of(name, files):
-            saved = systems.saved_results(args, files) if takes_saved else None
-            by_name[name] = work(common.read_files(args, files), files) if saved is None else saved
-    return by_name
+
+    def read(name: str, files: list[str], saved: Any) -> tuple[str, Any]:
+        if saved is None or not takes_saved:
+            return name, work(common.read_files(args, files), files)
+        return name, saved
+
+    return dict(systems.of_each(args, groups, read))
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:

@@ -20,7 +20,7 @@ from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.lists import read_n_good, read_ranked_lists
-from reid_ref.labels import IndexLists
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
 
 
@@ -46,7 +46,7 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         warn(f"{name}: {text}")
 
 
-def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[str]:
+def names_of_results(given: list[str] | None, groups: Sequence[Sequence[Path]]) -> list[str]:
     """Return the names of the rows: those given with --name, or after the files."""
     if given is None:
         return _names_of_files([files[0] for files in groups])
@@ -122,11 +122,11 @@ def check_images(args: argparse.Namespace) -> None:
 def image_names(args: argparse.Namespace, files: Sequence[str],
                 data: ResultFile) -> tuple[list[str], list[str]]:
     """Return the names of both sides, which fit the labels."""
-    query = names_of_side("query", len(data.query), files, args.images, args.query_names,
-                          data.query.names())
-    gallery = names_of_side("gallery", len(data.gallery), files, args.images, args.gallery_names,
-                            data.gallery.names())
-    check_names(query, data.query, "query")
-    check_names(gallery, data.gallery, "gallery")
-    check_not_written(os.path.join(args.images, name) for name in (*query, *gallery))
-    return query, gallery
+    def of_side(side: str, labels: Labels, listed: str | None) -> list[str]:
+        names = names_of_side(side, len(labels), files, args.images, listed, labels.names())
+        check_names(names, labels, side)
+        check_not_written(os.path.join(args.images, name) for name in names)
+        return names
+
+    return (of_side("query", data.query, args.query_names),
+            of_side("gallery", data.gallery, args.gallery_names))

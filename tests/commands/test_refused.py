@@ -92,6 +92,8 @@ REFUSED = {
         "--per-query: expected one result and no --name, got 2 res",
     "evaluate MARKET --name ours --save x.json":
         "--save: expected one .*, got 1 result and --name",
+    "evaluate absent.mat --per-query x.xlsx":
+        "--per-query: expected a name that ends in .csv or .json, got x.xlsx",
     "evaluate MARKET --save x.txt": "--save: expected a name that ends in .json, got ",
     "evaluate MARKET --save -": "--save: expected a name that ends in .json, got -",
     "evaluate MARKET --save x.json --convention all":

@@ -125,16 +125,6 @@ def market(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("x.xlsx", "--per-query: expected a name that ends in .csv or .json, got x.xlsx"),
-    ("nowhere/x.csv", "nowhere/x.csv: expected a file name in a folder that exists"),
-])
-def test_names_for_per_query_that_are_refused(market, name, message):
-    # Before the input is looked at: there is none.
-    refused(["evaluate", "absent.mat", "--per-query", name], message)
-    assert os.listdir(market) == ["in.mat"]
-
-
 def test_a_suffix_in_capitals(market):
     assert cli.main(["evaluate", "in.mat", "--quiet", "--per-query", "X.JSON"]) == 0
     assert (market / "X.JSON").read_text().startswith("{")

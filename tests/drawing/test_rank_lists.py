@@ -135,18 +135,6 @@ def test_names_in_the_labels_and_only_what_is_shown(made):
     assert main([*words, "--top", "2"]) == 0
 
 
-@pytest.mark.parametrize("kind", [".png", ".svg", ".pdf"])
-def test_the_same_bytes(made, kind):
-    root, written = made[0], []
-    for name in "ab":
-        assert main(["plot", "rank-lists", str(root / "r.npz"), "--images", str(root), "-o",
-                     str(root / f"{name}{kind}"), "--width", "84mm"]) == 0
-        written.append((root / f"{name}{kind}").read_bytes())
-    assert written[0] == written[1]
-    if kind == ".png":
-        assert Image.open(root / "a.png").width == round(84 / 25.4 * 300)
-
-
 @pytest.mark.parametrize(("words", "message"), [
     ("rank-lists r.npz --query 1", "--query: expected numbers from 0 to 0, got 1"),
     ("rank-lists r.npz --query 0,x", "--query: expected different whole numbers from 0, e.g. 1,5,10, got "),

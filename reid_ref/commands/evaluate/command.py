@@ -4,8 +4,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from reid_ref.commands.evaluate.compute import (
 from reid_ref.commands.evaluate.show import rows
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common, systems
-from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.disk import check_targets, is_direct, whole_files
@@ -90,11 +90,7 @@ def run(args: argparse.Namespace) -> int:
         common.refuse(_of_one_result(args), "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
-    answers = []
-    for name, paths in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, paths))
-        with said_of(name, files) if several else nullcontext():
-            answers.append(_evaluated(args, name, files, request, several))
+    answers = systems.of_each(args, groups, partial(_evaluated, args, request, several))
     status = (answers[0].status
               or gates.of_findings(args, [finding for answer in answers
                                           for finding in answer.findings]))
@@ -111,10 +107,9 @@ class FileAnswer(NamedTuple):
     status: int
 
 
-def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: Request,
-               several: bool) -> FileAnswer:
+def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: str,
+               files: list[str], saved: dict[str, Result] | None) -> FileAnswer:
     """Evaluate the files of one result, or take a saved one; write what is requested of one."""
-    saved = systems.saved_results(args, files)
     findings: gates.Findings = []
     if saved is None:
         data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)

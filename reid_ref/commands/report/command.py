@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, systems
-from reid_ref.console.files import add_images, check_images, image_names, names_of_results
+from reid_ref.console.files import add_images, check_images, image_names
 from reid_ref.console.terminal import show
 from reid_ref.conventions import find_convention
 from reid_ref.disk import check_targets, whole_files
@@ -76,11 +77,8 @@ def _options(args: argparse.Namespace) -> Options:
 
 def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
-    groups = results_of_files(*args.files)
-    read: dict[str, tuple[list[str], ResultFile | Result]] = {}
-    for name, group in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, group))
-        saved = systems.saved_results(args, files)
-        read[name] = files, (common.read_files(args, files) if saved is None
-                             else next(iter(saved.values())))
-    return read
+    def read(name: str, files: list[str], saved: dict[str, Result] | None) -> Any:
+        return name, (files, common.read_files(args, files) if saved is None
+                      else next(iter(saved.values())))
+
+    return dict(systems.of_each(args, results_of_files(*args.files), read))

@@ -180,12 +180,11 @@ def _left_out(data: ResultFile) -> dict[str, str]:
 def _reasons(first: Result, comparison: Comparisons | None, n: int,
              seed: int) -> dict[str, list[int]]:
     """Return the queries to show by reason: the largest gains and losses of AP before others."""
-    changed: dict[str, list[int]] = {"gain": [], "loss": []}
-    for compared in comparison.comparisons if comparison else ():
-        if compared.metric == "mAP":
-            changed["gain"] += [change.query for change in compared.gains]
-            changed["loss"] += [change.query for change in compared.losses]
-    changed = {reason: list(dict.fromkeys(queries)) for reason, queries in changed.items()}
+    pairs = [pair for pair in (comparison.comparisons if comparison else ())
+             if pair.metric == "mAP"]
+    changed = {reason: list(dict.fromkeys(change.query for pair in pairs
+                                          for change in getattr(pair, changes)))
+               for reason, changes in (("gain", "gains"), ("loss", "losses"))}
     reasons = {**changed, **choose(first, n, seed, [*changed["gain"], *changed["loss"]])}
     return {reason: queries for reason, queries in reasons.items() if queries}
 

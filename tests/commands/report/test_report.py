@@ -13,21 +13,6 @@ from tests.cases import market_like
 from tests.commands.report.seen import Page, rows
 
 
-def test_long_words_stay_whole():
-    long = "x" * 100
-    assert words.row("input", f"a {long} b") == ["input     a", " " * 10 + long, " " * 10 + "b"]
-    assert words.wrap("one-two three", width=9) == ["one-two", "three"]
-    assert words.row("", "text", 12) == [" " * 12 + "text"]
-
-
-def test_percent():
-    assert words.percent(0.12345) == "12.35" and words.percent(1.0) == "100.00"
-    assert words.percent(math.nan) == "-" and words.percent(math.nan, "--") == "--"
-    assert words.signed_percent(-0.00001) == "+0.00"
-    assert words.signed_percent(math.nan) == "-"
-    assert words.signed_percent(-0.5) == "-50.00"
-
-
 # The query is person 7 on camera 1. Cameras 2 and 3 of SYSU-MM01 are one location.
 GALLERY = Labels([7, 7, 8, -1, 7], [1, 2, 1, 2, 3])
 

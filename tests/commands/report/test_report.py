@@ -1,12 +1,11 @@
 """Words and tables that reports share, and the tables that notebooks show."""
-import math
 import re
 
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, Labels, text as words
+from reid_ref import CONVENTIONS, IndexLists, Labels
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like

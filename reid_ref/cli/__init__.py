@@ -79,7 +79,6 @@ def _parse_and_run(argv: list[str] | None) -> int:
         _drop_output()
         return 0
     set_quiet(args.quiet)
-    _check_folder()
     from reid_ref.arrays import InputError
     from reid_ref.disk import inputs_kept
 
@@ -98,15 +97,6 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except InputError as error:
         print_stderr(f"error: {error.renamed(OPTIONS)}")
         return 2
-
-
-def _check_folder() -> None:
-    """Refuse to work in a folder that was deleted: recent numpy cannot be imported there."""
-    try:
-        os.getcwd()
-    except FileNotFoundError as error:
-        raise FileNotFoundError(error.errno, "it is gone; change to a folder that exists",
-                                "the current folder") from None
 
 
 def _reason(error: OSError | MemoryError) -> str:

@@ -11,8 +11,8 @@ from reid_ref.console.terminal import show
 from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
-from reid_ref.text import number, percent, row, signature_rows, source
-from reid_ref.text.table import as_csv as csv_text, lines
+from reid_ref.text import percent, row, signature_rows, source
+from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,6 @@ def as_text(pairs: CameraPairs, source: str) -> str:
     return "\n".join([*text, "", *signature_rows(str(pairs.signature))])
 
 
-def as_csv(pairs: CameraPairs) -> str:
-    """Return a header and one line per pair of cameras, in full precision, with the signature."""
-    cameras = pairs.cameras.tolist()
-    return csv_text(
-        ["query camera", "gallery camera", "mAP", "Rank-1", "mAP queries", "Rank-1 queries",
-         "signature"],
-        [[camera, other, number(float(pairs.ap_matrix[i, j])),
-          number(float(pairs.rank1_matrix[i, j])), int(pairs.ap_count[i, j]),
-          int(pairs.rank1_count[i, j]), pairs.signature]
-         for i, camera in enumerate(cameras) for j, other in enumerate(cameras)])
-
-
 def _matrix(name: str, matrix: Doubles,
             cameras: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a matrix."""
@@ -85,7 +73,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
-                       formats=("table", "json", "csv"))
+                       formats=("table", "json"))
     command.add_argument("--rule", default="plain", metavar="NAME",
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
@@ -106,6 +94,5 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         common.print_json(as_answer(pairs, args.files, data.layout))
     else:
-        show(as_csv(pairs) if args.format == "csv" else
-             as_text(pairs, source(args.files, data.layout)))
+        show(as_text(pairs, source(args.files, data.layout)))
     return 0

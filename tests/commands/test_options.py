@@ -288,14 +288,3 @@ def test_max_memory_changes_no_validation():
     asked = ["validate", MARKET, "--published", "45.83/40.16", "--convention", "matlab,torchreid"]
     whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "20K"]))
     assert whole == small and whole["reproduced"]
-
-
-def test_camera_pairs_in_csv():
-    stored = json.loads((FIXTURES / "mars_like.json").read_text())
-    rows = csv.DictReader(table("camera-pairs", MARS, "--rule", "script", "--max-memory", "1K",
-                                "--format", "csv").splitlines())
-    pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
-    for name, key in (("mAP", "ap_mat"), ("Rank-1", "r1_mat")):
-        for (i, j), row in pairs.items():
-            value = stored[key][i - 1][j - 1]
-            assert (float(row[name]) if row[name] else None) == value

@@ -24,8 +24,6 @@ from reid_ref.statistics import Interval
 
 #: Numbers of the headline.
 METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
-#: Pairs of query and image beyond which conventions that need whole rows are left out.
-MANY_PAIRS = 100_000_000
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
 #: Said of a saved result, on stderr and on the page.
@@ -160,21 +158,10 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
 
 def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
     """Return the result under the page's convention, and under every other that applies."""
-    left_out = _left_out(data)
     conventions = dict.fromkeys((*how.conventions, *(
-        convention for name, convention in CONVENTIONS.items() if name not in left_out)))
+        convention for name, convention in CONVENTIONS.items() if name not in NOT_IN_ALL)))
     how = replace(how, conventions=tuple(conventions), progress=progress)
     return by_name(results_of(data.input, data.query, data.gallery, how))
-
-
-def _left_out(data: ResultFile) -> dict[str, str]:
-    """Return why conventions are left out, by name."""
-    many = len(data.query) * len(data.gallery) > MANY_PAIRS
-    return {**NOT_IN_ALL, **{
-        name: "needs whole rows of distances, of which there are many; `reid-ref evaluate "
-              "--convention NAME` has it"
-        for name, convention in CONVENTIONS.items()
-        if many and convention.needs_rows and name not in NOT_IN_ALL}}
 
 
 def _reasons(first: Result, comparison: Comparisons | None, n: int,
@@ -192,7 +179,7 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
     how = options.how
-    left_out = {name: why for name, why in _left_out(data).items() if name not in conventions}
+    left_out = {name: why for name, why in NOT_IN_ALL.items() if name not in conventions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
         cameras = np.union1d(data.query.camera, data.gallery.camera)

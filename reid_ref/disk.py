@@ -5,6 +5,9 @@ other is left. A new file is written in the folder of the one it replaces, under
 with the usual rights of a new file, and renamed at the end. A link is followed: the file that it
 names is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is written to directly,
 and so is a file that standard output already goes to.
+
+A command never replaces what it reads: `check_regular` and `check_targets` keep the list of what
+is read and of what is to be written, by identity, so that links deceive neither.
 """
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import check_fits
 
+PathLike = str | os.PathLike[str]
+
 _KINDS = {
     stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",
     stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -27,20 +32,59 @@ _TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines ar
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
+#: While a command runs: the name of each file that it reads or is to write, by identity and use.
+_USED: dict[str, dict[tuple[int, int], str]] | None = None
 
-def check_regular(path: Path) -> None:
-    """Refuse pipes, sockets and devices, whose opening or reading may never end.
+
+@contextlib.contextmanager
+def inputs_kept() -> Iterator[None]:
+    """While the block runs, refuse every file that is both read and written."""
+    global _USED
+    before, _USED = _USED, {"read": {}, "written": {}}
+    try:
+        yield
+    finally:
+        _USED = before
+
+
+def _note(name: str, use: str, status: os.stat_result) -> None:
+    """Note that a file is read, or is to be written; refuse one that is both."""
+    if _USED is None or not stat.S_ISREG(status.st_mode):
+        return
+    key = status.st_dev, status.st_ino
+    _USED[use][key] = name
+    if key in _USED["read"] and key in _USED["written"]:
+        raise InputError(_USED["written"][key], "a file to write",
+                         f"{_USED['read'][key]}, which is read", "give another name")
+
+
+def check_not_written(paths: Iterable[PathLike]) -> None:
+    """Refuse to write one of many files of which only some will be read, such as images."""
+    if _USED is not None and _USED["written"]:
+        for path in paths:
+            status = _status(path)
+            if status is not None and (status.st_dev, status.st_ino) in _USED["written"]:
+                _note(os.fspath(path), "read", status)
+
+
+def check_regular(path: PathLike) -> None:
+    """Note that a file is read; refuse pipes, sockets and devices, whose reading may never end.
+
+    Whatever opens a file for reading calls this first.
 
     Raises
     ------
     InputError
+        Also of a file that the command is to write.
     OSError
         The path does not exist, or its status cannot be read.
     """
-    kind = stat.S_IFMT(os.stat(path).st_mode)
+    status = os.stat(path)
+    kind = stat.S_IFMT(status.st_mode)
     if kind in _KINDS:
         raise InputError(path, "a file", f"{_KINDS[kind]} which cannot be read twice",
                          "write its content to a file first")
+    _note(os.fspath(path), "read", status)
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
@@ -78,51 +122,55 @@ def renamed(names: Mapping[str, str]) -> Iterator[None]:
         raise error.renamed(names) from None
 
 
-PathLike = str | os.PathLike[str]
-
-
-def check_target(path: PathLike, inputs: Iterable[PathLike] = ()) -> None:
-    """Refuse, before any work, a file that could not be written afterwards, or that is read.
+def check_targets(*paths: PathLike) -> None:
+    """Refuse, before any work, files that could not be written afterwards, or that are read.
 
     Parameters
     ----------
-    path : str or path
-    inputs : iterable of str or path
-        Files that are read, and folders whose files are.
+    *paths : str or path
+        All that a command is to write.
 
     Raises
     ------
     InputError
         A folder, a file in a folder that does not exist or cannot be written to, a file
-        without the right to write it, or one of the inputs.
+        without the right to write it, one that the command reads, or one file twice.
 
     Examples
     --------
-    >>> check_target(os.curdir)  # doctest: +ELLIPSIS
+    >>> check_targets(os.curdir)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     reid_ref.arrays.errors.InputError: .: expected a file name in a folder that exists, got a f...
     """
-    name = os.fspath(path)
-    try:
-        status = _status(name)
-        if status is not None and stat.S_ISDIR(status.st_mode):
-            raise InputError(name, "a file name in a folder that exists", "a folder")
-        _check_is_no_input(name, status, inputs)
-        if is_direct(name):
-            return
-        part, target = _part_and_target(name)
-        folder = os.path.dirname(target) or os.curdir
-        if not os.path.basename(target) or not os.path.isdir(folder):
-            raise InputError(name, "a file name in a folder that exists")
+    for path in paths:
+        name = os.fspath(path)
         try:
-            os.close(_create(part))
-        finally:
-            _remove(part)
-        if status is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except OSError as error:
-        raise InputError(name, got=f"cannot be written: {error.strerror}") from None
+            _check_target(name)
+        except OSError as error:
+            raise InputError(name, got=f"cannot be written: {error.strerror}") from None
+    if len(set(map(os.path.realpath, paths))) < len(paths):
+        raise InputError(paths[-1], "different files", "this one twice")
+
+
+def _check_target(name: str) -> None:
+    status = _status(name)
+    if status is not None and stat.S_ISDIR(status.st_mode):
+        raise InputError(name, "a file name in a folder that exists", "a folder")
+    if status is not None:
+        _note(name, "written", status)
+    if is_direct(name):
+        return
+    part, target = _part_and_target(name)
+    folder = os.path.dirname(target) or os.curdir
+    if not os.path.basename(target) or not os.path.isdir(folder):
+        raise InputError(name, "a file name in a folder that exists")
+    try:
+        os.close(_create(part))
+    finally:
+        _remove(part)
+    if status is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextlib.contextmanager
@@ -164,6 +212,9 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
         with contextlib.ExitStack() as stack:
             files = []
             for name in names:
+                status = _status(name)
+                if status is not None:
+                    _note(name, "written", status)
                 if is_direct(name):
                     nothing = ""
                     descriptor = _open_directly(name)
@@ -191,22 +242,6 @@ def _status(name: PathLike) -> os.stat_result | None:
     with contextlib.suppress(FileNotFoundError):
         return os.stat(name)
     return None
-
-
-def _check_is_no_input(name: str, status: os.stat_result | None,
-                       inputs: Iterable[PathLike]) -> None:
-    if status is None or stat.S_ISCHR(status.st_mode):
-        return
-    for given in inputs:
-        source = os.fspath(given)
-        sources = [source]
-        with contextlib.suppress(OSError):
-            sources += [os.path.join(source, inside) for inside in os.listdir(source)]
-        for path in sources:
-            with contextlib.suppress(OSError):
-                if os.path.samestat(status, os.stat(path)):
-                    raise InputError(
-                        name, "a file to write", f"{path}, which is read", "give another name")
 
 
 def is_direct(path: PathLike) -> bool:

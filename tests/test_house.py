@@ -19,7 +19,7 @@ STAGES = ("compute", "show", "command")
 #: own queries; `plot` and `report` stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "gate": {"compare", "doctor"},
          "splits": {"runs"}, "plot": {"evaluate"},
-         "report": {"camera_pairs", "compare", "doctor", "evaluate", "explain"}}
+         "report": {"camera_pairs", "compare", "doctor", "evaluate"}}
 
 
 def modules(folder):

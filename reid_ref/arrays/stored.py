@@ -154,6 +154,10 @@ def in_rows(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
             columns = slice(start, start + BLOCK[1])
             copy[rows, columns] = matrix[rows, columns]
 
+    starts = range(0, len(matrix), BLOCK[0])
+    if len(starts) < 2:  # a thread takes longer to start than to copy little
+        copy[:] = matrix
+        return copy
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(copy_rows, range(0, len(matrix), BLOCK[0])))
+        list(pool.map(copy_rows, starts))
     return copy

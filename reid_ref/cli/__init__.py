@@ -62,7 +62,7 @@ def _run(argv: list[str] | None) -> int:
 def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
-    from reid_ref.cli.parser import make_parser, removed
+    from reid_ref.cli.parser import make_parser
     from reid_ref.console.terminal import OPTIONS, WARNINGS, flush, set_quiet, print_stderr
 
     WARNINGS.clear()
@@ -70,9 +70,6 @@ def _parse_and_run(argv: list[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
             stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else argv
-    if gone := removed(words):
-        print_stderr(f"error: {gone}")
-        return 2
     try:
         args = make_parser(words).parse_args(words)
     except SystemExit:
@@ -82,11 +79,11 @@ def _parse_and_run(argv: list[str] | None) -> int:
         _drop_output()
         return 0
     set_quiet(args.quiet)
-    _check_folder()
     from reid_ref.arrays import InputError
+    from reid_ref.disk import inputs_kept
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), inputs_kept():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             if argv is None:
@@ -100,15 +97,6 @@ def _parse_and_run(argv: list[str] | None) -> int:
     except InputError as error:
         print_stderr(f"error: {error.renamed(OPTIONS)}")
         return 2
-
-
-def _check_folder() -> None:
-    """Refuse to work in a folder that was deleted: recent numpy cannot be imported there."""
-    try:
-        os.getcwd()
-    except FileNotFoundError as error:
-        raise FileNotFoundError(error.errno, "it is gone; change to a folder that exists",
-                                "the current folder") from None
 
 
 def _reason(error: OSError | MemoryError) -> str:
@@ -153,13 +141,15 @@ def _raise(number: int, _: object) -> None:
 
 
 def _unless_stopped(args: Any) -> int:
-    """Run the command; after a signal, raise `Terminated` whatever exception arrives here."""
+    """Run the command; after a signal, raise `Terminated` whatever arrives here."""
     try:
-        return int(args.run(args))
+        status = int(args.run(args))
     except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
-        if _SIGNALS:
-            raise Terminated(_SIGNALS[0]) from None
-        raise
+        if not _SIGNALS:
+            raise
+    if _SIGNALS:  # an exception in a callback of C is printed and forgotten
+        raise Terminated(_SIGNALS[0])
+    return status
 
 
 def _stopped(stop: KeyboardInterrupt) -> int:

@@ -64,13 +64,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "completion": ("completion", "a script for your shell's completion")},
 }
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
-#: What is gone, and what does the same now: options by the command that had them.
-REMOVED = {
-    "rank-list": "plot rank-lists",
-    "evaluate --rerank": "rerank", "evaluate --multi-query": "rerank", "evaluate --k1": "rerank",
-    "evaluate --k2": "rerank", "evaluate --lambda": "rerank",
-    "evaluate --implementation": "scripts", "evaluate --matlab-dir": "scripts",
-    "evaluate --ties bounds": "ties"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -84,8 +77,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         description="The reference evaluator of person re-identification: Rank-k and mAP,\n"
                     "bit for bit with the MATLAB scripts.",
         epilog="\n".join(_list_of_commands()), formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    parser.add_argument("--cite", action=_Cite, nargs=0,
+    parser.add_argument("--version", action="version", version=f"reid-ref {__version__}",
+                        help="print the version and exit")
+    parser.add_argument("--cite", action="version", version=bibtex(),
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, quiet=False)
@@ -110,16 +104,6 @@ def _list_of_commands() -> Iterator[str]:
         for name, (_, line) in commands.items():
             yield f"  {name:14}{line}"
     yield "\nreid-ref COMMAND --help shows the options of a command."
-
-
-def removed(argv: Sequence[str]) -> str:
-    """Return what a command line names that is gone, and what does the same now; else nothing."""
-    given = {part for word in argv for part in word.split("=", 1)}
-    for old, new in REMOVED.items():
-        command, *option = old.split()
-        if argv and argv[0] == command and given.issuperset(option):
-            return f"{' '.join(option) or command} is gone; use `reid-ref {new}`"
-    return ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -163,20 +147,6 @@ class _Parser(argparse.ArgumentParser):
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {similar[0]}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
-
-
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from reid_ref._version import __version__
-
-        show_plain(f"reid-ref {__version__}")
-        parser.exit()
-
-
-class _Cite(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        show_plain(bibtex())
-        parser.exit()
 
 
 class _HelpAll(argparse.Action):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from reid_ref.arrays import Doubles, check_choice
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.disk import check_target
+from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
-from reid_ref.text import number, percent, row, signature_rows, source
-from reid_ref.text.table import Table, as_csv as csv_text, as_markdown as markdown_text, lines
+from reid_ref.text import percent, row, signature_rows, source
+from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True)
@@ -57,28 +57,6 @@ def as_text(pairs: CameraPairs, source: str) -> str:
     return "\n".join([*text, "", *signature_rows(str(pairs.signature))])
 
 
-def as_csv(pairs: CameraPairs) -> str:
-    """Return a header and one line per pair of cameras, in full precision, with the signature."""
-    cameras = pairs.cameras.tolist()
-    return csv_text(
-        ["query camera", "gallery camera", "mAP", "Rank-1", "mAP queries", "Rank-1 queries",
-         "signature"],
-        [[camera, other, number(float(pairs.ap_matrix[i, j])),
-          number(float(pairs.rank1_matrix[i, j])), int(pairs.ap_count[i, j]),
-          int(pairs.rank1_count[i, j]), pairs.signature]
-         for i, camera in enumerate(cameras) for j, other in enumerate(cameras)])
-
-
-def as_markdown(pairs: CameraPairs) -> str:
-    """Return both matrices as Markdown tables, in percent, and a line with the signature."""
-    mAP, rank1 = (Table(*_matrix(name, matrix, pairs.cameras.tolist())) for name, matrix in (
-        ("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)))
-    rank1 = rank1._replace(
-        notes=["Rows: camera of the query; columns: of the gallery; percent."],
-        signatures={"": str(pairs.signature)})
-    return f"{markdown_text(mAP)}\n{markdown_text(rank1)}"
-
-
 def _matrix(name: str, matrix: Doubles,
             cameras: Sequence[int]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a matrix."""
@@ -95,7 +73,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
-                       formats=("table", "json", "csv", "markdown"))
+                       formats=("table", "json"))
     command.add_argument("--rule", default="plain", metavar="NAME",
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
@@ -108,15 +86,13 @@ def run(args: argparse.Namespace) -> int:
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
         saving.check_figure(args.plot)
-        check_target(args.plot, args.files)
+        check_targets(args.plot)
     data = common.read_files(args)
     pairs = camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
     if args.plot is not None:
         saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
     if args.format == "json":
         common.print_json(as_answer(pairs, args.files, data.layout))
-    elif args.format != "table":
-        show({"csv": as_csv, "markdown": as_markdown}[args.format](pairs))
     else:
         show(as_text(pairs, source(args.files, data.layout)))
     return 0

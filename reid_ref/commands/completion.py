@@ -2,18 +2,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 
 from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show_plain
-from reid_ref.conventions import NAMES, TIES
+from reid_ref.conventions import NAMES
 from reid_ref.datasets.driver_files import DRIVERS
 from reid_ref.conventions import METRICS
 from reid_ref.reranking.k_reciprocal import VARIANTS
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: The metavar of an option that takes a file or a folder.
-FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", ("GOOD", "JUNK"))
+FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"))
+#: The names that argparse does not know, by the argument's name.
+KNOWN = {"convention": [*NAMES, "all"], "name": [*NAMES], "origin": [*NAMES], "target": [*NAMES],
+         "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -32,27 +34,12 @@ def run(args: argparse.Namespace) -> int:
     except ImportError as error:
         raise InputError("completion", got=f"needs shtab ({error})", remedy="pip install "
                          "\"reid-ref[completion]\"") from None
-    names = _names()
-    for command in _commands(args.parser):
+    commands, = args.parser._subparsers._group_actions
+    for command in commands.choices.values():
         for action in command._actions:
             if action.metavar in FILES:
                 setattr(action, "complete", shtab.FILE)
-            elif action.choices is None and action.dest in names:
-                action.choices = names[action.dest]
+            elif action.choices is None and action.dest in KNOWN:
+                action.choices = KNOWN[action.dest]
     show_plain(shtab.complete(args.parser, shell=args.shell))
     return 0
-
-
-def _commands(parser: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:
-    """Return the parsers of the commands."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict.fromkeys(action.choices.values())
-    return ()
-
-
-def _names() -> dict[str, list[str]]:
-    """Return the names that argparse does not know, by the argument's name."""
-    return {"convention": [*NAMES, "all"], "name": [*NAMES],
-            "origin": [*NAMES], "target": [*NAMES], "ties": [*TIES],
-            "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}

@@ -3,20 +3,19 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.disk import check_target, whole_files
+from reid_ref.disk import check_targets, whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.files.trec import write_trec
 from reid_ref.text import visible
 
 
-def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "euclidean",
-           normalize: bool = True, max_memory: int | str | None = None,
+def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str | None = None,
+           normalize: bool | None = None, max_memory: int | str | None = None,
            progress: Progress | None = None) -> int:
     """Write a ranking as PREFIX.qrels and PREFIX.run, the two files of trec_eval.
 
@@ -50,12 +49,9 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str = "e
     3
     """
     check_result_file(data)
-    start = os.fspath(prefix)
-    if not os.path.basename(start):
-        raise InputError("prefix", "the beginning of two file names", repr(start), "e.g. result")
     how = How(metric=metric, normalize=normalize, max_memory=max_memory)
     blocks = data.input.exact_blocks(data.query, data.gallery, how)
-    with whole_files(f"{start}.qrels", f"{start}.run") as (qrels, run):
+    with whole_files(*_paths(os.fspath(prefix), "prefix")) as (qrels, run):
         return write_trec(blocks, data.query, data.gallery, qrels, run, progress)
 
 
@@ -83,28 +79,18 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    _check_prefix(args.output)
-    paths = f"{args.output}.qrels", f"{args.output}.run"
-    for path in paths:
-        check_target(path, args.files)
+    paths = _paths(args.output, "--output")
+    check_targets(*paths)
     data = common.read_files(args)
-    with common.progress_bar(len(data.query)) as bar, whole_files(*paths) as (qrels, ranking):
-        progress = None if bar is None else bar.update
-        blocks = data.input.exact_blocks(data.query, data.gallery, common.how(args, ()))
-        lines = write_trec(blocks, data.query, data.gallery, qrels, ranking, progress)
+    with common.progress_bar(len(data.query)) as bar:
+        how = common.how(args, (), bar=bar)
+        lines = export(data, args.output, metric=how.metric, normalize=how.normalize,
+                       max_memory=how.max_memory, progress=how.progress)
     show(written(paths, len(data.query), lines))
     return 0
 
 
-def _check_prefix(prefix: str) -> None:
-    if prefix in ("", "-"):
-        raise InputError("--output", "the beginning of two file names", repr(prefix),
-                         "e.g. result")
-    if not os.path.basename(prefix) or os.path.isdir(prefix):
-        raise InputError("--output", "the beginning of two file names", f"the folder {prefix}",
-                         f"e.g. {Path(prefix) / 'result'}")
-    names = [f"{prefix}.{suffix}" for suffix in ("qrels", "run")]
-    # Only links can be one file, and without one no folder need be looked up.
-    qrels, ranking = map(os.path.realpath, names) if any(map(os.path.islink, names)) else names
-    if qrels == ranking:
-        raise InputError("--output", "two files", f"two links to {qrels}", "remove one")
+def _paths(prefix: str, name: str) -> tuple[str, str]:
+    if prefix == "-" or not os.path.basename(prefix) or os.path.isdir(prefix):
+        raise InputError(name, "the beginning of two file names", repr(prefix), "e.g. result")
+    return f"{prefix}.qrels", f"{prefix}.run"

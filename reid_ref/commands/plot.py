@@ -3,21 +3,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
-from reid_ref.console.files import (
-    add_images, check_images, evaluate_file, image_names, names_of_results, said_of)
+from reid_ref.console.files import add_images, check_images, evaluate_file, image_names
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets.names import path_below
-from reid_ref.disk import check_target
+from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
-from reid_ref.drawing import camera_matrix, densities, results as curves, style
-from reid_ref.drawing.densities import DistanceSample, distance_sample
+from reid_ref.drawing import camera_matrix, results as curves, style
+from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
@@ -56,7 +56,8 @@ def add(command: argparse.ArgumentParser) -> None:
                        "--index-lists", "--max-memory", "--name")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
-    either.add_argument("--query", type=_numbers, metavar="N[,N]", help="these queries, from 0")
+    either.add_argument("--query", type=partial(common.numbers, least=0), metavar="N[,N]",
+                        help="these queries, from 0")
     either.add_argument("--worst", type=int, metavar="N",
                         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     group.add_argument("--top", type=int, metavar="K",
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     is_list = args.figure == "rank-lists"
     width = style.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
     style.check_figure(args.output)
-    check_target(args.output, [*args.files, *(args.index_lists or ())])
+    check_targets(args.output)
     conventions = _conventions(args)
     _check_list_options(args, conventions)
     groups = results_of_files(*args.files)
@@ -112,15 +113,6 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
     check_images(args)
 
 
-def _numbers(text: str) -> list[int]:
-    """Return different whole numbers, as --query has them."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdecimal() and len(word) < 19 for word in words):
-        raise argparse.ArgumentTypeError(
-            f"expected whole numbers from 0, such as 3,7, got {text!r}")
-    return list(dict.fromkeys(map(int, words)))
-
-
 def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],
             lists: IndexLists | None, width: float) -> Any:
     if args.figure == "cameras":
@@ -129,7 +121,7 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
                 data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
     if args.figure == "distances":
         samples = _of_each(args, groups, lambda data, _: _sample(args, data))
-        return style.draw_panels(figures.distances, samples, width, densities.HEIGHT)
+        return style.draw_panels(figures.distances, samples, width, curves.DISTANCES_HEIGHT)
     results = _of_each(args, groups,
                        lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")
@@ -145,13 +137,13 @@ def _of_each(args: argparse.Namespace, groups: list[list[Path]],
     """Read one result after the other, and return what `work` makes of each by its name."""
     if takes_saved and systems.is_saved(args, args.files):
         systems.check_not_evaluated(args)
-    by_name: dict[str, Any] = {}
-    for name, paths in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, paths))
-        with said_of(name, files):
-            saved = systems.saved_results(args, files) if takes_saved else None
-            by_name[name] = work(common.read_files(args, files), files) if saved is None else saved
-    return by_name
+
+    def read(name: str, files: list[str], saved: Any) -> tuple[str, Any]:
+        if saved is None or not takes_saved:
+            return name, work(common.read_files(args, files), files)
+        return name, saved
+
+    return dict(systems.of_each(args, groups, read))
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:

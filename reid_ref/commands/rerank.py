@@ -70,7 +70,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
                          help="share of the original distance, 0 to 1; default 0.3")
     command.add_argument("--multi-query", metavar="FILE",
-                         help="multiple queries in the place of re-ranking: a file with mquery_f, "
+                         help="multiple queries instead of re-ranking: a file with mquery_f, "
                               "mquery_label and mquery_cam, pooled for each query by their mean "
                               "and maximum")
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",

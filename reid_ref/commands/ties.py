@@ -47,8 +47,8 @@ def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Print the best, the worst and the expected numbers over all orders of images at equal "
         "distance, computed exactly.")
-    command.epilog = ("FILE is any that reid-ref evaluate reads; reid-ref evaluate --ties ORDER "
-                      "evaluates one order.")
+    command.epilog = ("FILE is any that reid-ref evaluate reads; reid-ref evaluate "
+                      "--set ties=ORDER evaluates one order.")
     command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once, warn
@@ -101,8 +102,9 @@ def ends(interval: Interval, between: str = " .. ") -> str:
 def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     """Return how the intervals of some rows are made and what they cover, as rows of a report."""
     text: list[str] = []
-    for title, words in (("interval", sentence), ("exact", _exact), ("unseen", _unseen),
-                         ("analytic", _few)):
+    kinds: dict[str, Callable[[Mapping[str, Interval]], str]] = {
+        "interval": sentence, **{method: partial(_why, method) for method in _WHY}}
+    for title, words in kinds.items():
         said = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
         grouped = by_reason({name: note for name, note in said.items() if note})
         several_rows = len(grouped if title == "interval" else intervals) > 1
@@ -135,33 +137,24 @@ def _units(name: str, interval: Interval) -> str:
     return (f"{interval.queries:,} queries of {interval.units:,} {NOUNS[interval.unit]}{effect}")
 
 
-def _few(by_metric: Mapping[str, Interval]) -> str:
-    """Return which intervals the bootstrap did not give, where it gave others."""
-    names = [name for name, interval in by_metric.items() if interval.method == "analytic"]
-    if not names or not any(interval.method == "bootstrap-t" for interval in by_metric.values()):
-        return ""
-    return (f"{', '.join(names)}: too few {NOUNS[by_metric[names[0]].unit]} differ in this metric "
-            "for the bootstrap; the interval is Student's on the logit scale")
+#: Why a number has an interval of another method than bootstrap-t.
+_WHY = {
+    "exact": "all queries have the same value, so there is no spread to estimate from; the "
+             "interval is the exact one-sided bound of {units:,} {nouns}",
+    "unseen": "no spread over these {units:,} {nouns}; the interval allows for {nouns} of a kind "
+              "that was not drawn",
+    "analytic": "too few {nouns} differ in this metric for the bootstrap; the interval is "
+                "Student's on the logit scale"}
 
 
-def _unseen(by_metric: Mapping[str, Interval]) -> str:
-    names = [name for name, interval in by_metric.items() if interval.method == "unseen"]
-    if not names:
-        return ""
+def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
+    methods = {name: interval.method for name, interval in by_metric.items()}
+    names = [name for name in methods if methods[name] == method]
+    if not names or (method == METHODS[1] and METHODS[0] not in methods.values()):
+        return ""  # nothing, or what was requested
     interval = by_metric[names[0]]
-    nouns = NOUNS[interval.unit]
-    return (f"{', '.join(names)}: no spread over these {interval.units:,} {nouns}; the interval "
-            f"allows for {nouns} of a kind that was not drawn")
-
-
-def _exact(by_metric: Mapping[str, Interval]) -> str:
-    names = [name for name, interval in by_metric.items() if interval.method == "exact"]
-    if not names:
-        return ""
-    interval = by_metric[names[0]]
-    return (f"{', '.join(names)}: all queries have the same value, so there is no spread to "
-            "estimate from; the interval is the exact one-sided bound of "
-            f"{interval.units:,} {NOUNS[interval.unit]}")
+    words = _WHY[method].format(units=interval.units, nouns=NOUNS[interval.unit])
+    return f"{', '.join(names)}: {words}"
 
 
 METHODS = ("bootstrap-t", "analytic")
@@ -178,19 +171,15 @@ def add(command: Any) -> None:
 
 def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
-    command.add_argument("--level", type=percentage, metavar="PERCENT",
-                         help="of the intervals; default 95")
+    command.add_argument("--level", type=float, metavar="PERCENT",
+                         help="confidence level of the intervals (default: 95)")
     command.add_argument("--unit", metavar="UNIT",
                          help="what is independent: identity (default), query, or a file with "
-                              "one group a query, a line each")
+                              "the group of each query on its line")
     command.add_argument("--resamples", type=int, metavar="N",
-                         help="how many are drawn; default 10000")
-    command.add_argument("--seed", type=int, metavar="N", help="of what is drawn; default 12345")
-
-
-def percentage(text: str) -> float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
+                         help="number of resamples (default: 10000)")
+    command.add_argument("--seed", type=int, metavar="N",
+                         help="seed of the resamples (default: 12345)")
 
 
 def check(args: argparse.Namespace) -> dict[str, Any] | None:
@@ -206,12 +195,11 @@ def check(args: argparse.Namespace) -> dict[str, Any] | None:
 
 def read_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options of intervals; wrong ones are known before the work."""
-    unit = "identity" if args.unit is None else args.unit
-    options = {
-        "unit": unit if unit in ("identity", "query") else read_groups(unit),
-        "level": LEVEL if args.level is None else args.level,
-        "resamples": RESAMPLES if args.resamples is None else args.resamples,
-        "seed": SEED if args.seed is None else args.seed}
+    unit = args.unit or "identity"
+    options = {"unit": unit if unit in ("identity", "query") else read_groups(unit)}
+    for name, default in (("level", LEVEL), ("resamples", RESAMPLES), ("seed", SEED)):
+        given = getattr(args, name)
+        options[name] = default if given is None else given
     check_level(options["level"])
     check_random(options["resamples"], options["seed"])
     return options

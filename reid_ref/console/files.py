@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +16,11 @@ from reid_ref.console.terminal import OPTIONS
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
 from reid_ref.datasets.names import check_names, names_of_side
+from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.lists import read_n_good, read_ranked_lists
-from reid_ref.labels import IndexLists
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
 
 
@@ -44,7 +46,7 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         warn(f"{name}: {text}")
 
 
-def names_of_results(given: list[str] | None, groups: list[list[Path]]) -> list[str]:
+def names_of_results(given: list[str] | None, groups: Sequence[Sequence[Path]]) -> list[str]:
     """Return the names of the rows: those given with --name, or after the files."""
     if given is None:
         return _names_of_files([files[0] for files in groups])
@@ -72,8 +74,8 @@ def add(command: Any) -> None:
                               "table of the queries and one of the gallery (.npy, csv or image "
                               "names), or files that `reid-ref dataset` reads")
     command.add_argument("--numbers-from", type=int, choices=(0, 1),
-                         help="what the first gallery image's number is in the lists; default 1 "
-                              "in text, 0 in .json and .npy")
+                         help="number of the first gallery image in the lists (default: 1 in "
+                              "text, 0 in .json and .npy)")
     command.add_argument("--n-good", metavar="FILE",
                          help="with --labels: how many good images exist for each query, where "
                               "the gallery lacks some")
@@ -100,12 +102,10 @@ def read(args: argparse.Namespace, file: str) -> ResultFile:
 
 
 def add_images(command: argparse.ArgumentParser) -> None:
-    either = command.add_mutually_exclusive_group()
-    either.add_argument("--images", metavar="ROOT",
-                        help="folder of the images: names are those in the result file, else "
-                             "those in its folders, in sorted order or in that of torchvision's "
-                             "ImageFolder; they must say the identity and camera of the labels")
-    either.add_argument("--no-images", action="store_true", help="no pictures (default)")
+    command.add_argument("--images", metavar="ROOT",
+                         help="folder of the images: names are those in the result file, else "
+                              "those in its folders, in sorted order or in that of torchvision's "
+                              "ImageFolder; they must say the identity and camera of the labels")
     for side in ("query", "gallery"):
         command.add_argument(f"--{side}-names", metavar="FILE",
                              help=f"names of the {side} images below ROOT, one per line, in the "
@@ -122,10 +122,11 @@ def check_images(args: argparse.Namespace) -> None:
 def image_names(args: argparse.Namespace, files: Sequence[str],
                 data: ResultFile) -> tuple[list[str], list[str]]:
     """Return the names of both sides, which fit the labels."""
-    query = names_of_side("query", len(data.query), files, args.images, args.query_names,
-                          data.query.names())
-    gallery = names_of_side("gallery", len(data.gallery), files, args.images, args.gallery_names,
-                            data.gallery.names())
-    check_names(query, data.query, "query")
-    check_names(gallery, data.gallery, "gallery")
-    return query, gallery
+    def of_side(side: str, labels: Labels, listed: str | None) -> list[str]:
+        names = names_of_side(side, len(labels), files, args.images, listed, labels.names())
+        check_names(names, labels, side)
+        check_not_written(os.path.join(args.images, name) for name in names)
+        return names
+
+    return (of_side("query", data.query, args.query_names),
+            of_side("gallery", data.gallery, args.gallery_names))

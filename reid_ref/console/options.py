@@ -25,6 +25,19 @@ from reid_ref.labels import IndexLists
 from reid_ref.result import RANKS
 from reid_ref.text.plain import plain
 
+
+def numbers(text: str, least: int = 1) -> list[int]:
+    """Read different whole numbers, such as 1,5,10."""
+    words = [word.strip() for word in text.split(",")]
+    # Beyond 18 digits is no rank of any gallery, and no int64.
+    given = [int(word) for word in words
+             if word.isascii() and word.isdecimal() and len(word) < 19]
+    if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
+        raise argparse.ArgumentTypeError(
+            f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
+    return given
+
+
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
 SCHEMA = 1
 
@@ -60,15 +73,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "names of the rows, one per result (default: the name of its file, or of its "
                 "folder where the files are named alike)"},
     "--ranks": {
-        "metavar": "K[,K]",
+        "metavar": "K[,K]", "type": numbers,
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
     "--cmc": {
         "metavar": "RANKS",
         "help": "ranks of the CMC curve in JSON: a number, or all; default 50"},
 }
-_FORMAT_WORDS = {
-    "table": "table (default)", "json": "json, in full precision", "csv": "csv, as precise",
-    "markdown": "markdown", "latex": "latex: a whole tabular for booktabs"}
 
 
 def add_files(command: argparse.ArgumentParser) -> None:
@@ -86,7 +96,8 @@ def add_options(command: Any, *names: str,
             action.default = None  # given at once, some Pythons would print it in the help
     if formats:
         command.add_argument("--format", choices=formats, default="table",
-                             help="; ".join(_FORMAT_WORDS[name] for name in formats))
+                             help="how to print it (default: table); json and csv have full "
+                                  "precision, latex is a whole tabular for booktabs")
         command.add_argument("--json", dest="format", action="store_const", const="json",
                              help="the same as --format json")
 
@@ -168,27 +179,16 @@ def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
     return with_choices(args, [CONVENTIONS[names[0]]])[0]
 
 
-def with_choices(args: argparse.Namespace, conventions: Iterable[Convention],
-                 **choices: Any) -> list[Convention]:
-    """Return the conventions with the choices after --set, and with `choices`."""
-    for key, value in choices_of_text(args.choices, "--set").items():
-        if key in choices:
-            raise InputError(f"--{key}, --set {key}", "one of them", "both")
-        choices[key] = value
+def with_choices(args: argparse.Namespace,
+                 conventions: Iterable[Convention]) -> list[Convention]:
+    """Return the conventions with the choices after --set."""
+    choices = choices_of_text(args.choices, "--set")
     return [changed(convention, choices, "--set") for convention in conventions]
 
 
 def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
-    if args.ranks is None:
-        return default
-    words = [word.strip() for word in args.ranks.split(",")]
-    given = [int(word) for word in words
-             if word.isascii() and word.isdecimal() and len(word) < 19]
-    if len(given) < len(words) or min(given) < 1 or len(set(given)) < len(given):
-        raise InputError("--ranks", "different whole numbers from 1, e.g. 1,5,10",
-                         repr(args.ranks))
-    return tuple(given)
+    return tuple(args.ranks or default)
 
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,20 @@ def saved_results(args: argparse.Namespace, files: Sequence[str]) -> dict[str, R
         return None
     result = load(files[0])
     return {result.convention.name: result}
+
+
+def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
+            work: Callable[[str, list[str], dict[str, Result] | None], Any]) -> list[Any]:
+    """Return what `work` makes of each result: of its name, its files, and what is saved in them.
+
+    Of several, warnings and errors say which one they are about.
+    """
+    answers = []
+    for name, paths in zip(names_of_results(args.names, groups), groups):
+        files = list(map(str, paths))
+        with said_of(name, files) if len(groups) > 1 or args.names else nullcontext():
+            answers.append(work(name, files, saved_results(args, files)))
+    return answers
 
 
 def is_saved(args: argparse.Namespace, files: Sequence[str]) -> bool:

@@ -42,12 +42,16 @@ class ChoiceValue(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """An AP rule; `grouped`: with equal distances as one group; `float32`: in single precision."""
+    """An AP rule; `grouped`: with equal distances as one group; `float32`: in single precision.
+
+    `has_steps`: precision stays the same from one good image to the next, so AP has steps.
+    """
 
     exact: Callable[[GoodRanks], Doubles]
     grouped: Callable[[GoodRanks], Doubles] | None = None
     float32: Callable[[GoodRanks], Doubles] | None = None
     differs: str = ""
+    has_steps: bool = False
 
 
 class Unmatched(NamedTuple):
@@ -211,7 +215,7 @@ AP = {
     "step": Rule(
         metrics.average_precision_step, grouped=metrics.average_precision_grouped_step,
         float32=metrics.average_precision_step_float32,
-        differs="AP by the step rule: higher, never lower"),
+        differs="AP by the step rule: higher, never lower", has_steps=True),
     "sklearn-0.18": Rule(
         metrics.average_precision_grouped_trapezoid,
         grouped=metrics.average_precision_grouped_trapezoid,
@@ -220,7 +224,7 @@ AP = {
     "sklearn-0.19": Rule(
         metrics.average_precision_grouped_step, grouped=metrics.average_precision_grouped_step,
         differs="AP by scikit-learn since 0.19: step, equal distances as one group: higher "
-                "without ties"),
+                "without ties", has_steps=True),
 }
 
 #: What recall, and so AP, divides by: good images that exist and in the list, and `top_k`, to it.

@@ -309,7 +309,7 @@ def path_below(root: str | os.PathLike[str], name: str) -> str:
     Raises
     ------
     InputError
-        The name leads out of the root, or there is no such file.
+        The name, or a link, leads out of the root, or there is no such file.
 
     Examples
     --------
@@ -325,4 +325,6 @@ def path_below(root: str | os.PathLike[str], name: str) -> str:
     if not os.path.isfile(path):
         raise InputError(path, got="no such image", remedy=f"names are relative to {root}; "
                          "correct them, or leave the images out")
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+        raise InputError(path, f"an image below {root}", "a link to one that is not")
     return path

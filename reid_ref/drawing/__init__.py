@@ -4,9 +4,8 @@ Each function draws what was computed into matplotlib Axes and returns them; `sa
 figure to a file. Colours differ for the colour-blind, too, and lines also by their dashes.
 """
 from reid_ref.drawing.camera_matrix import cameras
-from reid_ref.drawing.densities import distances
 from reid_ref.drawing.results import (
-    ap_by_good, average_precision, cmc, conventions, precision_recall)
+    ap_by_good, average_precision, cmc, conventions, distances, precision_recall)
 from reid_ref.drawing.style import save, svg
 
 __all__ = ["ap_by_good", "average_precision", "cameras", "cmc", "conventions", "distances",

@@ -8,7 +8,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.drawing.style import (
-    COLUMN, add_legend_below, add_title, axes_or, draw_panels, panels, text_size)
+    COLUMN, add_legend_below, add_title, axes_or, defaults, draw_panels, panels, text_size)
 from reid_ref.evaluation.camera_pairs import CameraPairs
 from reid_ref.text import percent
 
@@ -86,9 +86,10 @@ def of_methods(pairs: Mapping[str, CameraPairs], width: float = COLUMN) -> Any:
     """Return the figure of mAP and Rank-1 of one method, or of mAP of several on one scale."""
     if len(pairs) == 1:
         only, = pairs.values()
-        axes = panels(len(METRICS), width, HEIGHT, scaled=True)
-        for metric, ax in zip(METRICS, axes):
-            cameras(only, ax, metric)
+        with defaults():
+            axes = panels(len(METRICS), width, HEIGHT, scaled=True)
+            for metric, ax in zip(METRICS, axes):
+                cameras(only, ax, metric)
         return axes[0].figure
     scale = shared_scale(list(pairs.values()), "mAP")
     return draw_panels(lambda of_method, ax: cameras(of_method, ax, scale=scale), pairs, width,

@@ -5,6 +5,7 @@ without colours.
 """
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, check_count
-from reid_ref.disk import whole_files
-from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, plain
+from reid_ref.disk import check_regular, whole_files
+from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, plain
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import (
     DISTRACTING, GOOD, IGNORED, WRONG, Entry, RankList, rank_lists)
@@ -32,6 +33,11 @@ WIDE_GAP, GAP = 0.4, 0.14
 MARGIN, TITLE, KEY = 0.08, 0.2, 0.3
 #: Inches of the widest image, and dots per inch of images.
 WIDEST, DPI = 1.0, 300
+#: What is opened: the formats of Pillow that no other program decodes, and the largest image.
+KINDS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP")
+MOST_PIXELS = 25_000_000
+# Pillow logs what is wrong with a file, and without a handler that is printed on stderr.
+logging.getLogger("PIL").addHandler(logging.NullHandler())
 #: Height of an image by its width, where there are no images, and least and most.
 SHAPE, FLATTEST, TALLEST = 1.0, 0.75, 2.5
 
@@ -62,7 +68,6 @@ def draw_rank_lists(rows: Sequence[ListRow], width: float,
     Each image is read when it is drawn, and reduced to the dots that it has in the figure.
     """
     check_matplotlib()
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     framed = [list(_framed(row)) for row in rows]
@@ -81,7 +86,7 @@ def draw_rank_lists(rows: Sequence[ListRow], width: float,
     caption = max(len(image.caption) for images in framed for image in images) * letters / 64
     row_height = TITLE + size[1] + caption + MARGIN
     height = row_height * len(rows) + KEY
-    with rc_context(SETTINGS):
+    with defaults(**SETTINGS):
         figure = Figure(figsize=(width, height))
         ax = figure.add_axes((0, 0, 1, 1))
         for k, (row, images) in enumerate(zip(rows, framed)):
@@ -150,19 +155,25 @@ def read_image(path: str) -> Any:
     Raises
     ------
     InputError
-        It cannot be decoded.
+        It is of no kind in `KINDS`, too large, or damaged.
     """
     from PIL import Image
 
     try:
+        check_regular(path)
         with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as image:
-                return image.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError,
-            Image.DecompressionBombWarning) as error:
-        raise InputError(path, "an image", "a file that cannot be decoded "
-                         f"({type(error).__name__})", "replace it, or leave images out") from None
+            warnings.simplefilter("ignore")
+            # No other kind: Pillow would start Ghostscript on PostScript in a .jpg.
+            with Image.open(path, formats=KINDS) as image:
+                if image.width * image.height <= MOST_PIXELS:
+                    return image.convert("RGB")
+        got = f"{image.width:,} x {image.height:,} pixels"
+    except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError) as error:
+        if isinstance(error, InputError):
+            raise
+        got = f"a file that cannot be decoded ({type(error).__name__})"
+    raise InputError(path, f"an image of at most {MOST_PIXELS:,} pixels", got,
+                     "replace it, or leave images out")
 
 
 def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: int = 128,

@@ -1,16 +1,20 @@
-"""Figures of results: CMC, precision and recall, AP, and one ranking under several conventions."""
+"""Figures of results and of distances: CMC, precision and recall, AP, conventions, densities."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, check_real_distances
+from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
     COLOURS, MARKERS, add_legend, add_legend_below, axes_or, conventions_of, label, line_style,
     results_by_name)
 from reid_ref.evaluation import groups as figure_values
+from reid_ref.evaluation.how import Progress
+from reid_ref.labels import JUNK, Labels
 from reid_ref.result import Result
 from reid_ref.text import percent
 
@@ -71,10 +75,10 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
 
 
 def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
-    """Draw mean precision at levels of recall.
+    """Draw mean precision at levels of recall, by the rule of each convention's AP.
 
-    Of one result the areas of both rules of AP are drawn: below the trapezoid, and what the step
-    rule adds. Of several, the step curve of each is drawn.
+    The key has the mAP of each result; by the trapezoid and by the step rule it is the area below
+    the curve.
 
     Parameters
     ----------
@@ -97,31 +101,15 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> result = reid_ref.evaluate_distances([[.2, .1, .3]], *labels)
     >>> ax = reid_ref.figures.precision_recall({"ours": result})
     >>> [line.get_label() for line in ax.lines]
-    ['ours, step (mAP 58.33)', 'ours, trapezoid (mAP 41.67)']
+    ['ours (mAP 41.67)']
     """
     results, ax = results_by_name(results), axes_or(ax)
-    values = {name: figure_values.precision_recall(result) for name, result in results.items()}
-    if len(values) == 1:
-        _both_rules(ax, *values.popitem())
-    for k, (name, curve) in enumerate(values.items()):
-        ax.plot(100 * curve.recall, 100 * curve.step, **line_style(k),
-                label=f"{name} (mAP {percent(curve.map_step)})")
-    label(ax, f"Mean precision, convention {conventions_of(results)}",
-          "area below a line: mAP" + (" by the step rule" if len(results) > 1 else ""),
-          xlabel="recall (%)", ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
+    for k, (name, result) in enumerate(results.items()):
+        ax.plot(range(figure_values.LEVELS), 100 * figure_values.mean_precision(result),
+                **line_style(k), label=f"{name} (mAP {percent(result.mAP)})")
+    label(ax, f"Mean precision, convention {conventions_of(results)}", xlabel="recall (%)",
+          ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
     return add_legend(ax)
-
-
-def _both_rules(ax: Any, name: str, curve: figure_values.PrecisionRecall) -> None:
-    """Draw one result: the area of the trapezoid, and hatched what the step rule adds."""
-    recall, step, trapezoid = 100 * curve.recall, 100 * curve.step, 100 * curve.trapezoid
-    ax.fill_between(recall, 0, trapezoid, color=COLOURS[0], alpha=0.15, linewidth=0)
-    ax.fill_between(recall, trapezoid, step, facecolor="none", edgecolor=COLOURS[1], hatch="////",
-                    linewidth=0)
-    ax.plot(recall, step, color=COLOURS[1], linestyle="--",
-            label=f"{name}, step (mAP {percent(curve.map_step)})")
-    ax.plot(recall, trapezoid, color=COLOURS[0],
-            label=f"{name}, trapezoid (mAP {percent(curve.map_trapezoid)})")
 
 
 def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
@@ -293,3 +281,124 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
           f"line: mAP of {first}, {percent(results[first].mAP)}", loc="right",
           xlabel="percent", ylim=(len(results) - 0.5, -0.5))
     return add_legend_below(ax, ncols=2)
+
+
+#: Wrong pairs that are drawn per query, of each kind of camera.
+WRONG_PAIRS = 100
+
+
+@dataclass(frozen=True)
+class DistanceSample:
+    """Finite distances of pairs of a query and a gallery image; label -1 is left out.
+
+    Parameters
+    ----------
+    good, wrong : float64
+        Of the same and of different identities, on different cameras. All good pairs; of the
+        wrong ones at most 100 per query, drawn at random.
+    good_same_camera, wrong_same_camera : float64
+        The same on the query's own camera. Most conventions ignore these good pairs.
+    """
+
+    good: Doubles
+    wrong: Doubles
+    good_same_camera: Doubles
+    wrong_same_camera: Doubles
+
+
+def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed: int = 0,
+                    progress: Progress | None = None) -> DistanceSample:
+    """Return a sample of the distances, which come in blocks of queries.
+
+    Examples
+    --------
+    >>> query, gallery = Labels([7], [1]), Labels([7, 8, 7, 8, -1], [1, 1, 2, 2, 2])
+    >>> distance_sample([np.array([[.1, .2, .3, .4, .5]])], query, gallery)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    DistanceSample(good=array([0.3]), wrong=array([0.4]), good_same_camera=array([0.1]),
+                   wrong_same_camera=array([0.2]))
+    """
+    random = np.random.default_rng(seed)
+    parts: list[tuple[Doubles, ...]] = []
+    done = 0
+    for block in blocks:
+        rows = as_rows(block, "distances")
+        check_real_distances(rows)
+        rows = rows.astype(np.float64, copy=False)
+        for row, identity, camera in zip(rows, query.identity[done:], query.camera[done:]):
+            if identity != JUNK:
+                parts.append(_of_query(row, int(identity), int(camera), gallery, random))
+        done += len(rows)
+        if progress:
+            progress(len(rows))
+    empty = (np.zeros(0),) * 4
+    return DistanceSample(*map(np.concatenate, zip(empty, *parts)))
+
+
+def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,
+              random: np.random.Generator) -> tuple[Doubles, ...]:
+    finite = np.isfinite(row) & (gallery.identity != JUNK)
+    good, same_camera = gallery.identity == identity, gallery.camera == camera
+    parts = []
+    for pairs in (finite & ~same_camera, finite & same_camera):
+        wrong = np.flatnonzero(pairs & ~good)
+        if len(wrong) > WRONG_PAIRS:
+            wrong = wrong[np.sort(random.choice(len(wrong), WRONG_PAIRS, replace=False))]
+        parts += [row[pairs & good], row[wrong]]
+    return tuple(parts)
+
+
+#: Fewest and most bins of densities.
+BINS = 10, 60
+#: Height of their figure a column wide, in inches.
+DISTANCES_HEIGHT = 2.9
+#: Field, words, colour and line style of each kind of pair.
+KINDS: tuple[tuple[str, str, str, Any], ...] = (
+    ("good", "same identity, other camera", COLOURS[0], "-"),
+    ("good_same_camera", "same identity, same camera", COLOURS[5], "--"),
+    ("wrong", "other identity, other camera", COLOURS[1], "-."),
+    ("wrong_same_camera", "other identity, same camera", COLOURS[4], ":"))
+
+
+def distances(sample: DistanceSample, ax: Any = None) -> Any:
+    """Draw the densities of distances by identity and camera; a kind without pairs is left out.
+
+    Parameters
+    ----------
+    sample : DistanceSample
+        What `reid_ref.drawing.results.distance_sample` returns.
+    ax
+        As for `cmc`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, reid_ref
+    >>> from reid_ref.drawing.results import distance_sample
+    >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 8], [2, 2, 1])
+    >>> sample = distance_sample([np.array([[.1, .2, .3]])], query, gallery)
+    >>> ax = reid_ref.figures.distances(sample)
+    >>> [label.get_text() for label in ax.get_legend().get_texts()][0]
+    'same identity, other camera (1)'
+    """
+    ax = axes_or(ax, DISTANCES_HEIGHT)
+    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
+    kinds = [kind for kind in kinds if len(kind[0])]
+    fewest = min((len(values) for values, *_ in kinds), default=1)
+    edges = np.histogram_bin_edges(np.concatenate([np.zeros(0), *(kind[0] for kind in kinds)]),
+                                   int(np.clip(2 * fewest**0.5, *BINS)))
+    for values, words, colour, dashes in kinds:
+        ax.stairs(np.histogram(values, edges, density=True)[0], edges, color=colour,
+                  linestyle=dashes, linewidth=1.2, label=f"{words} ({len(values):,})")
+    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density")
+    ax.set_ylim(bottom=0)
+    # In the axes, four long lines would hide the curves.
+    return add_legend_below(ax) if kinds else ax

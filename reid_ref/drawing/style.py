@@ -44,6 +44,14 @@ def check_matplotlib() -> None:
                          remedy='pip install "reid-ref[plot]"') from None
 
 
+def defaults(**settings: Any) -> Any:
+    """Let matplotlib draw with its defaults and these settings, whatever a matplotlibrc says."""
+    check_matplotlib()
+    from matplotlib.style import context
+
+    return context(["default", settings])
+
+
 def inches(text: str, name: str = "width") -> float:
     """Read a length such as 3.3in, 84mm or 8.4cm; without a unit it is in inches.
 
@@ -67,14 +75,13 @@ def panels(n: int, width: float = COLUMN, height: float = HEIGHT, scaled: bool =
     opens no window, and nothing need close it.
     """
     check_matplotlib()
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     columns = max(1, min(n, int(width / COLUMN + 0.1)))
     rows = -(-n // columns)
     if scaled:
         height = max(LOWEST, height * width / columns / COLUMN)
-    with rc_context(SETTINGS):
+    with defaults(**SETTINGS):
         figure = Figure(figsize=(width, rows * height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for left_over in axes[n:]:
@@ -85,12 +92,13 @@ def panels(n: int, width: float = COLUMN, height: float = HEIGHT, scaled: bool =
 def draw_panels(draw: Callable[[Any, Any], object], by_name: Mapping[str, Any], width: float,
                 height: float = HEIGHT, scaled: bool = True) -> Any:
     """Return a figure with one panel per value; of several each has its name above it."""
-    axes = panels(len(by_name), width, height, scaled)
-    for ax, (name, value) in zip(axes, by_name.items()):
-        draw(value, ax)
-        loc = "center" if ax.get_title() else "right"
-        if len(by_name) > 1:
-            add_title(ax, plain(name), *ax.get_title(loc).split("\n"), loc=loc)
+    with defaults():
+        axes = panels(len(by_name), width, height, scaled)
+        for ax, (name, value) in zip(axes, by_name.items()):
+            draw(value, ax)
+            loc = "center" if ax.get_title() else "right"
+            if len(by_name) > 1:
+                add_title(ax, plain(name), *ax.get_title(loc).split("\n"), loc=loc)
     return axes[0].figure
 
 
@@ -210,13 +218,11 @@ def save(figure: Any, path: str | os.PathLike[str]) -> None:
 
 def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
     """Return a figure as the bytes of a file of this kind, with other settings of matplotlib."""
-    from matplotlib import rc_context
-
-    # Only what is asked at this point: text keeps the fonts that it was made with.
+    # Only what is read at this point: text keeps the fonts that it was made with.
     at_end: Any = {name: SETTINGS[name] for name in (
         "svg.hashsalt", "pdf.fonttype", "hatch.linewidth", "font.sans-serif")}
     data = io.BytesIO()
-    with rc_context(at_end | settings):
+    with defaults(**at_end | settings):
         figure.savefig(data, dpi=DPI, format=kind[1:], metadata=KINDS.get(kind))
     return data.getvalue()
 

@@ -111,34 +111,12 @@ def _rank1(ranks: GoodRanks, result: Result) -> float:
     return float(result.convention.curve_of_ranks(ranks, 1)[0])
 
 
-@dataclass(frozen=True)
-class PrecisionRecall:
-    """Mean precision at levels of recall, by both rules of AP.
+def mean_precision(result: Result) -> Doubles:
+    """Return the mean precision of a result at each percent of recall from 0, shape (101,).
 
-    Parameters
-    ----------
-    recall : float64, shape (101,)
-        0 to 1.
-    step, trapezoid : float64, shape (101,)
-        Mean precision over the queries that count. The area below `step` is mAP by the step
-        rule, that below `trapezoid` mAP by the rule of `compute_AP.m`.
-    map_step, map_trapezoid : float
-        mAP by both rules, with the convention's other choices.
-    """
-
-    recall: Doubles
-    step: Doubles
-    trapezoid: Doubles
-    map_step: float
-    map_trapezoid: float
-
-
-def precision_recall(result: Result) -> PrecisionRecall:
-    """Return the mean precision of a result at levels of recall.
-
-    A query has precision k/rank between recall (k - 1)/n and k/n by the step rule; by the
-    trapezoid it goes in a line from the precision at the place before that image to k/rank.
-    Beyond the last good image that is found it is 0.
+    By the step rule a query has precision k/rank between recall (k - 1)/n and k/n; by the
+    trapezoid it goes in a line from the precision at the place before that image to k/rank: as
+    the convention computes AP. After the last good image of a cut list it is 0.
 
     Examples
     --------
@@ -147,36 +125,31 @@ def precision_recall(result: Result) -> PrecisionRecall:
     >>> import reid_ref
     >>> result = reid_ref.evaluate_distances(
     ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
-    >>> curve = precision_recall(result)
-    >>> curve.step[[0, 50, 51, 100]].round(2), curve.trapezoid[[0, 25, 50, 100]].round(2)
-    (array([0.5 , 0.5 , 0.67, 0.67]), array([0.  , 0.25, 0.5 , 0.67]))
+    >>> mean_precision(result)[[0, 25, 50, 100]].round(2)
+    array([0.  , 0.25, 0.5 , 0.67])
     """
     loaded = of_queries(result.ranks, result.per_query.status != "not loaded")
-    ranks = result.convention.cut_off(loaded)
-
-    def mean(values: Doubles) -> float:
-        return result.convention.mean(result.convention.counted(values, loaded.n_good))
-
-    precisions = np.array([list(map(mean, _at_level(ranks, level))) for level in range(LEVELS)])
-    return PrecisionRecall(
-        np.arange(LEVELS) / (LEVELS - 1), *precisions.T,
-        *(mean(AP[rule].exact(ranks)) for rule in ("step", "trapezoid")))
+    convention = result.convention
+    ranks, has_steps = convention.cut_off(loaded), AP[convention.ap].has_steps
+    return np.array([convention.mean(convention.counted(
+        _at_level(ranks, level, has_steps), loaded.n_good)) for level in range(LEVELS)])
 
 
-def _at_level(ranks: GoodRanks, level: int) -> tuple[Doubles, Doubles]:
-    """Return each query's precision by both rules; NaN without a good image."""
+def _at_level(ranks: GoodRanks, level: int, has_steps: bool) -> Doubles:
+    """Return the precision of each query; NaN without a good image."""
     scaled, last = level * ranks.n_good, LEVELS - 1
     nth = np.maximum(-(-scaled // last), 1)  # the good image at which this recall is reached
-    step = np.where((ranks.n_good > 0) | (ranks.n_kept == 0), 0.0, np.nan)
-    trapezoid = step.copy()
+    precision = np.where((ranks.n_good > 0) | (ranks.n_kept == 0), 0.0, np.nan)
     in_list = nth <= ranks.found
     start = np.cumsum(ranks.found) - ranks.found
     nth, rank = nth[in_list], ranks.rank[(start + nth - 1)[in_list]]
-    before = precision_before(nth, rank)
-    step[in_list] = nth / rank
-    part = (scaled[in_list] - last * (nth - 1)) / last
-    trapezoid[in_list] = before + (nth / rank - before) * part
-    return step, trapezoid
+    at_image = nth / rank
+    if not has_steps:
+        before = precision_before(nth, rank)
+        part = (scaled[in_list] - last * (nth - 1)) / last
+        at_image = before + (at_image - before) * part
+    precision[in_list] = at_image
+    return precision
 
 
 @dataclass(frozen=True)

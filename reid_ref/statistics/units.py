@@ -117,8 +117,7 @@ def check_units(groups: npt.NDArray[Any]) -> None:
 def warn_few(units: int) -> None:
     """Warn where units are too few for an interval to be relied on."""
     if units < FEW_UNITS:
-        warn(f"unit: only {units} units for these intervals, which may be too narrow below "
-             f"{FEW_UNITS}")
+        warn(f"only {units} units for these intervals, which may be too narrow below {FEW_UNITS}")
 
 
 def by_code(code: npt.NDArray[np.intp], values: Doubles) -> Doubles:
@@ -136,7 +135,7 @@ def without_rounding(sums: Doubles, weight: Doubles) -> Doubles:
     return np.where(np.abs(sums) <= ZERO * weight, 0.0, sums)
 
 
-RESAMPLES = 10_000
+RESAMPLES, MOST_RESAMPLES = 10_000, 1_000_000
 SEED = 12_345
 #: Entries of a block: 16 MiB as doubles, and few of them are held at once.
 BLOCK = 2**21
@@ -238,5 +237,5 @@ def block_sizes(units: int, resamples: int) -> list[int]:
 
 def check_random(resamples: Any, seed: Any) -> None:
     """Refuse what nothing can be drawn with."""
-    check_count(resamples, "resamples")
+    check_count(resamples, "resamples", 1, MOST_RESAMPLES)
     check_count(seed, "seed", 0)

@@ -95,7 +95,7 @@ def test_all_conventions_in_one_table():
 
 
 def test_the_order_of_ties_can_be_chosen():
-    orders = {ties: answer("evaluate", TIES, "--ties", ties)["mAP"]
+    orders = {ties: answer("evaluate", TIES, "--set", f"ties={ties}")["mAP"]
               for ties in ("gallery-order", "reversed", "grouped")}
     assert len(set(orders.values())) == 3
     stored = json.loads((FIXTURES / "ties.json").read_text())["map"]

@@ -18,7 +18,8 @@ from tests import cases
 from tests.commands.common import MARKET, MARS, TIES, answer, command, lists, refusal, table
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*unit. only", "ignore:.* queries have no good image", "ignore:.*csv file does not")
+    "ignore:.*units for these", "ignore:.* queries have no good image",
+    "ignore:.*csv file does not")
 
 
 @pytest.fixture(scope="module")

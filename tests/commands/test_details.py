@@ -137,7 +137,7 @@ def test_nearest_wrong_image_of_lists():
 # ---------------------------------------------------------------- the command
 
 def test_json(saved):
-    found = answer("evaluate", saved, "--at", "1,3,1", "--worst", "2", "--by", "camera",
+    found = answer("evaluate", saved, "--at", "1,3", "--worst", "2", "--by", "camera",
                    "--by", "identity", "--by", "camera")
     assert len(found["at"]) == len(found["worst"]) == len(found["by"]) == 2
     assert list(found)[-3:] == ["at", "worst", "by"]

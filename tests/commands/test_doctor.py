@@ -49,6 +49,12 @@ def keys(data):
     return [finding.key for finding in doctor(data)]
 
 
+def test_a_gallery_of_one_image_gives_no_warning_of_numpy():
+    data = ResultFile("made", Labels([1, 2], [1, 1]), Labels([1], [2]),
+                      distances=np.array([[.3], [.2]]))
+    assert keys(data)[0] == "doctor:identities-differ"
+
+
 def all_keys(data):
     """What the command `doctor` finds, and what `evaluate` finds on the way."""
     found = findings_of_conventions(data, reid_ref.CONVENTIONS.values())

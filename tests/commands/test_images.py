@@ -73,6 +73,19 @@ def test_no_name_leads_out_of_the_root(tmp_path, name):
         path_below(tmp_path / "root", name)
 
 
+def test_no_link_leads_out_of_the_root(tmp_path):
+    touch(tmp_path, "root/a/x.jpg", "secret/y.jpg")
+    (tmp_path / "root" / "a" / "inside.jpg").symlink_to("x.jpg")
+    (tmp_path / "root" / "a" / "y.jpg").symlink_to(tmp_path / "secret" / "y.jpg")
+    (tmp_path / "root" / "b").symlink_to(tmp_path / "secret")
+    (tmp_path / "linked").symlink_to("root")     # the root itself may be one
+    assert path_below(tmp_path / "linked", "a/inside.jpg") == str(
+        tmp_path / "linked" / "a" / "inside.jpg")
+    for name in ("a/y.jpg", "b/y.jpg"):
+        with pytest.raises(InputError, match="an image below .*root, got a link to one that is"):
+            path_below(tmp_path / "root", name)
+
+
 def test_a_missing_folder(tmp_path):
     with pytest.raises(InputError, match="no folder bounding_box_test or gallery"):
         names_of_side("gallery", 1, [], tmp_path)

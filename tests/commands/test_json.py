@@ -40,7 +40,7 @@ COMMANDS = [
     ("evaluate", f"evaluate {MARKET}", 0),
     ("evaluate", f"evaluate {MARKET} --convention mars --cmc 3", 0),  # mAP null
     ("evaluate", f"evaluate {MARKET} --convention veri --index-lists {{}}/good {{}}/junk", 0),
-    ("evaluate", f"evaluate {TIES} --ties grouped", 0),
+    ("evaluate", f"evaluate {TIES} --set ties=grouped", 0),
     ("evaluate", f"evaluate {VALUES}", 0),
     ("evaluate", "evaluate {}/cuhk03.npz", 0),  # a benchmark, with something off
     ("evaluate", f"evaluate {MARKET} --at 1,5 --worst 3 --by camera --by identity", 0),

@@ -289,21 +289,3 @@ def test_max_memory_changes_no_validation():
     asked = ["validate", MARKET, "--published", "45.83/40.16", "--convention", "matlab,torchreid"]
     whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "20K"]))
     assert whole == small and whole["reproduced"]
-
-
-def test_camera_pairs_in_csv_and_markdown():
-    stored = json.loads((FIXTURES / "mars_like.json").read_text())
-    words = ["camera-pairs", MARS, "--rule", "script", "--max-memory", "1K"]
-    rows = list(csv.DictReader(table(*words, "--format", "csv").splitlines()))
-    pairs = {(int(row["query camera"]), int(row["gallery camera"])): row for row in rows}
-    lines = table(*words, "--format", "markdown").splitlines()
-    assert lines[:2] == ["| mAP | 1 | 2 | 3 | 4 | 5 | 6 |", "|:--" + "|--:" * 6 + "|"]
-    assert lines[-1] == f"`{rows[0]['signature']}`"
-    for name, key, start in (("mAP", "ap_mat", 2), ("Rank-1", "r1_mat", 11)):
-        for i, values in enumerate(stored[key]):
-            cells = [cell.strip() for cell in lines[start + i].split("|")[1:-1]]
-            assert cells[0] == str(i + 1)
-            for j, value in enumerate(values):
-                text = pairs[i + 1, j + 1][name]
-                assert (float(text) if text else None) == value
-                assert cells[j + 1] == ("-" if value is None else f"{100 * value:.2f}")

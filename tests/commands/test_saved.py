@@ -29,7 +29,7 @@ WORDS = {
         "dataset FILE", "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
-        "evaluate FILE --ties reversed", "evaluate FILE --metric dot",
+        "evaluate FILE --metric dot",
         "evaluate FILE --convention mars", "evaluate FILE FILE2 --set ap=step",
         "compare FILE FILE2 --convention mars", "plot cmc FILE -o OUT.svg --set ap=step",
         "report FILE -o OUT.html --metric dot", "report FILE -o OUT.html --convention mars",

@@ -357,7 +357,6 @@ def test_bad_input_in_python(ranked, options, message):
 
 @pytest.mark.parametrize(("options", "message"), [
     (["--metric", "cosine"], "--metric: expected features or distances, got ranked lists"),
-    (["--ties", "reversed"], "--ties: expected features or distances, got ranked lists"),
     (["--worst", "2"], "--worst: expected features or distances, got ranked lists"),
     (["--per-query", TABLES[0]], "query.csv"),
     (["--n-good", TABLES[0]], "query.csv"),

@@ -156,8 +156,8 @@ def test_a_distance_matrix_and_progress(tmp_path):
     ([MARKET, "--to", "trec", "--output", "no/x"], "no/x.qrels: expected a file name in a folder "
                                                    "that exists"),
     ([MARKET, "--to", "trec", "--output", "."], "--output: expected the beginning of two file "
-                                                r"names, got the folder \.; e.g. result"),
-    ([MARKET, "--to", "trec", "--output", "new/"], "got the folder new/; e.g. new/result"),
+                                                r"names, got '\.'; e.g. result"),
+    ([MARKET, "--to", "trec", "--output", "new/"], "got 'new/'; e.g. result"),
 ])
 def test_wrong_use(arguments, message, tmp_path):
     assert_one_line_error(command("export", *arguments, cwd=tmp_path), message)

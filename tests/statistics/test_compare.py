@@ -12,7 +12,7 @@ from tests import cases
 from tests.statistics.test_interval import every_choice
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:unit. only", "ignore:.* queries have no good image")
+    "ignore:.*units for these", "ignore:.* queries have no good image")
 
 
 #: 30 identities of two queries each; the good image of identity k is image k.

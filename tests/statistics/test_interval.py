@@ -83,7 +83,7 @@ def test_analytic_by_scipy(level):
     ({"level": float("nan")}, "level: .* got nan"),
     ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
     ({"seed": 1.5}, "seed: expected a whole number from 0, got 1.5"),
-    ({"resamples": True}, "resamples: expected a whole number from 1, got True"),
+    ({"resamples": True}, "resamples: expected a whole number from 1 to 1000000, got True"),
     ({"resamples": 38}, "resamples: expected at least 39 for this level, got 38"),
     ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
     ({"method": "percentile"}, "method: unknown 'percentile'; known: bootstrap-t, analytic"),

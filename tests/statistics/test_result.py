@@ -13,7 +13,8 @@ from reid_ref.statistics import interval, units as draws
 from tests import cases
 
 METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")
-FEW = pytest.mark.filterwarnings("ignore:unit. only", "ignore:.* queries have no good image")
+FEW = pytest.mark.filterwarnings("ignore:.*units for these",
+                                 "ignore:.* queries have no good image")
 
 
 def printed(result, metric):

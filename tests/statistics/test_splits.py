@@ -34,7 +34,7 @@ def test_disjoint_sets_add_their_own_variances():
     np.testing.assert_allclose(se, np.hypot(*own) / 2, rtol=.01)
 
 
-@pytest.mark.filterwarnings("ignore:.*unit. only")
+@pytest.mark.filterwarnings("ignore:.*units for these")
 def test_the_same_identities_in_both_sets_are_one_unit():
     rng = np.random.default_rng(1)
     values, identity = drawn(rng, .6, 100, 0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.arrays import InputError, check_count, warn
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
@@ -17,11 +17,11 @@ from reid_ref.commands.evaluate.compute import (
 from reid_ref.commands.evaluate.show import rows
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common, systems
-from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, Convention
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets.benchmarks import expected_convention
-from reid_ref.disk import check_different, check_target, is_direct, whole_files
+from reid_ref.disk import check_targets, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
@@ -30,7 +30,7 @@ from reid_ref.result import Result
 from reid_ref.text.table import PAPER
 
 #: Options that `--help-all` shows, and `--help` leaves out.
-MORE = ("--ties", "--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
+MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good")
 
 
@@ -45,15 +45,12 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=run, more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
-    common.add_options(group, "--convention", "--set")
-    group.add_argument("--ties", metavar="ORDER",
-                       help="order of equal distances: gallery-order, reversed, grouped, numpy or "
-                            "numpy-reversed; reid-ref ties shows what the order can change")
-    common.add_options(group, "--metric", "--normalize", "--index-lists", "--max-memory")
+    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                       "--max-memory")
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
-    ranked_lists.add(command.add_argument_group("ranked lists in the place of a result file"))
+    ranked_lists.add(command.add_argument_group("ranked lists instead of a result file"))
 
 
 def _add_output(group: Any) -> None:
@@ -61,9 +58,9 @@ def _add_output(group: Any) -> None:
     group.add_argument("--per-query", metavar="FILE",
                        help="write one line per query to FILE, named .csv or .json")
     group.add_argument("--save", metavar="FILE",
-                       help="write the whole result to FILE, named .json: this and other commands "
-                            "take it in the place of the result file")
-    group.add_argument("--at", metavar="K[,K]",
+                       help="write the whole result to FILE, named .json, which this and other "
+                            "commands read as they read a result file")
+    group.add_argument("--at", metavar="K[,K]", type=common.numbers,
                        help="also accuracy, precision, recall and mAP of the first K images, "
                             "e.g. 1,5,10")
     group.add_argument("--worst", type=int, metavar="N",
@@ -94,11 +91,7 @@ def run(args: argparse.Namespace) -> int:
         common.refuse(_of_one_result(args), "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
-    answers = []
-    for name, paths in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, paths))
-        with said_of(name, files) if several else nullcontext():
-            answers.append(_evaluated(args, name, files, request, several))
+    answers = systems.of_each(args, groups, partial(_evaluated, args, request, several))
     status = (answers[0].status
               or gates.of_findings(args, [finding for answer in answers
                                           for finding in answer.findings]))
@@ -115,10 +108,9 @@ class FileAnswer(NamedTuple):
     status: int
 
 
-def _evaluated(args: argparse.Namespace, name: str, files: list[str], request: Request,
-               several: bool) -> FileAnswer:
+def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: str,
+               files: list[str], saved: dict[str, Result] | None) -> FileAnswer:
     """Evaluate the files of one result, or take a saved one; write what is requested of one."""
-    saved = systems.saved_results(args, files)
     findings: gates.Findings = []
     if saved is None:
         data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
@@ -178,7 +170,7 @@ def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
         worst = worst_rows(result, dict(zip(queries.tolist(), images)),
                            None if data is None else data.gallery)
     return Details(
-        at=None if args.at is None else at_rows(result, _numbers(args.at)), worst=worst,
+        at=None if args.at is None else at_rows(result, args.at), worst=worst,
         by=None if args.by is None else {
             by: group_rows(result, by) for by in dict.fromkeys(args.by)})
 
@@ -201,64 +193,43 @@ def _check(args: argparse.Namespace) -> Request:
     """Return what is requested; what is wrong, or does not go together, is known before the work.
     """
     common.cmc_length(args)
-    common.ranks(args)
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
     conventions, left_out = _conventions(args)
     if len(conventions) > 1:
-        common.refuse({"--ties": args.ties, **_of_one_result(args)}, "one convention",
-                      f"{len(conventions)}; name one")
+        common.refuse(_of_one_result(args), "one convention", f"{len(conventions)}; name one")
     details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
     if args.format not in ("table", "json"):
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
-    _check_details(args)
-    of_distances = {**common.of_features(args), "--ties": args.ties}
+    if args.worst is not None:
+        check_count(args.worst, "--worst")
     if saved:
-        common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
-                      "a saved result; evaluate the result file anew")
+        common.refuse({**common.of_features(args), "--strict": args.strict},
+                      "features or distances", "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions))
-    ranked_lists.check(args, {**of_distances, "--worst": args.worst})
+    ranked_lists.check(args, {**common.of_features(args), "--worst": args.worst})
     return request
 
 
 def _conventions(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
-    """Return the conventions requested, in the order of ties requested, and why `all` is less."""
+    """Return the conventions requested, and why `all` is less."""
     names = common.convention_names(args)
-    if args.ties is not None:
-        check_choice(args.ties, "--ties", TIES)
     if names is None:
         left_out = {name: why for name, why in NOT_IN_ALL.items()
                     if not (args.index_lists and CONVENTIONS[name].needs_lists)}
         return common.with_choices(args, [
             convention for name, convention in CONVENTIONS.items()
             if name not in left_out]), left_out
-    ties = {} if args.ties is None else {"ties": args.ties}
-    return common.with_choices(args, [CONVENTIONS[name] for name in names], **ties), {}
+    return common.with_choices(args, [CONVENTIONS[name] for name in names]), {}
 
 
 def _of_one_result(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that are about one result of one convention, by name."""
     return {"--per-query": args.per_query, "--save": args.save, "--at": args.at,
             "--worst": args.worst, "--by": args.by, **gates.of_one_result(args)}
-
-
-def _check_details(args: argparse.Namespace) -> None:
-    if args.at is not None:
-        _numbers(args.at)
-    if args.worst is not None and args.worst < 1:
-        raise InputError("--worst", "a number of queries from 1", args.worst)
-
-
-def _numbers(text: str) -> list[int]:
-    words = [word.strip() for word in text.split(",")]
-    # Beyond 18 digits is no rank of any gallery, and no int64.
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 and len(word) < 19
-               for word in words):
-        raise InputError("--at", "whole numbers from 1, such as 1,5,10", repr(text))
-    return list(dict.fromkeys(map(int, words)))
 
 
 #: Options that write a file, and how its name may end.
@@ -270,13 +241,7 @@ def _check_written(args: argparse.Namespace) -> None:
     written = {option: name for option, name in (
         ("--save", args.save), ("--per-query", args.per_query)) if name is not None}
     for option, name in written.items():
-        if name == "-":
-            raise InputError(option, "a file", "'-', and standard output has the report", "name a "
-                             "file")
-        check_target(name, [*args.files, *(args.index_lists or ()), *(args.labels or ()),
-                            *([args.baseline] if args.baseline is not None else ())])
         suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
             raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
-    if len(written) == 2:
-        check_different([Path(name) for name in written.values()])
+    check_targets(*written.values())

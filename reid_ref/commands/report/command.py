@@ -2,15 +2,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, systems
-from reid_ref.console.files import add_images, check_images, image_names, names_of_results
+from reid_ref.console.files import add_images, check_images, image_names
 from reid_ref.console.terminal import show
 from reid_ref.conventions import find_convention
-from reid_ref.disk import check_target, whole_files
+from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
@@ -37,13 +38,13 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="images of each list (default: 10)")
     add_images(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
-                         help="of the queries that are drawn; default 12345")
+                         help="seed of the queries drawn (default: 12345)")
 
 
 def run(args: argparse.Namespace) -> int:
     options = _options(args)
     check_libraries()
-    check_target(args.output, args.files)
+    check_targets(args.output)
     files = _read(args)
     images = None if args.images is None else (args.images, {
         name: image_names(args, paths, data) for name, (paths, data) in files.items()
@@ -76,11 +77,8 @@ def _options(args: argparse.Namespace) -> Options:
 
 def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
-    groups = results_of_files(*args.files)
-    read: dict[str, tuple[list[str], ResultFile | Result]] = {}
-    for name, group in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, group))
-        saved = systems.saved_results(args, files)
-        read[name] = files, (common.read_files(args, files) if saved is None
-                             else next(iter(saved.values())))
-    return read
+    def read(name: str, files: list[str], saved: dict[str, Result] | None) -> Any:
+        return name, (files, common.read_files(args, files) if saved is None
+                      else next(iter(saved.values())))
+
+    return dict(systems.of_each(args, results_of_files(*args.files), read))

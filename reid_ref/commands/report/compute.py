@@ -11,10 +11,9 @@ from reid_ref.arrays import InputError, Integers, each_warning_once, warn
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
-from reid_ref.drawing.densities import DistanceSample, distance_sample
+from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How, Progress
@@ -25,12 +24,8 @@ from reid_ref.statistics import Interval
 
 #: Numbers of the headline.
 METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
-#: Pairs of query and image beyond which conventions that need whole rows are left out.
-MANY_PAIRS = 100_000_000
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
-#: The target of the explanation, where it is not torchreid.
-EXPLAINED = {"torchreid": "matlab"}
 #: Said of a saved result, on stderr and on the page.
 NO_DISTANCES = (
     "a saved result has no distances, so rank lists, pairs of cameras, distances, other "
@@ -60,8 +55,6 @@ class FromDistances:
         Every convention that applies, by name.
     left_out : dict of str to str
         The other conventions, and why.
-    explanation : Explanation
-        From the page's convention to another.
     pairs : CameraPairs or None
         None where all images are on one camera.
     sample : DistanceSample
@@ -74,7 +67,6 @@ class FromDistances:
     findings: list[Finding]
     conventions: dict[str, Result]
     left_out: dict[str, str]
-    explanation: Explanation
     pairs: CameraPairs | None
     sample: DistanceSample
     lists: dict[int, RankList]
@@ -166,48 +158,34 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
 
 def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
     """Return the result under the page's convention, and under every other that applies."""
-    left_out = _left_out(data)
     conventions = dict.fromkeys((*how.conventions, *(
-        convention for name, convention in CONVENTIONS.items() if name not in left_out)))
+        convention for name, convention in CONVENTIONS.items() if name not in NOT_IN_ALL)))
     how = replace(how, conventions=tuple(conventions), progress=progress)
     return by_name(results_of(data.input, data.query, data.gallery, how))
-
-
-def _left_out(data: ResultFile) -> dict[str, str]:
-    """Return why conventions are left out, by name."""
-    many = len(data.query) * len(data.gallery) > MANY_PAIRS
-    return {**NOT_IN_ALL, **{
-        name: "needs whole rows of distances, of which there are many; `reid-ref evaluate "
-              "--convention NAME` has it"
-        for name, convention in CONVENTIONS.items()
-        if many and convention.needs_rows and name not in NOT_IN_ALL}}
 
 
 def _reasons(first: Result, comparison: Comparisons | None, n: int,
              seed: int) -> dict[str, list[int]]:
     """Return the queries to show by reason: the largest gains and losses of AP before others."""
-    changed: dict[str, list[int]] = {"gain": [], "loss": []}
-    for compared in comparison.comparisons if comparison else ():
-        if compared.metric == "mAP":
-            changed["gain"] += [change.query for change in compared.gains]
-            changed["loss"] += [change.query for change in compared.losses]
-    changed = {reason: list(dict.fromkeys(queries)) for reason, queries in changed.items()}
+    pairs = [pair for pair in (comparison.comparisons if comparison else ())
+             if pair.metric == "mAP"]
+    changed = {reason: list(dict.fromkeys(change.query for pair in pairs
+                                          for change in getattr(pair, changes)))
+               for reason, changes in (("gain", "gains"), ("loss", "losses"))}
     reasons = {**changed, **choose(first, n, seed, [*changed["gain"], *changed["loss"]])}
     return {reason: queries for reason, queries in reasons.items() if queries}
 
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
-    how, (convention,) = options.how, options.how.conventions
-    left_out = {name: why for name, why in _left_out(data).items() if name not in conventions}
+    how = options.how
+    left_out = {name: why for name, why in NOT_IN_ALL.items() if name not in conventions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
         cameras = np.union1d(data.query.camera, data.gallery.camera)
         return FromDistances(
             data, recognise(data.query, data.gallery), doctor(data, seed=options.seed),
             conventions, left_out,
-            explain(data, convention, EXPLAINED.get(convention.name, "torchreid"),
-                    metric=how.metric, normalize=how.normalize, max_memory=how.max_memory),
             camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
             if len(cameras) > 1 else None,
             _sample(data, how, options.seed),

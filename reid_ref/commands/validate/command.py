@@ -33,7 +33,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("files", nargs="*", metavar="FILE",
                          help="result file or files, or a folder of .npy files")
     command.add_argument("--dataset", metavar="NAME",
-                         help="in the place of a file: say whether the figure is possible on this "
+                         help="instead of a file: say whether the figure is possible on this "
                               "benchmark, such as Market-1501")
     command.add_argument("--published", metavar="RANK1/MAP", nargs="+", action="extend",
                          help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ "

@@ -1,31 +1,15 @@
 """Words and tables that reports share, and the tables that notebooks show."""
-import math
 import re
 
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, Labels, text as words
+from reid_ref import CONVENTIONS, IndexLists, Labels
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like
 from tests.commands.report.seen import Page, rows
-
-
-def test_long_words_stay_whole():
-    long = "x" * 100
-    assert words.row("input", f"a {long} b") == ["input     a", " " * 10 + long, " " * 10 + "b"]
-    assert words.wrap("one-two three", width=9) == ["one-two", "three"]
-    assert words.row("", "text", 12) == [" " * 12 + "text"]
-
-
-def test_percent():
-    assert words.percent(0.12345) == "12.35" and words.percent(1.0) == "100.00"
-    assert words.percent(math.nan) == "-" and words.percent(math.nan, "--") == "--"
-    assert words.signed_percent(-0.00001) == "+0.00"
-    assert words.signed_percent(math.nan) == "-"
-    assert words.signed_percent(-0.5) == "-50.00"
 
 
 # The query is person 7 on camera 1. Cameras 2 and 3 of SYSU-MM01 are one location.

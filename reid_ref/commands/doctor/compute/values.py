@@ -197,7 +197,8 @@ def _identical_distances(distances: npt.NDArray[Any], sample: Sample) -> Iterato
     if not (distances.real >= 0).all():
         return  # similarities, or squares less a constant: 0 means nothing
     near = values <= 1e-6 * np.median(values)
-    if near[sample.wrong].mean() < 1e-3:  # else distances are so coarse that 0 means nothing
+    # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
+    if near[sample.wrong].sum() < 1e-3 * sample.wrong.sum():
         yield from _query_in_gallery((near & sample.good).any(axis=1))
 
 

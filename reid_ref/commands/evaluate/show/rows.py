@@ -8,12 +8,11 @@ in CSV, a dash elsewhere. No text ends in a newline.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_rows
 from reid_ref.console.confidence import Intervals, ends
 from reid_ref.result import RANKS, Result, numbers_of
@@ -55,10 +54,9 @@ def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANK
     Raises
     ------
     InputError
-        No result, a row name that is not a text, a value that is not a `Result`, or a rank that
-        is not a whole number from 1.
+        Anything but results by name, or a rank that is not a whole number from 1.
     """
-    rows, ranks = _rows(results), _ranks(ranks)
+    rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
     columns = _columns(ranks)
     printed = {name: [percent(value) for value in _values(result, ranks)]
                for name, result in rows.items()}
@@ -89,7 +87,7 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     name,Rank-1,Rank-5,Rank-10,Rank-20,mAP,mINP,signature
     ours,1.0,,,,0.7916666666666666,0.6666666666666666
     """
-    rows, ranks = _rows(results), _ranks(ranks)
+    rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
     columns = _columns(ranks)
     extra = [f"{metric} {field}" for metric in columns for field in _ENDS.values()]
     lines = []
@@ -204,28 +202,12 @@ def _intervals_of(intervals: Intervals, name: str,
 
 
 def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
-    if isinstance(results, Result):
-        return {ROW_NAME: results}
-    if not isinstance(results, Mapping):
+    rows = {ROW_NAME: results} if isinstance(results, Result) else results
+    if not isinstance(rows, Mapping) or not rows or not all(
+            isinstance(name, str) and isinstance(result, Result) for name, result in rows.items()):
         raise InputError("results", "a Result or a dict of row name to Result",
-                         type(results).__name__)
-    if not results:
-        raise InputError("results", "at least one result", "an empty dict")
-    for name, result in results.items():
-        if not isinstance(name, str) or not name.strip():
-            raise InputError("results", "a text as the name of each row", repr(name))
-        if not isinstance(result, Result):
-            raise InputError("results", f"a Result for {name!r}", type(result).__name__,
-                             "pass what reid_ref.evaluate returns")
-    return results
-
-
-def _ranks(ranks: Iterable[int]) -> tuple[int, ...]:
-    checked = tuple(ranks)
-    for k in checked:
-        if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1:
-            raise InputError("ranks", "whole numbers from 1", repr(k))
-    return checked
+                         type(results).__name__, "pass what reid_ref.evaluate returns")
+    return rows
 
 
 def _columns(ranks: Iterable[int]) -> list[str]:

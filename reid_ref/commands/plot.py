@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     check_target(args.output, [*args.files, *(args.index_lists or ())])
     conventions = _conventions(args)
     _check_list_options(args, conventions)
-    groups = results_of_files(*args.files)
+    groups = results_of_files(*args.files, names=common.names_of_arrays(args))
     lists = common.read_lists(args, conventions)
     figure = (_rank_lists(args, groups, conventions, lists, width) if is_list else
               _figure(args, groups, conventions, lists, width))

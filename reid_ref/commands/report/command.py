@@ -76,7 +76,7 @@ def _options(args: argparse.Namespace) -> Options:
 
 def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
-    groups = results_of_files(*args.files)
+    groups = results_of_files(*args.files, names=common.names_of_arrays(args))
     read: dict[str, tuple[list[str], ResultFile | Result]] = {}
     for name, group in zip(names_of_results(args.names, groups), groups):
         files = list(map(str, group))

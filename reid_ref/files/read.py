@@ -42,7 +42,8 @@ def read_result(*paths: str | os.PathLike[str],
     names : mapping of str to str, optional
         Role to the name of the array that has it, where the names are others:
         ``{"query_features": "A"}``. ``query_paths`` and ``gallery_paths`` may name a folder of
-        images, or text with one name per line. Roles: `reid_ref.files.layouts.ROLES`.
+        images, or text with one name per line, ``num_query`` the number itself. Roles:
+        `reid_ref.files.layouts.ROLES`.
 
     Returns
     -------

@@ -70,8 +70,9 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     if missing:
         raise _lacking(files, missing, "features or distances with labels" if ranked else
                        "the labels of query and gallery", bool(whole) and not rows)
-    if "ranked_distances" in named and ranked == ("ranked_lists",):
-        _check_order(arrays["ranked_lists"], _only(named, "ranked_distances"))
+    lists = arrays.get("ranked_lists")
+    if lists and "ranked_distances" in named and len(lists.shape) == 2:
+        _check_order(lists, _only(named, "ranked_distances"))
     keys = ", ".join(Path(used[role].where.rpartition(": ")[2]).name for role in ranked)
     title = f"{_RANKED.get(ranked, 'labels')} ({keys})"
     return Fields(
@@ -96,8 +97,7 @@ def _of_both_sides(named: Named, arrays: Mapping[str, StoredArray],
     return whole if needed & whole.keys() else {}
 
 
-def _by_role(files: Files, names: Mapping[str, str],
-             by_words: bool) -> Named:
+def _by_role(files: Files, names: Mapping[str, str], by_words: bool) -> Named:
     """Return the arrays that may have each role; what the user maps is alone.
 
     `by_words`: a name may have other words, and be the file's.
@@ -129,13 +129,16 @@ def _turned(role: str, path: Path, value: StoredArray, several: bool) -> StoredA
 
 
 def _mapped(role: str, name: str, keys: Mapping[str, StoredArray]) -> StoredArray:
-    """Return what the user maps to a role; names of images may be in a folder or a text file."""
+    """Return what the user maps to a role: an array; names of images in a folder or a text file;
+    a number of queries.
+    """
     path = Path(name)
-    if name not in keys and role.endswith("paths") and path.is_dir():
-        return StoredArray.of(name, np.array(names_in_folder(path, path), dtype=np.str_))
-    if name not in keys and role.endswith("paths") and path.is_file():
-        lines = read_lines(path, "image names, one per line")
-        return StoredArray.of(name, np.array([line.strip() for line in lines if line.strip()]))
+    if name not in keys and role == "num_query" and name.isdecimal():
+        return StoredArray.of(name, np.array(int(name)))
+    if name not in keys and role.endswith("paths") and path.exists():
+        listed = names_in_folder(path, path) if path.is_dir() else [
+            line.strip() for line in read_lines(path, "image names, one per line") if line.strip()]
+        return StoredArray.of(name, np.array(listed, dtype=np.str_))
     check_choice(name, f"names: {role}", keys)
     return keys[name]
 
@@ -227,8 +230,8 @@ def _lacking(files: Files, missing: list[str], expected: str, no_split: bool) ->
             for key in arrays if plain_name(key) not in NAMES}
     guesses = [f"{NAMES[match[0]]}={key}" for key, match in near.items()
                if match and NAMES[match[0]] in missing]
-    lacks = ("num_query or is_query, which say how arrays of all images are split" if no_split
-             else ", ".join(missing))
+    lacks = ", ".join(missing) if not no_split else (
+        "num_query, how many of the images are queries (it may be a number), or is_query")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
         f"{next(iter(files))}{more_files}", expected,

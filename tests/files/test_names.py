@@ -122,6 +122,7 @@ OF_FEATURES = {
         "gallery": {"features": GF, "pids": G_PIDS, "camids": G_CAMIDS}}},
     "a tuple and a map": ({"r.pt": (FEATS, PIDS, CAMIDS, N_QUERY)}, "r.pt", "--map",
                           "features=0,identity=1", "--map", "camera=2,num_query=3"),
+    "a number of queries": ({"r.npz": SPLIT}, "r.npz", "--map", f"num_query={N_QUERY}"),
     "another naming and a map": ({"r.npz": {"A": QF, "B": GF, **LABELS}}, "r.npz", "--map",
                                  "query_features=A,gallery_features=B"),
     "text with names and a map": (
@@ -278,7 +279,7 @@ REFUSED = {
         {"r.npz": {f"conv{n}.weight": np.ones((2, 3, 3)) for n in range(30)}},
         r"got conv0.weight float64 \(2, 3, 3\), .* and 22 more; it lacks query_features, "),
     "no arrays": ({"r.npz": {}}, "r.npz: .*got no arrays; it lacks"),
-    "not split": ({"r.npz": SPLIT}, "it lacks num_query or is_query, which say how arrays of all"),
+    "not split": ({"r.npz": SPLIT}, "it lacks num_query, how many of the images are queries .*, "),
     "too many queries": (
         {"r.npz": {**SPLIT, "num_query": 8}},
         "num_query: expected a number of queries from 1 to 7, of 8 images, got 8$"),
@@ -308,6 +309,8 @@ REFUSED = {
                                  r"r.npz: D: expected shape \(3, 5\), as r.npz: I, got \(2, 5\)$"),
     "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}},
                                "r.npz: I: expected 3 rows, one for "),
+    "lists that are one list": ({"r.npz": {"I": ORDER[0], "D": DISTANCES[0], **LABELS}},
+                                "r.npz: I: expected gallery indices from 0 as whole numbers"),
     "a map of what is not there": (
         mapped("query_camera=q_cams"),
         "--map: query_camera: unknown 'q_cams'; known: qf, gf, .*. Did you mean 'q_camids'.$"),

@@ -18,6 +18,7 @@ import reid_ref
 from reid_ref import InputError, Labels, cli
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.files.layouts import NAMES, ROLES, plain_name
+from tests.documents import ROOT
 from tests.files.test_files import (
     FIELDS, N_QUERY, assert_is_made, damaged, refuse, write_hdf5, write_npz)
 from tests.installed import version_of
@@ -377,3 +378,15 @@ def test_torch_that_is_missing_or_too_old(tmp_path, monkeypatch, version):
 def test_every_role_has_a_name_of_its_own():
     assert set(NAMES.values()) == set(ROLES)
     assert all(NAMES[plain_name(role)] == role for role in ROLES)
+
+
+def test_the_names_of_the_documentation():
+    table = (ROOT / "docs/files.md").read_text().partition("| role |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[2:5] for line in table.splitlines()[2:]]
+    roles = [("features",), ("identity",), ("camera",), ("paths",),
+             ("clothes", "view", "video", "frame")]
+    for columns, cells in zip(roles, rows, strict=True):
+        for start, cell in zip(("query_", "gallery_", ""), cells):
+            names = re.findall("`(.*?)`", cell)
+            assert names and {NAMES[plain_name(name)] for name in names} <= {
+                start + column for column in columns}

@@ -49,9 +49,10 @@ def add(command: argparse.ArgumentParser) -> None:
         "those of the benchmark that they resemble.")
     command.epilog = (
         "Files, in any order: two lists of image names (text or csv, query and gallery or "
-        "test in the file name), MARS's tracks_test_info.mat and query_IDX.mat, the "
-        "configuration .mat of CUHK03-NP, the four label vectors of the MATLAB drivers, or "
-        "a result file with labels. The exit code is 1 when something is off.")
+        "test in the file name), two folders of images, or the folder that has both, MARS's "
+        "tracks_test_info.mat and query_IDX.mat, the configuration .mat of CUHK03-NP, the "
+        "four label vectors of the MATLAB drivers, or a result file with labels. The exit "
+        "code is 1 when something is off.")
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
     command.add_argument("--json", action="store_true", help="print JSON")

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     check_targets(args.output)
     conventions = _conventions(args)
     _check_list_options(args, conventions)
-    groups = results_of_files(*args.files)
+    groups = results_of_files(*args.files, names=common.names_of_arrays(args))
     lists = common.read_lists(args, conventions)
     figure = (_rank_lists(args, groups, conventions, lists, width) if is_list else
               _figure(args, groups, conventions, lists, width))

@@ -85,6 +85,9 @@ def add_files(command: argparse.ArgumentParser) -> None:
     """Take result files."""
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="result file or files, or a folder of .npy files")
+    command.add_argument("--map", action="append", default=[], metavar="ROLE=NAME[,...]",
+                         help="which array has which role, where its name does not say it: "
+                              "query_features=A,gallery_features=B; docs/files.md lists the roles")
 
 
 def add_options(command: Any, *names: str,
@@ -115,13 +118,23 @@ def of_features(args: argparse.Namespace) -> dict[str, Any]:
             "--no-normalize": args.normalize is False}
 
 
+def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:
+    """Return role to name of what --map says, where a command has it."""
+    pairs = [pair for text in getattr(args, "map", []) for pair in text.split(",")]
+    names = dict(pair.partition("=")[::2] for pair in pairs)
+    if len(names) < len(pairs) or "" in {*names, *names.values()}:
+        raise InputError("--map", "each role once, with the name of its array, e.g. "
+                         "query_features=A,gallery_features=B", repr(",".join(pairs)))
+    return names
+
+
 def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> ResultFile:
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
     if args.metric is not None:
         check_choice(args.metric, "--metric", METRICS)
-    data = read_result(*(args.files if files is None else files))
+    data = read_result(*(args.files if files is None else files), names=names_of_arrays(args))
     if any(of_features(args).values()):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     return data

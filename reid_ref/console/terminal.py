@@ -22,7 +22,7 @@ OPTIONS = {
     "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
     "published": "--published", "key": "KEY", "query_names": "--query-names",
-    "gallery_names": "--gallery-names", "matlab_dir": "--matlab-dir"}
+    "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
 
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"

@@ -15,10 +15,12 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.names import FORMS, form_of, parse_names
+from reid_ref.datasets.names import FOLDERS, folder_of_side
 from reid_ref.disk import check_different, check_regular, read_lines
-from reid_ref.files.formats import read_contents
-from reid_ref.files.layouts import LABELS, SEPARATE, role_of, role_of_array
+from reid_ref.files.formats import Contents, read_contents
+from reid_ref.files.image_names import FORMS, form_of, names_in_folder, parse_names
+from reid_ref.files.layouts import role_of
+from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
 
@@ -75,7 +77,8 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     Parameters
     ----------
     path : str or path
-        Text: `name`, `name identity` (MSMT17's list_query.txt) or `identity,name` (csv).
+        Text: `name`, `name identity` (MSMT17's list_query.txt) or `identity,name` (csv); or a
+        folder of images.
 
     Returns
     -------
@@ -99,7 +102,14 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     (array([7]), array([1]))
     """
     path = Path(path)
-    return _of_names(path, _lines_of_words(path))
+    if not path.is_dir():
+        return _of_names(path, _lines_of_words(path))
+    names = names_in_folder(path, path)
+    try:
+        parsed = parse_names(names)
+    except InputError as error:
+        raise error.at(path) from None
+    return Labels(parsed["identity"], parsed["camera"], name=names)
 
 
 def _lines_of_words(path: Path) -> list[tuple[int, list[str]]]:
@@ -293,8 +303,9 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     *paths : str or path
         Two lists of names (see `read_list`; the file's name says query, or gallery or test);
         MARS's tracks_test_info.mat and query_IDX.mat; CUHK03-NP's configuration; the four label
-        vectors of the MATLAB drivers, each in a file; or one file that holds the four, such as
-        pytorch_result.mat. In any order.
+        vectors of the MATLAB drivers, each in a file; one file that holds the four, such as
+        pytorch_result.mat; a folder of images for each list of names; or the folder of a data
+        set that holds both. In any order.
 
     Returns
     -------
@@ -310,15 +321,18 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     if not listed:
         raise InputError("paths", "at least one label file", "none")
     check_different(listed)
+    if len(listed) == 1 and listed[0].is_dir():
+        sides = [folder_of_side(listed[0], side) for side in FOLDERS]
+        listed = [folder for folder in sides if folder] if all(sides) else listed
     if any(_is_list(path) for path in listed):
         return _from_lists(listed)
     with ExitStack() as stack:
-        files = {path: stack.enter_context(closing(read_contents(path))).values
-                 for path in listed}
-        if len(listed) == 1 and set(CUHK03_KEYS) <= files[listed[0]].keys():
+        files = {path: stack.enter_context(closing(read_contents(path))) for path in listed}
+        if len(listed) == 1 and set(CUHK03_KEYS) <= files[listed[0]].values.keys():
             whole = read_cuhk03(listed[0])
             return whole.labels[whole.query], whole.labels[whole.gallery]
-        tracks = [path for path, arrays in files.items() if any(map(_is_tracks, arrays.values()))]
+        tracks = [path for path, contents in files.items()
+                  if any(map(_is_tracks, contents.values.values()))]
         if len(tracks) == 1 and len(files) == 2:
             gallery = read_tracks(tracks[0]).labels
             queries, = files.keys() - tracks
@@ -329,28 +343,15 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
 def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
     sides = {(role_of(path.stem) or "").partition("_")[0]: path for path in paths}
     if len(paths) != 2 or sides.keys() != {"query", "gallery"}:
-        raise InputError(", ".join(map(str, paths)), "two lists of names, one with query and one "
-                         "with gallery or test in its file name", remedy="rename them")
+        raise InputError(", ".join(map(str, paths)), "two lists of names or folders of images, "
+                         "one with query and one with gallery or test in its name",
+                         remedy="rename them")
     return read_list(sides["query"]), read_list(sides["gallery"])
 
 
-def _from_vectors(files: Mapping[Path, Mapping[str, StoredArray]]) -> tuple[Labels, Labels]:
-    by_role: dict[str, StoredArray] = {}
-    for path, arrays in files.items():
-        for key, value in arrays.items():
-            role = role_of_array(key, path, len(arrays))
-            if role in by_role:
-                raise InputError(f"{path}: {key}", f"one array for {role}", "two", "leave one out")
-            if role in LABELS:
-                by_role[role] = value
-    missing = [f"{field} (e.g. {SEPARATE['features'].keys[field]})" for field in LABELS
-               if field not in by_role]
-    if missing:
-        raise InputError(
-            ", ".join(map(str, files)), "the labels of query and gallery",
-            f"no {', no '.join(missing)}", "or name two lists of image names, MARS's "
-            "tracks_test_info and query_IDX, or the configuration of CUHK03-NP")
-    query, gallery = (StoredLabels(by_role[f"{side}_identity"], by_role[f"{side}_camera"]).load()
+def _from_vectors(files: Mapping[Path, Contents]) -> tuple[Labels, Labels]:
+    arrays = fields_of_files(files, {}, labels_alone=True).arrays
+    query, gallery = (StoredLabels(arrays[f"{side}_identity"], arrays[f"{side}_camera"]).load()
                       for side in ("query", "gallery"))
     return query, gallery
 
@@ -361,7 +362,9 @@ def _is_tracks(value: StoredArray) -> bool:
 
 
 def _is_list(path: Path) -> bool:
-    """Tell whether the first line of a file has an image name."""
+    """Tell whether the first line of a file has an image name; a folder has images."""
+    if path.is_dir():
+        return True
     try:
         check_regular(path)
         with path.open(encoding="utf-8-sig") as file:

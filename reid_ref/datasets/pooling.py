@@ -223,9 +223,8 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
                 path, f"{', '.join(KEYS.values())}, as layumi's test.py --multi writes them",
                 f"no {', no '.join(missing)}", f"it holds {', '.join(values) or '-'}")
         identity, camera, stored = (values[key] for key in KEYS.values())
-        shape = stored.shape if contents.transposable else stored.shape[:1]
-        images = StoredLabels(identity, camera, shape).load()
-        turned = contents.transposable and shape[:1] != (len(images),)
+        images = StoredLabels(identity, camera).load()
+        turned = contents.transposable and stored.shape[:1] != (len(images),)
         features = (stored.T if turned else stored).load()
     with renamed({"query": identity.where, "gallery": identity.where,
                   "query_features": stored.where}):

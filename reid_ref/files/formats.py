@@ -6,9 +6,9 @@ whether stored in MAT v5 or (transposed) in v7.3. Text is read at once.
 """
 from __future__ import annotations
 
-import contextlib
 import io
 import math
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +24,9 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular, read_lines
-from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.files.mat5 import Variable, read_numbers, variables
+from reid_ref.files.saved_tensors import read_tensors
+from reid_ref.files.stored_arrays import StoredArray, pickled
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,16 @@ class Contents:
         return array
 
 
-NPY, TEXT = "a .npy file", "text"
+MAT, NPY, TEXT = "a MAT file", "a .npy file", "text"
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_ZIP = b"PK\x03\x04"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
 _DIMENSIONS = 32     # the most that every version of numpy takes
 # MATLAB's classes of numbers. No other class is needed, and scipy may never return from one.
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
-
-
-def _pickled(where: object) -> InputError:
-    return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
-                      "unpickling can run code", "save numbers, or names with .astype(str)")
 
 
 def _damaged(where: object, expected: str, error: Exception) -> InputError:
@@ -103,7 +100,7 @@ def read_mat(path: Path) -> Contents:
         values = {variable.name: _mat_array(path, variable) for variable in arrays}
         if len(values) < len(arrays):
             raise ValueError("Duplicate variable name")
-    return Contents(values, "a MAT file")
+    return Contents(values, MAT)
 
 
 def _mat_array(path: Path, variable: Variable) -> StoredArray:
@@ -129,7 +126,7 @@ def _read_mat_array(path: Path, variable: Variable) -> Any:
 
 def read_npz(path: Path) -> Contents:
     """Read the headers of a .npz file; objects in it are never unpickled."""
-    if _head(path)[:4] not in (b"PK\x03\x04", b"PK\x05\x06"):
+    if not _head(path).startswith((_ZIP, b"PK\x05\x06")):
         raise InputError(path, "a .npz file (a zip archive)", "something else",
                          "write it with numpy.savez(path, key=array, ...)")
     values: dict[str, StoredArray] = {}
@@ -151,7 +148,7 @@ def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
     except Exception as error:
         return StoredArray.refused(_damaged(where, "an array as numpy.savez writes it", error))
     if dtype.hasobject:
-        return StoredArray.refused(_pickled(where))
+        return StoredArray.refused(pickled(where))
     return StoredArray(where, shape, dtype, partial(_read_npz_array, path, entry.filename))
 
 
@@ -180,7 +177,7 @@ def read_npy(path: Path) -> Contents:
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:
-            raise _pickled(path)
+            raise pickled(path, f"numpy.load({path.name!r}, allow_pickle=True).item()")
         array = np.lib.format.open_memmap(path, mode="r")
     return _single(path, array, NPY, dataset=array)
 
@@ -188,6 +185,11 @@ def read_npy(path: Path) -> Contents:
 def _single(path: Path, array: npt.NDArray[Any], kind: str, dataset: Any = None) -> Contents:
     return Contents({path.stem: StoredArray(
         str(path), array.shape, array.dtype, lambda: array, dataset=dataset)}, kind)
+
+
+def read_torch(path: Path) -> Contents:
+    """Map what torch.save wrote."""
+    return Contents(read_tensors(path), "a file of torch.save")
 
 
 def read_hdf5(path: Path) -> Contents:
@@ -269,47 +271,50 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
 
 
 def read_text(path: Path) -> Contents:
-    """Read numbers separated by whitespace or commas as a 2-D array named after the file."""
+    """Read numbers separated by whitespace or commas as a 2-D array named after the file.
+
+    They are 64-bit integers where all are whole.
+    """
     lines = read_lines(path, "numbers; is it a .mat or .npz file?")
-    rows = {number: line.split("#")[0].strip() for number, line in enumerate(lines, 1)}
-    rows = {number: line for number, line in rows.items() if line}
-    if not rows:
-        raise InputError(path, "numbers", "none", "is it the right file?")
-    delimiter = "," if "," in next(iter(rows.values())) else None
-    array = _numbers(list(rows.values()), delimiter)
-    if array is None:
-        raise _bad_line(path, rows, delimiter)
-    return _single(path, array, TEXT)
-
-
-def _numbers(lines: list[str], delimiter: str | None) -> npt.NDArray[Any] | None:
-    """Return the numbers, 64-bit integers where all are whole; None where a line has others."""
-    for dtype in (np.int64, np.float64):
-        with contextlib.suppress(ValueError, OverflowError, DeprecationWarning), \
-                warnings.catch_warnings():
+    rows = [line for line in lines if line.split("#")[0].strip()]
+    reason = "none"
+    for dtype in (np.int64, np.float64) if rows else ():
+        with warnings.catch_warnings():
             warnings.simplefilter("error")     # numpy 1 reads 1.5 as 1, and warns
-            return np.loadtxt(lines, dtype, delimiter=delimiter, ndmin=2)
-    return None
+            try:
+                return _single(path, np.loadtxt(
+                    rows, dtype, delimiter="," if "," in rows[0] else None, ndmin=2), TEXT)
+            except (ValueError, OverflowError, DeprecationWarning) as error:
+                # Its rows count from 0 here, and from 1 where a row is too short.
+                reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
+    raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
+                     "start other lines with #")
 
 
-def _bad_line(path: Path, rows: Mapping[int, str], delimiter: str | None) -> InputError:
-    """Return the error of the first line that is not a row of numbers like the first."""
-    width = len(next(iter(rows.values())).split(delimiter))
-    for number, line in rows.items():
-        array = _numbers([line], delimiter)
-        if array is None:
-            return InputError(f"{path}: line {number}", "numbers between blanks or commas",
-                              repr(line[:40]), "start other lines with #")
-        if array.size != width:
-            return InputError(f"{path}: line {number}", f"{width} numbers as in the first row",
-                              array.size, "is the file complete?")
-    return InputError(path, "numbers", "something else")
+def read_folder(folder: Path) -> Contents:
+    """Map the .npy files of a folder; what is wrong with one is known when it is needed."""
+    values: dict[str, StoredArray] = {}
+    try:
+        for path in sorted(folder.iterdir()):
+            if path.suffix == ".npy":
+                try:
+                    values |= read_contents(path).values
+                except InputError as error:
+                    values[path.stem] = StoredArray.refused(error)
+    except OSError as error:
+        raise InputError(folder, got=error.strerror,
+                         remedy="change its rights, or name the files in it") from None
+    if not values:
+        raise InputError(folder, "a folder of .npy files", "none in it", "name its other file or "
+                         "files, e.g. its pytorch_result.mat")
+    return Contents(values, ".npy files")
 
 
 #: Suffix, in lower case, to the function that reads it.
 FORMATS: Mapping[str, Callable[[Path], Contents]] = {
     ".mat": read_mat, ".npz": read_npz, ".npy": read_npy, ".h5": read_hdf5, ".hdf5": read_hdf5,
-    ".txt": read_text, ".csv": read_text, ".tsv": read_text}
+    ".txt": read_text, ".csv": read_text, ".tsv": read_text, ".pt": read_torch,
+    ".pth": read_torch}
 
 _REMEDIES: Mapping[type[OSError], str] = {
     FileNotFoundError: "check the name and the folder you are in",
@@ -328,7 +333,8 @@ def read_contents(path: Path) -> Contents:
     """
     try:
         check_regular(path)
-        if not _head(path):
+        head = _head(path)
+        if not head:
             raise InputError(path, "a result file", "an empty one", "write it again")
     except OSError as error:
         raise InputError(
@@ -337,6 +343,10 @@ def read_contents(path: Path) -> Contents:
         raise InputError(
             path, "a file of arrays", "a .json file, such as a saved result, which has no "
             "features, distances or gallery labels", "name the file that was evaluated")
+    if path.suffix.lower() in (".pkl", ".pickle"):
+        if head.startswith(_ZIP):     # torch.save, under a name that light-reid gives
+            return read_torch(path)
+        raise pickled(path, f"pickle.load(open({path.name!r}, 'rb'))")
     if path.suffix.lower() not in FORMATS:
         raise InputError(path, f"one of {', '.join(FORMATS)}", path.suffix or "no suffix",
                          "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")

@@ -1,11 +1,11 @@
-"""The known layouts of result files, and the role that a file or variable name means.
+"""What the arrays of result files are called: roles and their names, and the known layouts.
 
-Aim: one table for code, messages and documentation. The fields are `query_features` and
-`gallery_features`, or `distances`, and four label vectors; a file may have further columns of
-labels. A layout says what each is called in the file, and whether its matrices have one column
-per image.
+Aim: one table for code, messages and documentation. A role is what an array is for: features or
+distances, a column of labels, or how many of the images are queries. A layout says what a script
+calls each, and whether its matrices have one column per image.
 
-Source: each layout names the script that writes or reads it.
+Source: each layout names the script that writes or reads it; the names are those of public
+evaluators (torchreid, fast-reid, TransReID, open-reid, layumi, person-re-ranking and their users).
 """
 from __future__ import annotations
 
@@ -16,10 +16,32 @@ from pathlib import Path
 
 from reid_ref.labels import FURTHER
 
+#: The sides, and what names call them.
+SIDES = {"query": "query queries q prob probe", "gallery": "gallery galleries gal g test"}
+#: What there is of each image, and its names: with a side's, or alone for the images of both.
+COLUMNS = {
+    "features": "f ff fea feat feature emb embed embedding vec vector descriptor",
+    "identity": "i id pid label identity identities personid vehicleid",
+    "camera": "c cam camera camid cameraid",
+    "paths": "path name img image file filename fname imgpath imagepath imgname imagename",
+    "clothes": "clothes cloth clothesid clotheid clothid clothing oid",
+    "view": "view viewid viewpoint", "video": "video track trackid tracklet trackletid",
+    "frame": "frame frameid"}
+#: What there is once, and its names.
+WHOLE = {
+    "distances": "dist distance distmat dismat distmatrix distancematrix qgdist qgdistance",
+    "num_query": "numquery querynum nquery numqueries nq numq",
+    "is_query": "isquery isq querymask queryflag",
+    "ranked_lists": "i index indices idx ranked ranklist rankedlist neighbor neighbour topk knn",
+    "ranked_distances": "d rankeddistance"}
+#: Every role that an array can have: of a side, of the images of both, or of the whole.
+ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS, *WHOLE)
+
 FEATURES = ("query_features", "gallery_features")
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
-#: Further fields that a file may have, each by this name in every layout.
-OPTIONAL = tuple(f"{side}_{column}" for side in ("query", "gallery") for column in FURTHER)
+#: Further keys that a file may have in every layout, and their roles.
+OPTIONAL = {f"{side}_{column}": f"{side}_{'paths' if column == 'name' else column}"
+            for side in SIDES for column in FURTHER}
 
 
 @dataclass(frozen=True)
@@ -33,7 +55,7 @@ class Layout:
     source : str
         The script that writes or reads it.
     keys : mapping of str to str
-        Our field to the key (or example file name) that holds it.
+        Role to the key that has it.
     columns : bool
         The matrices have one column, not one row, per image (features) or query (distances).
     """
@@ -45,20 +67,18 @@ class Layout:
 
 
 def _keys(labels: str, *matrices: str) -> dict[str, str]:
-    """Return field to key: features of both sides or distances, then the four labels."""
-    fields = FEATURES if len(matrices) == 2 else ("distances",)
-    return dict(zip((*fields, *LABELS), (*matrices, *labels.split())))
+    """Return role to key: features of both sides or distances, then the four labels."""
+    roles = FEATURES if len(matrices) == 2 else ("distances",)
+    return dict(zip((*roles, *LABELS), (*matrices, *labels.split())))
 
 
-_LAYUMI, _LAYUMI_LABELS = ("layumi/Person_reID_baseline_pytorch, test.py",
-                           "query_label query_cam gallery_label gallery_cam")
-
-#: One file that holds everything, by its keys, or a folder of .npy files named by the keys; the
-#: first that fits is taken.
+#: One file that holds everything, or a folder of .npy files, with just these names; the first that
+#: fits is taken.
 LAYOUTS: Mapping[str, Layout] = {
     "layumi": Layout(
-        "layumi's pytorch_result (features, one row per image)", _LAYUMI,
-        _keys(_LAYUMI_LABELS, "query_f", "gallery_f")),
+        "layumi's pytorch_result (features, one row per image)",
+        "layumi/Person_reID_baseline_pytorch, test.py",
+        _keys("query_label query_cam gallery_label gallery_cam", "query_f", "gallery_f")),
     "reid-ref": Layout(
         "reid-ref's own names (features, one row per image)", "reid-ref",
         _keys(" ".join(LABELS), *FEATURES)),
@@ -70,36 +90,56 @@ LAYOUTS: Mapping[str, Layout] = {
         "torchreid's distances (distmat, query x gallery)",
         "KaiyangZhou/deep-person-reid, torchreid/metrics/rank.py",
         _keys("q_pids q_camids g_pids g_camids", "distmat")),
-    "layumi-distances": Layout(
-        "distances (query x gallery) with layumi's label names", _LAYUMI,
-        _keys(_LAYUMI_LABELS, "distances")),
-    "reid-ref-distances": Layout(
-        "distances (query x gallery) with reid-ref's own label names", "reid-ref",
-        _keys(" ".join(LABELS), "distances")),
 }
 
-#: Several files, one array each, by their names.
-SEPARATE: Mapping[str, Layout] = {
-    "features": Layout(
-        "the separate files of the MATLAB drivers (features, one column per image)",
-        "zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m",
-        _keys("queryID.mat queryCam.mat testID.mat testCam.mat",
-              "ResNet_50_IDE_query.mat", "ResNet_50_IDE_test.mat"), columns=True),
-    "npy": Layout(
-        "separate .npy files (features, one row per image)", "reid-ref",
-        _keys("query_label.npy query_cam.npy gallery_label.npy gallery_cam.npy",
-              "query_f.npy", "gallery_f.npy")),
-    "distances": Layout(
-        "a distance matrix and four label files",
-        "huanghoujing/person-re-identification-check-eval-code",
-        _keys("query_id.txt query_cam.txt gallery_id.txt gallery_cam.txt",
-              "query_gallery_distance.txt or .npy (query x gallery), or dist.mat "
-              "(gallery x query)")),
-}
+#: Several files with an array each.
+SEPARATE: Mapping[str, str] = {
+    # zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m
+    "features": "the separate files of the MATLAB drivers (features, one column per image)",
+    "npy": "separate .npy files (features, one row per image)",
+    # huanghoujing/person-re-identification-check-eval-code
+    "distances": "a distance matrix and four label files"}
+
+
+def _plain(*words: str) -> str:
+    return "".join(word if len(word) < 3 else word.rstrip("s") for word in words)
+
+
+def _roles_of_names() -> dict[str, str]:
+    """Return the role of every name in the tables, by the plain name."""
+    roles = {_plain(name): f"{side}_features" for side, sides in SIDES.items()
+             for name in sides.split() if len(name) > 4}
+    for column, names in COLUMNS.items():
+        for name in names.split():
+            roles |= {_plain(name): column} if len(name) > 1 else {}
+            for side, sides in SIDES.items():
+                roles |= {_plain(start, name): f"{side}_{column}" for start in sides.split()}
+                roles |= {_plain(name, end): f"{side}_{column}" for end in sides.split()
+                          if len(name) > 1}
+    return roles | {_plain(name): role for role, names in WHOLE.items() for name in names.split()}
+
+
+#: Plain name to role.
+NAMES: Mapping[str, str] = _roles_of_names()
+_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+#: Words that say nothing of the role.
+_FILLERS = {"all", "list", "array", "arr", "np", "tensor"}
+
+
+def plain_name(name: str) -> str:
+    """Return a name without case, separators, fillers and plural s.
+
+    Examples
+    --------
+    >>> [plain_name(name) for name in ("q_pids", "queryCamID", "gallery_features_np", "QF")]
+    ['qpid', 'querycamid', 'galleryfeature', 'qf']
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    return _plain(*(word for word in words if word not in _FILLERS))
+
 
 _WORDS = {word: role for role, words in {
-    "distances": "dist", "query": "query prob probe q", "gallery": "gallery gal test g",
-    "identity": "id ids pid pids label labels identity identities",
+    "distances": "dist", **SIDES, "identity": "id ids pid pids label labels identity identities",
     "camera": "cam cams camera cameras camid camids"}.items() for word in words.split()}
 # The words of queryID, testCAM, probFea and querycam; but not of mquery, distractor, latest and
 # Camstyle. `id` is a word only alone or after a side: IDE and GRID are no identities.
@@ -110,31 +150,37 @@ _BORDERS = (
 
 
 def role_of(name: str) -> str | None:
-    """Return the field that a file or variable name means, or None.
+    """Return the role that a file or variable name means, or None.
 
-    Names of query or gallery without identity or camera mean features.
+    It is a name of the tables, or has words of theirs; then query or gallery without identity or
+    camera mean features.
 
     Examples
     --------
-    >>> [role_of(name) for name in ("queryID", "testCAM", "query_gallery_distance")]
+    >>> [role_of(name) for name in ("queryID", "g_camids", "query_gallery_distance")]
     ['query_identity', 'gallery_camera', 'distances']
-    >>> role_of("ResNet_50_IDE_test"), role_of("feat")
-    ('gallery_features', None)
+    >>> role_of("ResNet_50_IDE_test"), role_of("query_clothes"), role_of("epoch")
+    ('gallery_features', 'query_clothes', None)
     """
+    role = NAMES.get(plain_name(name))
+    if role is not None and role not in COLUMNS:
+        return role
+    spaced = name
     for border in _BORDERS:
-        name = border.sub(r" \g<0> ", name)
-    words = {_WORDS[word] for word in re.findall("[a-z]+", name.lower()) if word in _WORDS}
+        spaced = border.sub(r" \g<0> ", spaced)
+    words = {_WORDS[word] for word in re.findall("[a-z]+", spaced.lower()) if word in _WORDS}
     if "distances" in words:
         return "distances"
-    sides, what = words & {"query", "gallery"}, words & {"identity", "camera"}
+    sides, what = words & SIDES.keys(), words & {"identity", "camera"}
     if len(sides) != 1 or len(what) > 1:
-        return None
+        return role
     return f"{sides.pop()}_{what.pop() if what else 'features'}"
 
 
 def role_of_array(key: str, path: Path, n_arrays: int) -> str | None:
-    """Return the field of an array of a file, by its name, else by the file's if it is alone."""
+    """Return the role of an array of a file, by its name, else by the file's if it is alone."""
     role = role_of(key)
-    if role in (None, *FEATURES) and n_arrays == 1:
-        return role_of(path.stem) or role
+    if n_arrays == 1 and (role is None or role in (*FEATURES, *COLUMNS)):
+        by_file = role_of(path.stem)
+        return by_file if by_file and (role is None or by_file not in COLUMNS) else role
     return role

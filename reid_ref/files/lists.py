@@ -25,6 +25,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
+from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.labels import IndexLists
 from reid_ref.ranking.ranked_lists import (
     SUFFIX, check_matrix, in_order_of_queries, place, places_of)
@@ -139,7 +140,7 @@ def read_ranked_lists(path: str | os.PathLike[str], n_query: int,
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return _read_matrix(path, n_query, first or 0)
+        return lists_of_array(next(iter(read_contents(path).values.values())), n_query, first or 0)
     if suffix == ".json":
         return _read_json(path, n_query, query_names, gallery_names, first or 0)
     return _read_text(path, n_query, gallery_names, 1 if first is None else first)
@@ -193,10 +194,11 @@ def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
                         for k, images in enumerate(value)], where, partial(_numbered, "", first))
 
 
-def _read_matrix(path: Path, n_query: int, first: int) -> RankedLists:
-    matrix = next(iter(read_contents(path).values.values())).lazy()
-    check_matrix(matrix, str(path))
-    _check_number(len(matrix), n_query, str(path), "rows")
+def lists_of_array(array: StoredArray, n_query: int, first: int = 0) -> RankedLists:
+    """Return the rows of an array as ranked lists; rows of a .npy file stay in the file."""
+    path, matrix = array.where, array.lazy()
+    check_matrix(matrix, path)
+    _check_number(len(matrix), n_query, path, "rows")
     if not matrix.size:
         raise InputError(path, "ranked lists", "an array without numbers")
     where = partial(_numbered, f"{path}: row ", 1)

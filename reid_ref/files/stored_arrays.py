@@ -7,8 +7,9 @@ a gallery larger than memory is evaluated block by block. An array is lazy when 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,19 @@ from reid_ref.arrays import (
 from reid_ref.labels import Labels
 
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
+
+
+def as_npz(path: Path, load: str) -> str:
+    """Return two lines of Python that save what a file holds as arrays."""
+    return f"data = {load}; numpy.savez({path.with_suffix('.npz').name!r}, **data)"
+
+
+def pickled(where: object, load: str = "") -> InputError:
+    """Return the error of pickled objects; `load`: what reads them where they are trusted."""
+    remedy = ("save numbers, or names with .astype(str)" if not load else
+              f"where you trust it, save its arrays: {as_npz(Path(str(where)), load)}")
+    return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
+                      "unpickling can run code", remedy)
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,15 @@ class StoredArray:
         """Return an array that raises this error when it is read."""
         return cls(error.argument, refusal=error)
 
+    @classmethod
+    def of(cls, where: str, array: npt.NDArray[Any], in_file: bool = False) -> StoredArray:
+        """Return an array that is read, or, `in_file`, one whose memory is that of a file."""
+        dataset = None
+        if in_file:
+            dataset = array.view(np.memmap)
+            dataset.flags.writeable = False
+        return cls(where, array.shape, array.dtype, lambda: array, dataset=dataset)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array, not of what is stored."""
@@ -65,6 +88,11 @@ class StoredArray:
     def text(self) -> bool:
         """Whether it holds text that can be read."""
         return not self.refusal and self.dtype.kind == "U"
+
+    @property
+    def summary(self) -> str:
+        """Dtype and shape, for messages."""
+        return f"({self.refusal.got})" if self.refusal else f"{self.dtype} {self.shape}"
 
     @property
     def in_parts(self) -> bool:
@@ -93,6 +121,20 @@ class StoredArray:
             return self.load()
         return self.dataset.T if self.turned else self.dataset
 
+    def part(self, rows: slice | Integers, flat: bool) -> StoredArray:
+        """Return some rows of a matrix or, `flat`, some entries of a vector or of names."""
+        def read() -> Any:
+            value = self.read().T if self.turned else self.read()
+            return (np.ravel(value) if flat else value)[rows]
+
+        shape = (math.prod(self.shape),) if flat else self.shape
+        n = len(range(shape[0])[rows]) if isinstance(rows, slice) else len(rows)
+        mapped = isinstance(self.dataset, np.memmap) and isinstance(rows, slice) and not flat
+        return replace(
+            self, stored_shape=(n, *shape[1:]), read=read, turned=False,
+            size=0 if mapped else max(self.size, math.prod(shape) * self.dtype.itemsize),
+            dataset=self.lazy()[rows].view(np.memmap) if mapped else None)
+
     def vector(self) -> Integers:
         """Read one whole number per image."""
         memory.check_fits(_LABEL_BYTES * self.length(), self.where, f"{self.length():,} labels",
@@ -101,6 +143,8 @@ class StoredArray:
 
     def names(self) -> npt.NDArray[np.str_]:
         """Read one name per image."""
+        if self.refusal:
+            raise self.refusal
         memory.check_fits(2 * math.prod(self.shape) * self.dtype.itemsize, self.where, "names",
                           "leave them out")
         return as_names(np.ravel(self.read()), self.where)
@@ -129,18 +173,16 @@ class StoredArray:
 class StoredLabels:
     """Labels of a file, not yet read; their number is known from the headers.
 
-    `n_images`: the possible numbers of images, where features or distances say them. `further`:
-    the other columns that the file has.
+    `further`: the other columns that the file has.
     """
 
     identity: StoredArray
     camera: StoredArray
-    n_images: Collection[int] = ()
     further: Mapping[str, StoredArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         n, n_camera = self.identity.length(), self.camera.length()
-        check_same_length(n, n_camera, (self.identity.where, self.camera.where), self.n_images)
+        check_same_length(n, n_camera, (self.identity.where, self.camera.where))
         return n
 
     def load(self) -> Labels:

@@ -388,7 +388,7 @@ def at(place, value):
 
 
 @pytest.mark.parametrize("driver, change, message", [
-    ("market1501", lambda files: without(files, "testID"), "no gallery_identity"),
+    ("market1501", lambda files: without(files, "testID"), "lacks gallery_identity"),
     ("market1501", lambda files: without(files, "train_cam"),
      r"training images, got 1 of features, 1 of identity; name all \(.*\) or none"),
     ("market1501", lambda files: [*files, files[0]], "expected different files"),

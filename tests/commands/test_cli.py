@@ -176,10 +176,10 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
     shown, whole = (set(re.findall("^ +(?:-h, )?(--[a-z-]+)", table("evaluate", option), re.M))
                     for option in ("--help", "--help-all"))
     assert shown == {
-        "--convention", "--set", "--metric", "--normalize", "--index-lists", "--max-memory",
-        "--format", "--json", "--ranks", "--name", "--confidence", "--save", "--per-query", "--at",
-        "--worst", "--by", "--expect", "--fail-under", "--baseline", "--quiet", "--help",
-        "--help-all"}
+        "--map", "--convention", "--set", "--metric", "--normalize", "--index-lists",
+        "--max-memory", "--format", "--json", "--ranks", "--name", "--confidence", "--save",
+        "--per-query", "--at", "--worst", "--by", "--expect", "--fail-under", "--baseline", "--quiet",
+        "--help", "--help-all"}
     assert whole == shown | set(MORE)
 
 

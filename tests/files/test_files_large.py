@@ -50,7 +50,8 @@ def test_folder_is_mapped(tmp_path, layout):
     assert kinds(result) == {np.memmap} and all(map(is_lazy, matrices(result)))
     assert not any(array.flags.writeable for array in matrices(result))
     assert type(result.gallery.identity) is np.ndarray
-    assert result.layout == LAYOUTS[layout].title + ", in .npy files" and result.extra == ()
+    assert result.layout == LAYOUTS[layout].title + ", in .npy files"
+    assert result.extra == ("train_f",)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -73,15 +74,6 @@ def test_dtype_and_order_are_kept(tmp_path, dtype, order):
 def write_fields(folder, names):
     write_npys(folder, {name: FIELDS[field] for name, field in names.items()})
     return [folder / f"{name}.npy" for name in names]
-
-
-def test_separate_files_by_role(tmp_path):
-    result = read_result(*write_fields(tmp_path, {
-        "probeFea": "query_features", "test_feat": "gallery_features", "q_pids": "query_identity",
-        "q_camids": "query_camera", "testID": "gallery_identity", "testCam": "gallery_camera"}))
-    assert_is_made(result)
-    assert kinds(result) == {np.memmap}
-    assert result.layout == "separate .npy files (features, one row per image)"
 
 
 def test_features_with_labels_of_other_files(tmp_path):
@@ -164,36 +156,10 @@ def test_only_what_was_read_is_known_to_be_finite(tmp_path, write):
 # ---- refusals ---------------------------------------------------------------------------
 
 
-def test_one_npy_alone(tmp_path):
-    refuse(write_folder(tmp_path)[0], match=(
-        "query_f.npy: expected features or distances with labels, got a .npy file, which holds "
-        "one array; give the folder that holds query_f.npy, gallery_f.npy, query_label.npy"))
-
-
-@pytest.mark.parametrize("several", [False, True])
-def test_lacking_npy(tmp_path, several):
-    paths = write_folder(tmp_path)
-    paths.pop(paths.index(tmp_path / "query_cam.npy")).unlink()
-    if several:
-        refuse(*paths, match=r"expected separate .npy files .*, got no query_camera "
-                             r"\(e.g. query_cam.npy\); name all the files in one call")
-    else:
-        refuse(tmp_path, match=(
-            "expected .npy files named by the keys of a known layout, got gallery_cam, .*; for "
-            r"layumi's pytorch_result .* it lacks query_cam; add what is missing"))
-
-
 def test_folder_among_several(tmp_path):
     (tmp_path / "folder").mkdir()
     refuse(*write_folder(tmp_path), tmp_path / "folder",
            match="Is a directory; name the files in it; only a folder of .npy files")
-
-
-@pytest.mark.parametrize("key", ["query_f", "gallery_cam"])
-def test_pickled_npy(tmp_path, key):
-    write_folder(tmp_path, **{key: np.array([[1, None]], dtype=object)})
-    refuse(tmp_path, match=f"{key}.npy: expected plain arrays, got pickled Python objects, which "
-                           "are not read because unpickling can run code; save numbers")
 
 
 @pytest.mark.parametrize("content, match", [

@@ -37,11 +37,10 @@ MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--s
 def add(command: argparse.ArgumentParser) -> None:
     command.description = "Print Rank-k, mAP and mINP of a result file, or of several."
     command.epilog = (
-        "Files: pytorch_result.mat (layumi), the same keys in .npz or MAT v7.3; the "
-        "driver's separate feature and label .mat files; or a distance matrix with "
-        "labels in .mat, .npz or text, in any order. Files that each hold everything "
-        "are evaluated one after the other, a row each. A result that --save wrote is shown "
-        "as it is. " + gates.CODES)
+        "Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a "
+        "folder of .npy files, by the names of the arrays (docs/files.md); or in separate "
+        "files, in any order. Files that each hold everything are evaluated one after the "
+        "other, a row each. A result that --save wrote is shown as it is. " + gates.CODES)
     command.set_defaults(run=run, more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
@@ -85,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     request = _check(args)
     # Ranked lists have their labels in other files: each is a result.
     groups = ([[Path(file)] for file in args.files] if args.labels
-              else results_of_files(*args.files))
+              else results_of_files(*args.files, names=common.names_of_arrays(args)))
     several = len(groups) > 1 or args.names is not None
     if several:
         common.refuse(_of_one_result(args), "one result and no --name",
@@ -204,13 +203,14 @@ def _check(args: argparse.Namespace) -> Request:
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
     if args.worst is not None:
         check_count(args.worst, "--worst")
+    of_distances = {**common.of_features(args), "--map": args.map}
     if saved:
-        common.refuse({**common.of_features(args), "--strict": args.strict},
-                      "features or distances", "a saved result; evaluate the result file anew")
+        common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
+                      "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions))
-    ranked_lists.check(args, {**common.of_features(args), "--worst": args.worst})
+    ranked_lists.check(args, {**of_distances, "--worst": args.worst})
     return request
 
 

@@ -81,4 +81,5 @@ def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile | R
         return name, (files, common.read_files(args, files) if saved is None
                       else next(iter(saved.values())))
 
-    return dict(systems.of_each(args, results_of_files(*args.files), read))
+    groups = results_of_files(*args.files, names=common.names_of_arrays(args))
+    return dict(systems.of_each(args, groups, read))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.fingerprints import recognise
-from reid_ref.datasets.names import form_of, parse_names
+from reid_ref.files.image_names import form_of, parse_names
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, is_single_shot
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a

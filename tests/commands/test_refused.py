@@ -26,6 +26,11 @@ REFUSED = {
     "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
     "conventions torchried":
         "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
+    # What is gone names what does it now.
+    "rank-list MARKET": "rank-list is gone; use `reid-ref plot rank-lists`",
+    "evaluate MARKET --rerank=layumi": "--rerank is gone; use `reid-ref rerank`",
+    "evaluate MARKET --ties bounds": "--ties bounds is gone; use `reid-ref ties`",
+    "evaluate --matlab-dir x": "--matlab-dir is gone; use `reid-ref scripts`",
     # Conventions and their choices.
     "evaluate MARKET --convention matlab,all":
         "--convention: expected all, or names, got matlab, all",

@@ -29,6 +29,12 @@ from reid_ref.labels import IndexLists
 from reid_ref.result import Result
 from reid_ref.text.table import PAPER
 
+#: Columns that no convention counts by, and what that means.
+NOT_COUNTED = {
+    "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
+               "reid_ref.compat.ccreid.evaluate_with_clothes",
+    "view": "every image is ranked whatever its view", "video": "each row is an image",
+    "frame": "neighbouring frames count"}
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good")
@@ -98,6 +104,18 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
+def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
+    """Warn of labels by which papers print other numbers than these."""
+    expected = expected_convention(data.query, data.gallery)
+    if expected is not None and args.convention is None and not args.choices:
+        reason, convention, note = expected
+        warn(f"{reason}: papers print --convention {convention} there"
+             + (f" ({note})" if note else "") + ", and this is matlab")
+    unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
+    for column in sorted(unused):
+        warn(f"{column}: not used, {NOT_COUNTED[column]}")
+
+
 class FileAnswer(NamedTuple):
     """What is known of one result; `status` is the exit code of its gates."""
 
@@ -115,11 +133,7 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
         data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
         results = evaluate_file(args, data, request.conventions, request.lists)
         findings = gates.examine(args, data, request.conventions)
-        expected = expected_convention(data.query, data.gallery)
-        if expected is not None and args.convention is None and not args.choices:
-            reason, convention, note = expected
-            warn(f"{reason}: papers print --convention {convention} there"
-                 + (f" ({note})" if note else "") + ", and this is matlab")
+        _warn_of(args, data)
         about = data.layout, tables.sizes(data), common.recognised(data)
     else:
         data, results = None, saved

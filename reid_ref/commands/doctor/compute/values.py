@@ -20,6 +20,8 @@ CHANCE, HARDLY = 0.5, 0.55
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05
+#: A note where raw features change the score of a query by more than a point on average.
+NORMS = 0.01
 #: Fewer queries than these say nothing about a model.
 MIN_QUERIES = 100
 
@@ -58,6 +60,7 @@ def check_values(data: ResultFile, seed: int,
         yield from _identical_distances(distances, sample)
     for query, gallery in values.features:
         yield from _constant_columns(query, gallery)
+        yield from _norms(query, gallery, _scores(values.distances, sample), sample)
         yield from _copies(query, gallery, data, sample)
     yield from _separation(values.distances, sample, given.noun, given.if_reversed)
     yield from _two_modes(values.distances, sample)
@@ -88,8 +91,7 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
 def _separation(distances: npt.NDArray[Any], sample: Sample, noun: str,
                 if_reversed: str) -> Iterator[Finding]:
     """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
-    scores = [_nearer(row[good], row[wrong]) for row, good, wrong in zip(
-        distances.real, sample.good, sample.wrong) if wrong.any()]
+    scores = _scores(distances, sample)
     if len(scores) < 2:
         return
     auc = float(np.mean(scores))
@@ -136,6 +138,12 @@ def _two_modes(distances: npt.NDArray[Any], sample: Sample) -> Iterator[Finding]
             "that every image was read.")
 
 
+def _scores(distances: npt.NDArray[Any], sample: Sample) -> npt.NDArray[np.float64]:
+    """Return `_nearer` of each query that has a wrong image."""
+    return np.array([_nearer(row[good], row[wrong]) for row, good, wrong in zip(
+        distances.real, sample.good, sample.wrong) if wrong.any()])
+
+
 def _nearer(good: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> float:
     """Return the share of pairs in which the good image is nearer; a tie is half."""
     wrong = np.sort(wrong)
@@ -153,6 +161,28 @@ def _constant_columns(query: npt.NDArray[Any], gallery: npt.NDArray[Any]) -> Ite
             f"{n_dead:,} of {both.shape[1]:,} columns of the features are the same number on all "
             "images of the sample.", {"columns": both.shape[1], "constant": n_dead},
             "Check the layer that features are taken from, and that each image was read.")
+
+
+def _norms(query: npt.NDArray[Any], gallery: npt.NDArray[Any],
+           scores: npt.NDArray[np.float64], sample: Sample) -> Iterator[Finding]:
+    """Norms that differ so much that raw features rank otherwise; `scores` of normalised ones."""
+    query, gallery = query.astype(np.float64), gallery.astype(np.float64)
+    squares = (gallery * gallery).sum(axis=1)
+    raw = _scores(squares - 2 * query @ gallery.T, sample)
+    change = float(abs(raw - scores).mean()) if len(raw) else 0.0
+    if change > NORMS:
+        norms = np.sqrt(squares)
+        spread = float(norms.std() / norms.mean())
+        yield Finding(
+            "doctor:norms-vary", "note",
+            f"The norms of the gallery's features vary by {100 * spread:.1f} % (standard "
+            "deviation over mean), and raw features rank otherwise: a good image is nearer than a "
+            f"wrong one in {100 * raw.mean():.1f} % of the pairs, normalised in "
+            f"{100 * scores.mean():.1f} %.",
+            {"spread": round(spread, 4), "raw": round(float(raw.mean()), 4),
+             "normalised": round(float(scores.mean()), 4)},
+            "torchreid and open-reid rank raw features by default, matlab, BoT and TransReID "
+            "normalised ones: print the signature with the number.")
 
 
 def _copies(query: npt.NDArray[Any], gallery: npt.NDArray[Any], data: ResultFile,

@@ -16,7 +16,7 @@ from tests.commands.report.seen import market, names_of, write_images
 #: What an option takes that is no file, folder or beginning of a file's name.
 WORDS = ("NAME", "NAME[,NAME]", "KEY=VALUE", "SIZE", "K[,K]", "K", "N", "N[,N]", "X",
          "RANKS", "PERCENT", "NAME=PERCENT[,...]", "POINTS", "LENGTH", "RANK1/MAP", "KEY", "TEXT",
-         "SPEC", "SECONDS")
+         "SPEC", "SECONDS", "ROLE=NAME[,...]")
 #: Calls of each command that writes, which together name all of its files.
 CALLS = {
     "evaluate": [

@@ -68,7 +68,7 @@ def test_a_state_is_plain_arrays(torch, there, images):
     assert there.ran()
     assert {type(array) for array in state.values()} == {np.ndarray}
     assert state["query_features"].dtype == np.float32
-    assert json.loads(str(state["settings"]))["normalize"] is True
+    assert json.loads(str(state["settings"]))["normalize"] is None
     assert_same(Evaluator.from_states([state]).compute(), expected)
     assert not there.ran()
 

@@ -73,7 +73,8 @@ def test_lists(torch, there, seed):
 
 @pytest.mark.parametrize("convention", BY_ROWS)
 def test_whole_rows_are_made_in_main_memory(torch, there, convention):
-    assert_both(torch, there, *problem(4), convention=[convention, "matlab"], on_device=False)
+    assert_both(torch, there, *problem(4), convention=[convention, "matlab"],
+                normalize=True, on_device=False)
 
 
 def test_few_long_features(torch, there, monkeypatch):

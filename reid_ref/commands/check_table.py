@@ -184,6 +184,10 @@ def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
     return lines
 
 
+#: Characters of a row's name that are printed.
+LONGEST = 80
+
+
 def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Read the tables of results in Markdown, HTML and LaTeX, and look for impossible "
@@ -210,7 +214,8 @@ def run(args: argparse.Namespace) -> int:
         checked, not_understood = check_page(
             read_lines(Path(path), "Markdown, HTML or LaTeX"), dataset)
         for one in checked:
-            place = f"{path}:{one.row.line}: {one.row.name}"
+            name = one.row.name
+            place = f"{path}:{one.row.line}: {name if len(name) <= LONGEST else name[:77] + '...'}"
             lines.append(f"{place}: {as_read(one.row)}")
             lines += [f"{place}: impossible: {fault}" for fault in one.faults]
         every += checked

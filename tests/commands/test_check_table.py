@@ -253,6 +253,12 @@ def test_rows_are_printed_with_the_digits_as_read(tmp_path, capsys):
                     "mAP 0.8")
 
 
+def test_a_long_name_is_cut(tmp_path, capsys):
+    (tmp_path / "page.md").write_text(f"| M | Rank-1 |\n|---|---|\n| {'x' * 999} | 90.0 |\n")
+    assert main(["check-table", str(tmp_path / "page.md")]) == 0
+    assert f": {'x' * 77}...: Rank-1 90.0\n" in capsys.readouterr().out
+
+
 def test_a_mean_over_runs_is_no_count(tmp_path, capsys):
     assert check(table("| a | 89.91 ± 0.2 | 70 |"), tmp_path, capsys, "--dataset",
                  "market")[:2] == (0, [])

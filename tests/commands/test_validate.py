@@ -483,7 +483,7 @@ def test_several_figures_of_a_benchmark_have_a_line_each():
         "Market-1501  94.40/       impossible: no k/3368 gives this Rank-1",
         "Market-1501  10.0/99.0    impossible: mAP is out of reach with this Rank-1; probably "
         "swapped",
-        "Market-1501  86.10/94.42  possible"]
+        "Market-1501  86.10/94.42  possible; probably swapped"]
     assert run("--dataset", "duke", "--published", "81.1/67.6", "/50")[0] == 0
 
 

@@ -109,7 +109,8 @@ def validate_dataset(dataset: str, figure: Figure) -> Validation:
     good, wrong = good_and_wrong(counted_benchmark(dataset))
     other = _other_way_round(figure)
     answer = Validation(figure, (), {}, *possible_of_counts(figure, good, good + wrong))
-    return replace(answer, swapped=other is not None and not answer.possible and is_possible(
+    # With one good image per query mAP is never below Rank-1.
+    return replace(answer, swapped=other is not None and good.mean() >= 2 and is_possible(
         *possible_of_counts(other, good, good + wrong)))
 
 

@@ -167,21 +167,6 @@ def test_nan_of_mars_is_said(tmp_path, capsys):
     assert "one query without a match makes mAP NaN" in " ".join(out.split())
 
 
-def test_frames_stay_in_a_file_of_version_7_3(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    files = mars_files(tmp_path)
-    plain = read_inputs("mars", *files)
-    for path in files:
-        if path.stem.startswith("ide_feat"):
-            value = loadmat(path)["value"]
-            with h5py.File(path, "w") as file:   # MATLAB's columns are HDF5's rows
-                file["value"] = value.T
-                file["value"].attrs["MATLAB_class"] = np.bytes_("single")
-    stored = read_inputs("mars", *files)
-    for side in ("train", "query", "gallery"):
-        np.testing.assert_array_equal(*(getattr(one, side).features for one in (plain, stored)))
-
-
 # ---------------------------------------------------------------- live Octave
 
 @pytest.mark.octave

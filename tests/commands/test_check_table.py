@@ -180,15 +180,6 @@ def test_latex():
     assert "89.91 is no count of 3,368 queries" in second.faults[0]
 
 
-def test_latex_of_ours(tmp_path, capsys):
-    main(["evaluate", MARKET, "--format", "latex", "--name", r"R50_ours & \ {x}"])
-    text = capsys.readouterr().out
-    assert check(text, tmp_path, capsys)[0] == 0
-    status, (line,), summary = check(text.replace("45.83", "45.84"), tmp_path, capsys)
-    assert status == 1 and "45.84 is no count of 48 queries" in line
-    assert summary.startswith("1 row with Rank-k, mAP or mINP: 1 with a signature")
-
-
 HTML = """
 <h2>Supervised</h2><table><caption>VehicleID</caption>
 <tr><th rowspan=2>Method</th><th colspan="2">Duke<br>MTMC</th><th>Occluded-Duke</th></tr>

@@ -17,7 +17,7 @@ from reid_ref.commands.evaluate.command import MORE
 from reid_ref.files import read_result
 from tests.cases import save
 from tests.commands.common import (
-    FIXTURES, MARKET, TIES, answer, assert_one_line_error, command, results, table)
+    FIXTURES, MARKET, answer, assert_one_line_error, command, results, table)
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -92,14 +92,6 @@ def test_all_conventions_in_one_table():
     conventions = {result["convention"]: result["mAP"] for result in found["results"]}
     assert conventions["matlab"] == ANSWERS["map"]
     assert conventions.keys() | found["left_out"].keys() == reid_ref.CONVENTIONS.keys()
-
-
-def test_the_order_of_ties_can_be_chosen():
-    orders = {ties: answer("evaluate", TIES, "--set", f"ties={ties}")["mAP"]
-              for ties in ("gallery-order", "reversed", "grouped")}
-    assert len(set(orders.values())) == 3
-    stored = json.loads((FIXTURES / "ties.json").read_text())["map"]
-    assert orders["gallery-order"] == stored
 
 
 def test_index_lists(tmp_path):
@@ -246,17 +238,6 @@ def test_help_loads_nothing_heavy():
             "sys.exit(str(heavy) if heavy else 0)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("options", [
-    ["--convention", "torchreid,mars"], ["--convention", "torchreid", "--convention", "mars"],
-    ["--convention", "torchreid, mars", "--convention", "torchreid"]])
-def test_several_conventions_make_one_table(options):
-    assert "mAP minus the mAP of torchreid, in percentage points" in table(
-        "evaluate", MARKET, *options)
-    found = answer("evaluate", MARKET, *options)
-    assert [result["convention"] for result in found["results"]] == ["torchreid", "mars"]
-    assert found["left_out"] == {} and found["results"][1]["cmc"] == ANSWERS["CMC"][:50]
 
 
 @pytest.mark.parametrize(("name", "made_of"), [

@@ -104,14 +104,6 @@ def test_a_standard_error_that_takes_nothing_changes_no_result(tmp_path, where):
         assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
-@pytest.mark.parametrize("closed", ["<&- 2>&-", "2>&-", "<&-"])
-def test_nothing_lands_in_a_file_that_got_the_number_of_a_stream(tmp_path, closed):
-    done = shell(f"$R evaluate {MARKET} --per-query x.csv {closed}", tmp_path)
-    assert done.returncode == 0 and "mAP" in done.stdout
-    assert "reid-ref" not in (tmp_path / "x.csv").read_text()
-    assert os.listdir(tmp_path) == ["x.csv"]
-
-
 @pytest.mark.parametrize(("arguments", "status"), [
     ("--help", 0), ("evaluate --help", 0), ("conventions --json", 141), ("published", 141),
     (f"evaluate {MARKET} --json", 141), (f"evaluate {MARKET} --quiet --fail-under mAP=99", 141),

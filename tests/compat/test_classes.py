@@ -255,20 +255,6 @@ def one_camera_a_side(seed):
     return torch.from_numpy(features), torch.from_numpy(pids), torch.from_numpy(camids), n
 
 
-def test_torchmetrics_own_retrieval_map():
-    """Where no camera is shared, its RetrievalMAP is the step AP, summed in float32."""
-    retrieval = pytest.importorskip("torchmetrics.retrieval")
-    for seed in range(50):
-        features, pids, camids, n = one_camera_a_side(seed)
-        metric = compat.torchmetrics.ReIDMetric(normalize=False, convention="torchreid")
-        metric.update(features, pids, camids, torch.arange(len(pids)) < n)
-        theirs = retrieval.RetrievalMAP(empty_target_action="skip")
-        distances = ((features[:n, None] - features[n:]) ** 2).sum(dim=2)
-        theirs.update(1 / (1 + distances.double()), pids[:n, None] == pids[n:],
-                      torch.arange(n)[:, None].expand(distances.shape))
-        assert metric.compute()["mAP"].item() == pytest.approx(theirs.compute().item(), abs=1e-6)
-
-
 def test_the_recipe_for_pytorch_metric_learning():
     """The class that the page shows; where no camera is shared, its mAP is the library's own."""
     pytest.importorskip("pytorch_metric_learning")

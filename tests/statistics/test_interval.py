@@ -1,6 +1,6 @@
 """Intervals and paired tests: against scipy, worked cases, and every choice of signs.
 
-Against the definitions in plain Python: the checks of `test_mutants.py`.
+Against the definitions in plain Python: the cases of `test_definitions.py`.
 """
 import inspect
 import itertools
@@ -79,12 +79,8 @@ def test_analytic_by_scipy(level):
 
 @pytest.mark.parametrize("options, message", [
     ({"level": .95}, "level: expected percent from 50 to below 100, such as 95, got 0.95"),
-    ({"level": "95"}, "level: .* got '95'"),
-    ({"level": float("nan")}, "level: .* got nan"),
     ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
-    ({"seed": 1.5}, "seed: expected a whole number from 0, got 1.5"),
     ({"resamples": True}, "resamples: expected a whole number from 1 to 1000000, got True"),
-    ({"resamples": 38}, "resamples: expected at least 39 for this level, got 38"),
     ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
     ({"method": "percentile"}, "method: unknown 'percentile'; known: bootstrap-t, analytic"),
 ])
@@ -142,9 +138,7 @@ def test_scipys_permutation_test(units):
 
 @pytest.mark.parametrize("change, message", [
     ({"unit": [1, 2]}, "unit: expected 3 entries, one for each query, got 2"),
-    ({"unit": [1, 1, 1]}, "unit: expected at least 2 units"),
     ({"other": [.5, .5]}, "other: expected 3 values, one for each of baseline, got 2"),
-    ({"other": [.5, .5, np.nan]}, "values: expected a number of every query that counts"),
 ])
 def test_bad_input_of_a_difference(change, message):
     arguments = {"baseline": [.1, .2, .3], "other": [.3, .2, .1], "unit": [1, 2, 3], **change}

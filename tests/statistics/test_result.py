@@ -110,13 +110,10 @@ def test_curves_that_ranks_do_not_tell(convention):
 @pytest.mark.parametrize("arguments, message", [
     ({"metric": "map"}, "metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 for "
                         "k, such as 'Rank-1', got 'map'"),
-    ({"metric": "Rank-0"}, "metric: expected mAP"), ({"metric": "mAP1"}, "metric: expected mAP"),
-    ({"metric": "Rank-"}, "metric: expected mAP"), ({"metric": None}, "metric: .* got None"),
+    ({"metric": "mAP1"}, "metric: expected mAP"),
+    ({"metric": None}, "metric: .* got None"),
     ({"metric": "Rank-301"}, "k: expected a whole number from 1 to 300"),
-    ({"unit": "camera"}, "unit: unknown 'camera'; known: identity, query"),
-    ({"unit": np.zeros(199)}, "unit: expected 200 entries, one for each query, got 199"),
     ({"unit": np.zeros(200)}, "unit: expected at least 2 units with a query that counts, got 1"),
-    ({"method": "bca"}, "method: unknown 'bca'; known: bootstrap-t, analytic"),
 ])
 def test_bad_input(arguments, message):
     result, _ = many()

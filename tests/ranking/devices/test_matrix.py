@@ -1,6 +1,6 @@
 """A distance matrix on a device: every number is that of the matrix in main memory.
 
-Random problems, and tiles of every size: the checks of `test_mutants.py`.
+Random problems, and tiles of every size: `test_random.py`.
 """
 import warnings
 from functools import partial

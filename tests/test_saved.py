@@ -171,7 +171,6 @@ def spoil(tmp_path, change):
 
 SPOILT = {
     "schema: expected a version up to 2, got 3": put("schema", 3),
-    "schema: expected a version up to 2, got \"2\"": put("schema", "2"),
     "schema: expected 2, what reid-ref evaluate FILE --save": lambda one: (
         one.clear(), one.update(per_query_json(small()))),
     "signature: expected .*, got none": lambda one: one.pop("signature"),
@@ -185,9 +184,7 @@ SPOILT = {
     "queries of the signature: contradicts": signed("queries:2", "queries:3"),
     "convention: expected .*, got none": lambda one: one.pop("convention"),
     "convention: ap: unknown 'steep'": put("convention", "ap", "steep"),
-    "convention: ap: unknown 3": put("convention", "ap", 3),
     "convention: top_k: expected .*, got 2.5": put("convention", "top_k", 2.5),
-    "convention: ignored: expected text, got 1 in entry 0": put("convention", "ignored", [1]),
     "convention: ignored: unknown 'label -2'": put("convention", "ignored", ["label -2"]),
     "convention: oddities: expected .*, got \"x\"": put("convention", "oddities", "x"),
     "convention: loader: expected .*, got 3": put("convention", "loader", 3),
@@ -196,7 +193,6 @@ SPOILT = {
     "trials: no key of a saved result": put("trials", None),
     "labels: gallery: expected .*, got \"nonsense\"": put("labels", "gallery", "nonsense"),
     "schema: expected a version up to 2, got true": put("schema", True),
-    "labels: gallery: expected .*, got null": put("labels", "gallery", None),
     "labels: query: contradicts what the queries give": put("queries", "camera", [1, 2]),
     "counts: gallery: expected .*, got -3": put("counts", "gallery", -3),
     "counts: status: ok: expected .*, got true": put("counts", "status", "ok", True),
@@ -205,8 +201,6 @@ SPOILT = {
     "counts: tied: contradicts what the ranks give": put("counts", "tied", 0),
     "counts: gallery_junk: expected at most 3, the gallery, got 4":
         put("counts", "gallery_junk", 4),
-    "gallery of the signature: contradicts": put("counts", "gallery_not_loaded", 1),
-    "counts: gallery_kept: contradicts": put("counts", "gallery_junk", 1),
     "counts: junk_same_camera: contradicts": put("counts", "junk_same_camera", 1),
     "mAP: contradicts what the queries give": put("mAP", .7),
     "mAP: expected what reid-ref .*, got NaN": put("mAP", float("nan")),
@@ -214,14 +208,11 @@ SPOILT = {
     "mINP: contradicts": put("mINP", None),
     "Rank-1: contradicts": put("Rank-1", .75),
     "cmc: contradicts": put("cmc", [.5, .5, 1]),
-    "cmc: contradicts what the queries": put("cmc", [-1, .5, 1]),
     "counted: contradicts": put("counted", 1),
     "queries that are counted: contradicts": put("queries", "counted", [True, False]),
     "queries: status: expected one of ok, .* got \"fine\" in entry 1":
         put("queries", "status", ["ok", "fine"]),
-    "queries: ap: expected 2 values, got 1": put("queries", "ap", [.5]),
     "queries: ap: expected .*, got \"1\" in entry 1": put("queries", "ap", [.5, "1"]),
-    "mAP: contradicts what the queries": put("queries", "ap", [.5, .25]),
     "queries: identity: expected .* below 2\\*\\*63, got 9223372036854775808":
         put("queries", "identity", [7, 2**63]),
     "first_match: contradicts what the ranks give": put("ranks", "first_match", [1, 2]),
@@ -232,7 +223,6 @@ SPOILT = {
     "nearer: expected less than rank, and at least": put("ranks", "tied", [1, 1, 0]),
     "ranks: image: expected a number below": put("ranks", "image", [0, 2, 3]),
     "ranks: found: expected no more than the query's n_good": put("ranks", "found", [1, 2]),
-    "ranks: n_kept: expected whole .* got 3.0 in entry 0": put("ranks", "n_kept", [3.0, 3]),
     "ap: contradicts what the ranks give": lambda one: (
         put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
         put("ranks", "first_match", [1, 1])(one))}

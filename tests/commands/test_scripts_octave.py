@@ -3,7 +3,6 @@
 All data are made here; the expected numbers are worked by hand.
 """
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -191,15 +190,9 @@ def test_habits_that_change_nothing(tmp_path, private, capfd, first):
     ("error('no such luck');", "Octave says: no such luck$"),
     ('error("two\\nlines\\tand\\n\\nmore");', "Octave says: two lines and more$"),
     ("CMC = 'abc'; map = 'x';", r"expected 2 real numbers as CMC.* \[1 3\] char and \[1 1\] char"),
-    ("CMC = [0 1]; map = [1 2];", r"got \[1 2\] double and \[1 2\] double"),
     ("CMC = [0 1 1]; map = 1;", r"got \[1 3\] double and \[1 1\] double"),
-    ("CMC = [0 1i]; map = 1;", r"expected 2 real numbers as CMC"),
-    ("CMC = {0, 1}; map = 1;", r"got \[1 2\] cell"),
-    ("CMC = [0 1];", "Octave says: .*map"),
     ("no_such_function(dist);", "Octave says: 'no_such_function' undefined"),
     ("x = (1", "Octave says: parse error .*own/evaluation.m"),
-    ("evaluation(dist, 1, 1, 1, 1);", "Octave says: max_recursion_depth exceeded"),
-    ("keyboard();", "Octave says: keyboard: expected a terminal"),
     ("x = zeros(1e9, 1e9);", "Octave says: out of memory"),
     ("exit(3);", "octave[^ ]* ended with exit code 3 and no answer"),
     ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer"),
@@ -246,15 +239,6 @@ def command(*arguments, private, **options):
         [sys.executable, "-m", "reid_ref", "scripts", MARKET, "--only", "octave", "--quiet",
          *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, "TMPDIR": str(private)}, **options)
-
-
-def test_a_full_disk(private):
-    limit = 50_000  # the distances take 48 * 345 * 4 bytes
-    process = command(private=private, preexec_fn=lambda: resource.setrlimit(
-        resource.RLIMIT_FSIZE, (limit, limit)))
-    out, err = process.communicate()
-    assert process.returncode == 2 and out == "" and err.count("\n") == 1
-    assert "expected room for 66,240 bytes of distances, got: File too large; TMPDIR" in err
 
 
 def wait_for(found, seconds=60):

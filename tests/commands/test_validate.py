@@ -206,25 +206,6 @@ def test_ways_with_the_same_numbers_are_one_candidate():
     assert ways(found.candidates[0]) == [("distances", "torchreid"), ("distances", "fast-reid")]
 
 
-def test_distances_are_one_ranking_and_features_three():
-    rng = np.random.default_rng(5)
-    identity, camera = np.arange(40) % 5, np.arange(40) // 5
-    features = (rng.standard_normal((5, 8))[identity] + rng.standard_normal((40, 8)))
-    features *= rng.uniform(0.2, 5, (40, 1))
-    data = ResultFile("made", Labels(identity[:10], camera[:10]),
-                      Labels(identity[10:], camera[10:]), features[:10], features[10:], None, {})
-    found = validate(data, parse_figure("50/50"), ["matlab"])
-    assert {way[0]: one.mAP for one in found.candidates for way in one.ways} == {
-        name: reid_ref.evaluate(features[:10], features[10:], data.query, data.gallery,
-                                metric=metric, normalize=normalize).mAP
-        for name, metric, normalize in (("normalised", "euclidean", True),
-                                        ("Euclidean", "euclidean", False), ("dot", "dot", False))}
-    assert len(found.candidates) == 3
-    signatures = {way[0]: way[2] for one in found.candidates for way in one.ways}
-    assert "metric:dot|normalize:no" in signatures["dot"]
-    assert "metric:euclidean|normalize:yes" in signatures["normalised"]
-
-
 def test_by_default_every_quick_convention_is_tried_and_the_others_are_named():
     found = one_query("100/83.3", conventions=None)
     tried = {way[1] for one in found.candidates for way in one.ways}

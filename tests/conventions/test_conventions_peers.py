@@ -1,8 +1,9 @@
 """Each convention against its evaluator's own code: recorded answers, and live where PyPI has it.
 
-Recorded: fixtures/peers, see the README there. Live: scikit-learn and pytrec-eval-terrier (extra
-`peers`; the rank.py of fastreid: tests/compat/test_live.py); see `tests.installed` for what
-happens without them. One case is a real distance matrix, read where it is: see `tests.shared`.
+Recorded: fixtures/peers, see the README there. Live: scikit-learn (extra `peers`); trec_eval in
+tests/files/test_trec.py, and the rank.py of fastreid in tests/compat/test_live.py; see
+`tests.installed` for what happens without them. One case is a real distance matrix, read where it
+is: see `tests.shared`.
 """
 import functools
 import json

@@ -138,14 +138,6 @@ def test_a_bad_list(tmp_path, text, message):
         read_list(write(tmp_path, "query.txt", text))
 
 
-def test_a_list_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match="absent.txt: cannot be read"):
-        read_list(tmp_path / "absent.txt")
-    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="binary.txt: cannot be read: not text"):
-        read_list(tmp_path / "binary.txt")
-
-
 def test_two_lists_are_told_apart_by_their_file_names(tmp_path):
     for names in (("list_query.txt", "list_gallery.txt"), ("name_query.txt", "name_test.txt"),
                   ("query.list", "bounding_box_test.list")):

@@ -302,22 +302,6 @@ def test_tensors_give_the_doubles_of_arrays(tensors, torch, dtype, wide, grad):
     assert_same(whole(*tensors), expected)
 
 
-def test_a_real_sampler_of_torch(torch, tensors):
-    from torch.utils.data import DataLoader, TensorDataset
-    from torch.utils.data.distributed import DistributedSampler
-
-    features, identity, camera, is_query = tensors
-    dataset = TensorDataset(features, identity, camera, is_query, torch.arange(len(identity)))
-    states = []
-    for rank in range(4):
-        evaluator = Evaluator()
-        sampler = DistributedSampler(dataset, num_replicas=4, rank=rank, shuffle=True)
-        for *columns, query, index in DataLoader(dataset, batch_size=8, sampler=sampler):
-            evaluator.update(*columns, is_query=query, index=index)
-        states.append(evaluator.state())
-    assert_same(Evaluator.from_states(states).compute(), whole(*images()))
-
-
 # Bad input: one message each, and nothing added.
 
 GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "is_query": True}

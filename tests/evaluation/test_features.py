@@ -38,23 +38,6 @@ def labels(n_query, n_gallery, identities=5, seed=0):
             Labels(rng.integers(-1, identities, n_gallery), rng.integers(1, 4, n_gallery)))
 
 
-def exact_distances(query, gallery, metric, normalize):
-    """What is ranked, pair by pair, from one row and one other."""
-    rows = []
-    for one in query:
-        row = []
-        for other in gallery:
-            product = (one.astype(np.float64) * other.astype(np.float64)).sum()
-            square = (other.astype(np.float64) ** 2).sum()
-            if normalize or metric == "cosine":
-                null = not one.any() or not other.any()
-                row.append(math.nan if null else -product / np.sqrt(square))
-            else:
-                row.append(square - 2 * product if metric == "euclidean" else -product)
-        rows.append([float(value) for value in row])
-    return rows
-
-
 def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", normalize=True,
              max_memory=2**26, precision=np.float32):
     """Rank by tiles of this precision; those of float32 may be TooFarOff."""
@@ -69,7 +52,7 @@ def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", n
 def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, **options):
     """Compare with the sorted exact distances, in tiles of single and of double precision."""
     both = both or labels(len(query), len(gallery))
-    expected = brute.ranks(exact_distances(query, gallery, metric, normalize), *both, RULES)
+    expected = brute.ranks(brute.exact_distances(query, gallery, metric, normalize), *both, RULES)
     for precision in (np.float32, np.float64):
         brute.assert_equal(ranks_of(query, gallery, *both, metric, normalize, precision=precision,
                                     **options), expected)
@@ -79,7 +62,7 @@ def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, 
 
 def assert_rows(query, gallery, metric, normalize):
     """Compare the order in rows, ties included, with exact distances; in blocks of every size."""
-    expected = places(exact_distances(query, gallery, metric, normalize))
+    expected = places(brute.exact_distances(query, gallery, metric, normalize))
     for memory in (1, 96 * 3 * len(gallery), 2**26):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -238,7 +221,7 @@ BY_ROWS = [one for one in CONVENTIONS.values() if one.cmc in (
 @of_every_kind
 def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, normalize):
     query, gallery, *both = nearly_tied(seed=seed)
-    exact = np.array(exact_distances(query, gallery, metric, normalize))
+    exact = np.array(brute.exact_distances(query, gallery, metric, normalize))
     rounded = distance_matrix(query, gallery, metric, normalize)
     results = evaluate(query, gallery, *both, convention=[*BY_ROWS, "matlab"], metric=metric,
                        normalize=normalize, max_memory="30K")

@@ -10,7 +10,6 @@ import pytest
 from reid_ref import InputError, Labels, evaluate
 from reid_ref.arrays import memory
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.ranking.exact_distances import tile_shape
 
 MB = 2**20
 
@@ -73,15 +72,6 @@ def test_what_does_not_fit_is_refused(monkeypatch):
             "^r.npz: x: expected numbers that fit in memory, got an array: 3,072.0 GiB "
             "where 1.0 are free; leave it out$")):
         memory.check_fits(3 * 2**40, "r.npz: x", "an array", "leave it out")
-
-
-@pytest.mark.parametrize("row_bytes", [4, 512, 16_384, 800_000])
-@pytest.mark.parametrize("budget", [1, 5000, 10**6, 10**9])
-def test_what_a_product_takes(row_bytes, budget):
-    rows, columns = tile_shape(3000, 20000, row_bytes, budget)
-    assert 1 <= rows <= 3000 and 1 <= columns <= 20000
-    taken = (rows + columns) * row_bytes + 4 * rows * columns
-    assert taken <= budget or rows == 1
 
 
 def made(n_query, n_gallery, dimension):

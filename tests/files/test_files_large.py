@@ -132,17 +132,6 @@ def test_file_is_closed_with_the_last_array(tmp_path):
 
 
 @pytest.mark.parametrize("write", [write_hdf5, write_v73])
-def test_file_is_closed_after_a_refusal(tmp_path, write):
-    path = tmp_path / "r.mat"
-    write(path, stored("layumi", query_f=np.ones((7, 7))))
-    with pytest.raises(InputError) as caught:
-        read_result(path)
-    write(path, stored("layumi"))
-    assert_is_made(read_result(path))
-    assert "query_f: expected 3 rows" in str(caught.value)
-
-
-@pytest.mark.parametrize("write", [write_hdf5, write_v73])
 def test_only_what_was_read_is_known_to_be_finite(tmp_path, write):
     features = FIELDS["gallery_features"].copy()
     features[3, 1] = np.nan

@@ -72,15 +72,6 @@ def test_what_is_not_needed_is_not_read(tmp_path, name):
     assert result.extra == ("extra",)
 
 
-def test_damage_in_what_is_not_needed_is_no_reason(tmp_path):
-    path = tmp_path / "r.npz"
-    np.savez(path, **stored("layumi"))
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("note.npy", b"\x93NUMPY\x01\x00\x05\x00what?")
-        archive.writestr("epoch.npy", npy("{'descr':'<f8','fortran_order':False,'shape':(-1,)}"))
-    assert_is_made(read_result(path))
-
-
 # ---- what does not fit is refused before it is read -------------------------------------
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
@@ -84,20 +82,6 @@ def test_bits_of_the_port_on_whole_numbers(levels, k1, k2, lambda_, dtype, tiles
     features = rng.integers(0, levels, (60, 4)).astype(dtype)
     np.testing.assert_array_equal(fast(features, 12, k1, k2, lambda_),
                                   port(features, 12, k1, k2, lambda_))
-
-
-@settings(max_examples=30)
-@given(st.data())
-def test_bits_of_the_port_on_any_whole_numbers(data):
-    size = data.draw(st.integers(3, 25))
-    rows = st.lists(st.integers(-2, 2), min_size=2, max_size=2)
-    features = np.array(data.draw(st.lists(rows, min_size=size, max_size=size)), float)
-    features[0] = 9  # not all alike
-    numbers = (data.draw(st.integers(1, size - 1)), data.draw(st.integers(1, size)),
-               data.draw(st.sampled_from([0, 0.3, 0.7, 1])))
-    n_query = data.draw(st.integers(1, size - 1))
-    np.testing.assert_array_equal(fast(features, n_query, *numbers),
-                                  port(features, n_query, *numbers))
 
 
 def test_more_copies_than_neighbours(tiles):

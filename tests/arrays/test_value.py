@@ -194,11 +194,3 @@ def test_what_is_in_a_file_is_copied_by_value(kind, tmp_path):
         assert other != (dataclasses.replace(data, gallery_features=array) if data.ranked is None
                          else dataclasses.replace(data, ranked=dataclasses.replace(
                              data.ranked, lists=array)))
-
-
-def test_lists_of_names_keep_their_names(tmp_path):
-    (tmp_path / "lists.json").write_text('{"q": ["b", "a"]}')
-    lists = read_ranked_lists(tmp_path / "lists.json", 1, ["q.jpg"], ["a.jpg", "b.jpg"])
-    for make in COPIES.values():
-        assert make(lists) == lists and make(lists).where(0).endswith("the list of 'q.jpg'")
-        assert make(lists).spelled(1) == "b.jpg"

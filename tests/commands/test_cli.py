@@ -16,8 +16,7 @@ from reid_ref.commands import conventions
 from reid_ref.commands.evaluate.command import MORE
 from reid_ref.files import read_result
 from tests.cases import save
-from tests.commands.common import (
-    FIXTURES, MARKET, answer, assert_one_line_error, command, results, table)
+from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -49,15 +48,6 @@ def test_metric_and_normalisation_matter():
         expected = reid_ref.evaluate_distances(distances, data.query, data.gallery)
     assert raw["mAP"] == expected.mAP != ANSWERS["map"]
     assert "metric:dot|normalize:no" in raw["signature"]
-
-
-@pytest.mark.parametrize("convention", ["matlab", "mars"])
-def test_port(convention):
-    found = results("scripts", MARKET, "--only", "port", "--cmc", "all", "--convention",
-                    convention)["port"]
-    assert found == {"name": "port", "mAP": ANSWERS["map"] if convention == "matlab" else None,
-                     **{f"Rank-{k}": ANSWERS["CMC"][k - 1] for k in (1, 5, 10, 20)},
-                     "cmc": ANSWERS["CMC"]}
 
 
 @pytest.mark.octave
@@ -238,11 +228,3 @@ def test_help_loads_nothing_heavy():
             "sys.exit(str(heavy) if heavy else 0)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(("name", "made_of"), [
-    ("ties", "distances:float64"), ("market_like", "metric:euclidean|normalize:yes|features:flo")])
-def test_ties_prints_a_signature(name, made_of):
-    path = FIXTURES / f"{name}.mat"
-    signature = answer("ties", path, "--convention", "mars")["signature"]
-    assert signature.startswith("convention:mars|") and f"|ties:bounds|{made_of}" in signature

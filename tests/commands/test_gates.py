@@ -129,23 +129,15 @@ def change(path, new, **changes):
 
 @pytest.mark.parametrize(("baseline", "message"), [
     ("missing.json", "cannot be read: No such file or directory; expected what reid-ref evaluate"),
-    ("good.npz", "cannot be read: not text"), ("text.json", "cannot be read as JSON"),
-    ("list.json", "expected one JSON object"),
     ("summary.json", "expected the values of each query, got summaries alone; write them with "
                      "reid-ref evaluate FILE --per-query OUT.json"),
     ("other.json", "(00000000), got others (a3a7f4b9); both must be of the same images, in the "),
-    ("torchreid.json", ", got matlab; evaluate both under one convention"),
-    ("no_ap.json", "query 1: ap: expected what reid-ref evaluate FILE --per-query OUT.json "
-                   "writes, got \"x\"")])
+    ("torchreid.json", ", got matlab; evaluate both under one convention")])
 def test_baselines_that_cannot_be(baseline, message, results):
-    (results / "text.json").write_text("{")
-    (results / "list.json").write_text("[1]")
     good = results / "good.json"
     value = json.loads(good.read_text())
     labels = {"query": value["labels"]["query"], "gallery": "00000000"}
     change(good, results / "other.json", labels=labels)
-    value["queries"][1]["ap"] = "x"
-    (results / "no_ap.json").write_text(json.dumps(value))
     del value["queries"]
     (results / "summary.json").write_text(json.dumps(value))
     table("evaluate", results / "good.npz", "--convention", "torchreid", "--per-query",

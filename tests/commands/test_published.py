@@ -49,20 +49,6 @@ def test_queries_are_those_that_the_source_ranks():
         assert row.n_query == str(queries.get(row.dataset, "")), row
 
 
-def test_whether_label_minus_1_was_loaded_is_a_column():
-    said = {True: 0, False: 0}
-    for row in load():
-        assert row.label_minus_1 in ("loaded", "not loaded", "")
-        assert not row.label_minus_1 or row.dataset in ("Market-1501", "MARS"), row
-        if "id -1 not loaded" in row.evaluator and row.dataset == "Market-1501":
-            assert row.label_minus_1 == "not loaded", row
-        if "junk = id -1" in row.evaluator and row.dataset == "Market-1501":
-            assert row.label_minus_1 in ("loaded", ""), row
-        if row.label_minus_1:
-            said[row.label_minus_1 == "loaded"] += 1
-    assert min(said.values()) > 50
-
-
 def test_a_suspect_row_is_told_from_its_digits():
     row = by_key("market1501/bagtricks-resnet50")
     assert not row.is_suspect

@@ -136,21 +136,11 @@ def test_nothing_else_is_run(tmp_path, monkeypatch, own_folder):
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("place", ["matlab_dir", "TMPDIR"])
-@pytest.mark.parametrize("name", [
-    "with spaces ", "it's \"quoted\"", "-begin", "über/日本", "new\nline", "[a]*?", "%s$HOME", "~"])
-def test_names_of_folders(tmp_path, monkeypatch, place, name):
-    folder = tmp_path / name
-    if place == "matlab_dir":
-        scripts(folder, evaluation=evaluation("CMC = dist'; map = 0.5;"))
-        monkeypatch.chdir(tmp_path)
-        check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB, name), 0.5, [1, 2])
-    else:
-        folder.mkdir(parents=True)
-        monkeypatch.setattr("tempfile.tempdir", None)
-        monkeypatch.setenv("TMPDIR", str(folder))
-        check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB))
-        assert list(folder.iterdir()) == []
+@pytest.mark.parametrize("name", ["with spaces ", "it's \"quoted\"", "-begin", "über/日本", "~"])
+def test_names_of_folders(tmp_path, monkeypatch, name):
+    scripts(tmp_path / name, evaluation=evaluation("CMC = dist'; map = 0.5;"))
+    monkeypatch.chdir(tmp_path)
+    check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB, name), 0.5, [1, 2])
 
 
 def test_a_name_that_octave_cannot_use(tmp_path):

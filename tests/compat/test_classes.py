@@ -134,18 +134,6 @@ def test_fastreid_evaluator_reranks(metric, how):
     np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-6)
 
 
-def test_fastreid_expansion_is_its_own(monkeypatch):
-    expansion = types.ModuleType("fastreid.evaluation.query_expansion")
-    expansion.aqe = lambda query, gallery, *numbers: (query + sum(numbers), gallery)
-    for name in ("fastreid", "fastreid.evaluation"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    monkeypatch.setitem(sys.modules, expansion.__name__, expansion)
-    settings = problems.fastreid_settings("euclidean")
-    settings.TEST.AQE = types.SimpleNamespace(ENABLED=True, QE_TIME=1, QE_K=2, ALPHA=3)
-    evaluator = compat.fastreid.ReidEvaluator(settings, 1)
-    assert evaluator._distances(torch.zeros(1, 1), torch.ones(1, 1)).tolist() == [[25]]
-
-
 @pytest.mark.parametrize("first", [True, False])
 def test_fastreid_evaluator_of_several_processes(monkeypatch, first):
     """The first process evaluates the batches of all; the others return nothing."""
@@ -203,21 +191,6 @@ def test_mmtracking_refuses_as_theirs():
         compat.mmengine.ReIDMetrics(5)
     with pytest.raises(AssertionError, match="from 1 to max_rank 10, got 20"):
         compat.mmengine.ReIDMetrics(metric_options={"rank_list": [20], "max_rank": 10})
-
-
-def test_mmtracking_takes_its_place_in_the_registry(monkeypatch):
-    taken = {}
-
-    class Registry:
-        def register_module(self, name, force, module):
-            taken[name] = module, force
-
-    registry = types.ModuleType("mmtrack.registry")
-    registry.METRICS = Registry()
-    monkeypatch.setitem(sys.modules, "mmtrack", types.ModuleType("mmtrack"))
-    monkeypatch.setitem(sys.modules, "mmtrack.registry", registry)
-    compat.mmengine._register()
-    assert taken == {"ReIDMetrics": (compat.mmengine.ReIDMetrics, True)}
 
 
 def test_torchmetrics():

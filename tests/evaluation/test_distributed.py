@@ -203,21 +203,6 @@ def test_workers_killed_while_they_count(client, tmp_path, number):
     assert len(before - set(client.run(os.getpid).values())) == number
 
 
-def always_die(rows):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.nightly
-def test_a_shard_that_kills_worker_after_worker():
-    query_features, gallery_features, query, gallery = problem(8)
-    shards = da.from_array(gallery_features, chunks=(60, -1)).map_blocks(
-        always_die, dtype=float, meta=np.empty((0, 0)))
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
-            processes(1) as client:
-        refuse(r"^gallery_features: several workers .* shard of rows 0 to 59, .*chunks",
-               query_features, shards, query, gallery, client=client)
-
-
 # ---- what is said -----------------------------------------------------------------------
 
 
@@ -307,15 +292,6 @@ def test_unknown_chunks_are_refused_with_the_way_out():
 def test_conventions_that_need_rows_are_refused(name):
     refuse(f"^convention: {name!r} needs whole rows of distances .*use reid_ref.evaluate",
            *problem(12), convention=name)
-
-
-def test_other_arguments_are_refused():
-    arguments = problem(12)
-    refuse("^metric: unknown 'manhattan'", *arguments, metric="manhattan")
-    refuse("^max_memory: expected a size", *arguments, max_memory="much")
-    refuse("^lists: convention 'veri'", *arguments, convention="veri")
-    refuse("^client: expected a distributed.Client that is not asynchronous, got 'tcp://host'",
-           *arguments, client="tcp://host")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -42,6 +42,7 @@ def test_the_same_identities_in_both_sets_are_one_unit():
     np.testing.assert_allclose(se_of([values, values], [identity, identity]), own, rtol=1e-12)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shared", [0, 60, 120])
 def test_the_error_is_that_of_simulation(shared):
     """Two sets of 120 identities, some of them in both, at .9 and at .3."""

@@ -46,14 +46,6 @@ def test_two_dtypes(torch, there):
     assert_both(torch, there, query.astype(np.float16), gallery.astype(np.float64), *both)
 
 
-@pytest.mark.parametrize("convention", BY_LABELS)
-def test_every_convention_by_labels(torch, there, convention):
-    query, gallery, *both = problem(8)
-    result = assert_both(torch, there, query.round(), gallery.round(), *both,
-                         convention=convention)
-    assert result.counts.tied
-
-
 @pytest.mark.parametrize("seed", range(cases(3, 20)))
 def test_lists(torch, there, seed):
     rng = np.random.default_rng(seed)

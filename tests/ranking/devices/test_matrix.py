@@ -32,19 +32,6 @@ def test_every_dtype(torch, there, dtype, seed):
                     convention=["matlab", "torchreid-cython"])
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("seed", range(cases(3, 5)))
-def test_nan_and_infinite_distances(torch, there, dtype, seed):
-    distances, *both = special(seed)
-    if seed == 0:
-        distances[:] = np.nan
-    if seed == 1:
-        distances[:3] = np.nan
-    result = assert_both(torch, there, distances.astype(dtype), *both,
-                         convention=["matlab", "simpleir"])
-    assert result["matlab"].counts.tied
-
-
 def test_the_least_numbers_of_a_dtype(torch, there):
     """What fills the gaps of the table of good images are distances, too."""
     query, gallery = Labels([1, 1, 2], [1, 1, 1]), Labels([1, 1, 1, 2, 3, 3], [2] * 6)

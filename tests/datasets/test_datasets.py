@@ -20,7 +20,7 @@ from reid_ref.datasets.fingerprints import SetCounts, count
 from reid_ref.files.lists import read_index_lists
 from reid_ref.ranking.roles import query_roles
 from tests.cases import save_features
-from tests.commands.common import answer, assert_one_line_error, command, table
+from tests.commands.common import command, table
 from tests.shared import shared
 
 
@@ -437,15 +437,6 @@ def test_the_command_marks_what_is_off(file_of):
     found = json.loads(done.stdout)
     assert found["dataset"] == "Market-1501" and len(found["off"]) == 1
     assert found["counts"]["gallery"] == 15913 and found["expected"]["gallery"] == 19732
-
-
-def test_the_command_on_an_unknown_set_and_on_nothing(file_of):
-    path = file_of(Labels([1], [1]), Labels([1, 2], [2, 2]))
-    assert "none of the known benchmarks" in table("dataset", path)
-    found = answer("dataset", path)
-    assert found["dataset"] is found["off"] is found["expected"] is found["source"] is None
-    assert_one_line_error(command("dataset", "absent.mat"), "absent.mat: No such file")
-    assert_one_line_error(command("dataset", path, path), "expected different files, got this one")
 
 
 # Where persons count from 0 ---------------------------------------------------------------------

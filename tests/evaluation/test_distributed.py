@@ -15,7 +15,7 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
 from tests import cases, nightly
-from tests.cases import same
+from tests.cases import quietly, same
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -58,20 +58,13 @@ def problem(seed, dtype=np.float64, n_gallery=N_GALLERY):
     return features[:N_QUERY], features[N_QUERY:], query, gallery
 
 
-def both(function, *arguments, **options):
-    """Return the result and the texts of warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = function(*arguments, **options)
-    return result, [str(one.message) for one in caught]
-
-
 def check(query_features, gallery_features, query, gallery, *arguments, where, plain, **options):
     """Compare the result and the warnings with those on the `plain` gallery."""
-    result, warned = both(ours.evaluate, query_features, gallery_features, query, gallery,
-                          *arguments, client=where, **options)
-    expected, expected_warnings = both(reid_ref.evaluate, np.asarray(query_features), plain, query,
-                                       gallery, *arguments, **options)
+    result, warned = quietly(ours.evaluate, query_features, gallery_features, query, gallery,
+                             *arguments, client=where, **options)
+    expected, expected_warnings = quietly(
+        reid_ref.evaluate, np.asarray(query_features), plain, query, gallery, *arguments,
+        **options)
     same(result, expected)
     assert warned == expected_warnings
     return result
@@ -210,7 +203,7 @@ def test_zero_rows_and_unmatched_warn_as_on_one_machine(where):
     query_features, gallery_features, query, gallery = problem(9)
     query_features[3] = gallery_features[[20, 70, 71]] = 0
     shards = da.from_array(gallery_features, chunks=(32, -1))
-    warned = both(ours.evaluate, query_features, shards, query, gallery, client=where)[1]
+    warned = quietly(ours.evaluate, query_features, shards, query, gallery, client=where)[1]
     assert ("gallery_features: 3 of 120 rows are all zero (first: row 20); they cannot be "
             "normalised, so their distances are NaN") in warned
     check(query_features, shards, query, gallery, where=where, plain=gallery_features)

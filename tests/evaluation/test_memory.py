@@ -1,8 +1,6 @@
 """How much memory is asked for, and how much is taken."""
 import os
 import sys
-import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from reid_ref import InputError, Labels, evaluate
 from reid_ref.arrays import memory
 from reid_ref.arrays.memory import bytes_of
+from tests.cases import peak
 
 MB = 2**20
 
@@ -82,28 +81,18 @@ def made(n_query, n_gallery, dimension):
               for one in both), *both)
 
 
-def peak(work):
-    """Bytes that numpy and Python held at most, beyond what they held before."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        tracemalloc.start()
-        try:
-            work()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-
 #: Beside the product: the tiles that are counted in (a thread makes up to four of them ahead, each
 #: with its candidates), pairs, squares and the result.
 BESIDE = 96 * MB
 
 
 @pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
                                                    ("dot", False)])
 def test_features_stay_within_the_memory(metric, normalize):
     data = made(1200, 30000, 64)
     assert 1200 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
-    taken = peak(lambda: evaluate(*data, metric=metric, normalize=normalize, max_memory=24 * MB))
+    taken = peak(lambda: evaluate(*data, metric=metric, normalize=normalize,
+                                  max_memory=24 * MB))[1]
     assert taken < 24 * MB + BESIDE

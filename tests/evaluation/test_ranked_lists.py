@@ -267,10 +267,7 @@ def test_bad_lists_end_in_one_line(name, text, message, tmp_path):
 
 @pytest.mark.parametrize(("array", "message"), [
     (np.zeros((3, 2)), r"l\.npy: expected gallery indices .*whole numbers.*float64"),
-    (np.array([[0], [6], [1]]), r"l\.npy: row 2: expected .*0 to 5, got 6"),
-    (np.array([[0, 1], [3, 3], [1, 0]]), r"l\.npy: row 2: .*once, got 3 more than once"),
-    (np.array([[0, 1], [-1, 3], [1, 0]]), r"l\.npy: row 2: expected -1 behind the last"),
-    (np.zeros((3, 0), int), r"l\.npy: expected ranked lists, got an array without")])
+    (np.array([[0, 1], [3, 3], [1, 0]]), r"l\.npy: row 2: .*once, got 3 more than once")])
 def test_bad_arrays_end_in_one_line(array, message, tmp_path):
     np.save(tmp_path / "l.npy", array)
     refused(tmp_path / "l.npy", message)

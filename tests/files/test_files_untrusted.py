@@ -5,7 +5,6 @@ import os
 import struct
 import subprocess
 import sys
-import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -19,20 +18,11 @@ from reid_ref.datasets.driver_files import read_inputs
 from reid_ref.datasets.oxford import evaluate_query
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
+from tests.cases import peak
 from tests.files.test_files import (
     assert_is_made, refuse, stored, write_compressed, write_hdf5, write_v73)
 
 MB = 2**20
-
-
-def peak(call, *arguments):
-    """Return what a call answers and the bytes that it took at most."""
-    tracemalloc.start()
-    try:
-        answer = call(*arguments)
-        return answer, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 Recorded: fixtures/goldens by MATLAB's scripts, fixtures/peers/rerank by the other codes.
 """
-import importlib.metadata
 import json
 import re
-import runpy
 import subprocess
 import sys
 import tracemalloc
@@ -20,7 +18,6 @@ from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, matlab
 from reid_ref.reranking import k_reciprocal, neighbours
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank, rerank_blocks
 from tests import cases
-from tests.installed import version_of
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / "fixtures" / "goldens"
@@ -154,37 +151,6 @@ def test_recorded_features_are_made_again():
 def test_every_variant_is_recorded():
     assert {key.split()[0] for key in recorded()} == set(ANSWERS["variants"]) == (
         set(VARIANTS) - {"matlab"})
-
-
-def fastreid_rerank():
-    """fastreid's rerank.py, the code of torchreid and ranklist, as PyPI carries it."""
-    version_of("fastreid")
-    path = importlib.metadata.distribution("fastreid").locate_file("fastreid/evaluation/rerank.py")
-    return runpy.run_path(str(path))["re_ranking"]
-
-
-def untied():
-    """Features, and their exact squared distances, no two of an image equal."""
-    rng = np.random.default_rng(8)
-    while True:
-        features = (rng.integers(-150, 151, (9, 24))[rng.integers(0, 9, 130)]
-                    + rng.integers(-99, 100, (130, 24))).astype(np.float32) / 512
-        square = (features**2).sum(axis=1)
-        squared = square[:, np.newaxis] + square - 2 * features @ features.T
-        if np.diff(np.sort(squared, axis=1), axis=1).min() > 0:
-            return features, squared
-
-
-@pytest.mark.parametrize(("variant", "power"), [("ranklist", 0.5), ("torchreid", 1)])
-@pytest.mark.parametrize("numbers", [(20, 6, 0.3), (19, 1, 0), (23, 30, 1), (5, 6, 0.6)])
-def test_fastreid_live(variant, power, numbers, tiles):
-    re_ranking = fastreid_rerank()
-    features, squared = untied()
-    given = squared**power
-    theirs = re_ranking(given[:40, 40:], given[:40, :40], given[40:, 40:], *numbers)
-    ours = fast(features, 40, *numbers, variant)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=ROUNDING)
-    assert_same_order(ours, theirs, ROUNDING)
 
 
 def test_fast_reid_has_no_distance_below_zero():

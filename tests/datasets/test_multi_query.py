@@ -115,18 +115,6 @@ def test_precision(given, kept):
     np.testing.assert_array_equal(features, before)
 
 
-@pytest.mark.parametrize("kind", ["h5py", "dask"])
-def test_features_that_are_stored(kind, tmp_path):
-    features = DATA["mquery_f"]
-    if kind == "dask":
-        stored = pytest.importorskip("dask.array").from_array(features, chunks=(40, 10))
-    else:
-        file = pytest.importorskip("h5py").File(tmp_path / "f.h5", "w")
-        stored = file.create_dataset("f", data=features)
-    np.testing.assert_array_equal(pool_queries(QUERY, IMAGES, stored),
-                                  pool_queries(QUERY, IMAGES, features))
-
-
 # ---------------------------------------------------------------- bad input
 
 ONE, TWO = Labels([7], [1]), Labels([7, 7], [1, 1])

@@ -1,4 +1,4 @@
-"""Intervals and paired tests: against scipy and worked cases.
+"""Intervals and paired tests: what is exact, unseen or refused.
 
 Against the definitions in plain Python: the cases of `test_definitions.py`.
 """
@@ -6,8 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.special
-import scipy.stats
 
 from reid_ref import InputError
 from reid_ref.statistics import difference, interval, unit_sums
@@ -34,17 +32,6 @@ def test_order_of_queries_and_names_of_units_move_at_most_rounding():
     order = np.random.default_rng(0).permutation(len(values))
     one, other = interval(values, unit), interval(values[order], unit[order] + 1000)
     np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("level", [90, 95, 99])
-def test_analytic_by_scipy(level):
-    values, unit = some(2)
-    found = interval(values, unit, method="analytic", level=level)
-    t = scipy.stats.t.ppf(.5 + level / 200, found.units - 1)
-    half = t * found.se / (found.value * (1 - found.value))
-    ends = scipy.special.expit(scipy.special.logit(found.value) + np.array([-half, half]))
-    np.testing.assert_allclose([found.low, found.high], ends, rtol=0, atol=1e-12)
-    assert (found.method, found.resamples, found.seed) == ("analytic", 0, None)
 
 
 @pytest.mark.parametrize("options, message", [

@@ -1,5 +1,7 @@
 """Made inputs that several test files share, and the comparison of two results."""
 import dataclasses
+import tracemalloc
+import warnings
 
 import numpy as np
 
@@ -24,9 +26,9 @@ def market_like(seed, n_query=12, n_gallery=80, identities=6, cameras=4, levels=
     return distances.astype(dtype), query, gallery
 
 
-def nearly_tied(n_query=30, n_gallery=200, lowest=-1):
+def nearly_tied(n_query=30, n_gallery=200, lowest=-1, seed=8):
     """Features of which the single-precision product orders many images wrongly, and labels."""
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(seed)
     centre = rng.random(64)
     labels = [Labels(rng.integers(lowest, 5, n), rng.integers(1, 4, n))
               for n in (n_query, n_gallery)]
@@ -42,6 +44,24 @@ def same(actual, expected):
             same(value, wanted)
         else:
             np.testing.assert_array_equal(value, wanted, err_msg=field.name, strict=True)
+
+
+def quietly(function, *arguments, **options):
+    """The answer, and the texts of the warnings in order."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer = function(*arguments, **options)
+    return answer, [str(warning.message) for warning in caught]
+
+
+def peak(function, *arguments):
+    """The answer, and the bytes that numpy and Python held at most beyond those before."""
+    tracemalloc.start()
+    try:
+        answer = function(*arguments)
+        return answer, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def save(path, distances, query, gallery, **more):

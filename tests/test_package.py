@@ -227,18 +227,6 @@ def test_no_input_is_code(runner):
             f"${{{{ inputs.{key} }}}}" for key in ACTION["inputs"]}
 
 
-@pytest.mark.nightly
-def test_the_action_installs(runner, monkeypatch, tmp_path_factory):
-    if os.environ.get("REID_REF_PEERS") != "required":
-        pytest.skip("installs from the network; REID_REF_PEERS=required sh tests/run does")
-    monkeypatch.delenv("PYTHONPATH")
-    shutil.rmtree(runner / "temp/reid-ref")
-    action = source(tmp_path_factory.mktemp("action"))
-    assert step("Install reid-ref", runner, action, files="").returncode == 0
-    done = step("Evaluate", runner, files="market.mat", expect="mAP=40.16")
-    assert done.returncode == 0 and "0.40163529834691447" in done.stdout
-
-
 def test_the_hook_checks_tables(tmp_path):
     hook, = HOOKS
     assert hook["language"] == "python" and hook["types_or"] == ["markdown", "html", "tex"]

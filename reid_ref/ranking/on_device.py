@@ -9,8 +9,8 @@ main memory.
 
 Source: pairwise summation, N. J. Higham, The accuracy of floating point summation, SIAM J. Sci.
 Comput. 14 (1993); in numpy's variant, blocks of at most 128 have eight running sums
-(numpy/_core/src/umath/loops_utils.h.src). `check_sums` of
-tests/ranking/devices/test_mutants.py compares with numpy.
+(numpy/_core/src/umath/loops_utils.h.src). `test_sums` of
+tests/ranking/devices/test_random.py compares with numpy.
 """
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, ResultFile
-from tests.commands.common import MARKET, answer, command
+from tests.commands.common import MARKET, command
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 # Kept, in order: wrong, good, good: step AP (1/2 + 2/3) / 2, trapezoid (1/4 + 7/12) / 2.
@@ -23,15 +23,6 @@ def test_the_name_of_a_file_is_no_result_file(call):
         call(MARKET)
 
 
-def test_explain_is_the_command():
-    printed = answer("explain", MARKET, "--metric", "dot", "--no-normalize")
-    why = reid_ref.explain(reid_ref.read(MARKET), metric="dot", normalize=False)
-    assert why.start.signature == printed["from"]["signature"]
-    assert [step.result.mAP for step in why.steps] == [
-        step["mAP"] for step in printed["steps"]]
-    assert (why.end.mAP, why.end.signature) == (printed["to"]["mAP"], printed["to"]["signature"])
-
-
 def test_validate_is_the_command():
     done = command("validate", MARKET, "--published", "80/60", "--json")
     printed, found = json.loads(done.stdout), reid_ref.validate(reid_ref.read(MARKET), "80/60")
@@ -40,20 +31,6 @@ def test_validate_is_the_command():
         one["mAP"] for one in printed["candidates"]]
     # Rank-1 is 0; mAP 58.3 is the step rule's.
     assert reid_ref.validate(HAND, "0.0/58.3", convention="torchreid").reproduced
-
-
-def test_crosscheck_is_the_command():
-    options = {"metric": "dot", "normalize": False}
-    evaluator = "reid_ref.evaluation.functions:evaluate_distances"
-    printed = answer("crosscheck", MARKET, "--evaluator", evaluator, "--metric", "dot",
-                     "--no-normalize")
-    found = reid_ref.crosscheck(reid_ref.read(MARKET), evaluator, **options)
-    assert (found.verdict, found.follows) == ("equal", "matlab")
-    assert (printed["follows"], printed["fed"]) == (found.follows, found.fed)
-    data = reid_ref.read(MARKET)
-    expected = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                                 data.gallery, **options)
-    assert found.mAP == printed["mAP"] == expected.mAP
 
 
 def test_crosscheck_arrays_and_a_function():

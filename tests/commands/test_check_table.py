@@ -180,15 +180,6 @@ def test_latex():
     assert "89.91 is no count of 3,368 queries" in second.faults[0]
 
 
-def test_latex_of_ours(tmp_path, capsys):
-    main(["evaluate", MARKET, "--format", "latex", "--name", r"R50_ours & \ {x}"])
-    text = capsys.readouterr().out
-    assert check(text, tmp_path, capsys)[0] == 0
-    status, (line,), summary = check(text.replace("45.83", "45.84"), tmp_path, capsys)
-    assert status == 1 and "45.84 is no count of 48 queries" in line
-    assert summary.startswith("1 row with Rank-k, mAP or mINP: 1 with a signature")
-
-
 HTML = """
 <h2>Supervised</h2><table><caption>VehicleID</caption>
 <tr><th rowspan=2>Method</th><th colspan="2">Duke<br>MTMC</th><th>Occluded-Duke</th></tr>
@@ -324,13 +315,4 @@ def test_a_hostile_line_takes_linear_time(name):
     """Any of these took over 20 s, or would: a pattern that can match in two ways, or a search."""
     start = time.process_time()
     check_page(["| M | Rank-1 | mAP |", HOSTILE[name], "|--|--|--|", HOSTILE[name]])
-    assert time.process_time() - start < 2
-
-
-def test_a_hostile_file_takes_linear_time():
-    lines = [line for name in list(HOSTILE)[:7]
-             for line in ("| M | Rank-1 | mAP |", HOSTILE[name])]
-    page = lines * (2_000_000 // sum(map(len, lines)) + 1)
-    start = time.process_time()
-    check_page(page)
     assert time.process_time() - start < 2

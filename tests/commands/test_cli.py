@@ -16,8 +16,7 @@ from reid_ref.commands import conventions
 from reid_ref.commands.evaluate.command import MORE
 from reid_ref.files import read_result
 from tests.cases import save
-from tests.commands.common import (
-    FIXTURES, MARKET, TIES, answer, assert_one_line_error, command, results, table)
+from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -49,15 +48,6 @@ def test_metric_and_normalisation_matter():
         expected = reid_ref.evaluate_distances(distances, data.query, data.gallery)
     assert raw["mAP"] == expected.mAP != ANSWERS["map"]
     assert "metric:dot|normalize:no" in raw["signature"]
-
-
-@pytest.mark.parametrize("convention", ["matlab", "mars"])
-def test_port(convention):
-    found = results("scripts", MARKET, "--only", "port", "--cmc", "all", "--convention",
-                    convention)["port"]
-    assert found == {"name": "port", "mAP": ANSWERS["map"] if convention == "matlab" else None,
-                     **{f"Rank-{k}": ANSWERS["CMC"][k - 1] for k in (1, 5, 10, 20)},
-                     "cmc": ANSWERS["CMC"]}
 
 
 @pytest.mark.octave
@@ -92,14 +82,6 @@ def test_all_conventions_in_one_table():
     conventions = {result["convention"]: result["mAP"] for result in found["results"]}
     assert conventions["matlab"] == ANSWERS["map"]
     assert conventions.keys() | found["left_out"].keys() == reid_ref.CONVENTIONS.keys()
-
-
-def test_the_order_of_ties_can_be_chosen():
-    orders = {ties: answer("evaluate", TIES, "--set", f"ties={ties}")["mAP"]
-              for ties in ("gallery-order", "reversed", "grouped")}
-    assert len(set(orders.values())) == 3
-    stored = json.loads((FIXTURES / "ties.json").read_text())["map"]
-    assert orders["gallery-order"] == stored
 
 
 def test_index_lists(tmp_path):
@@ -246,22 +228,3 @@ def test_help_loads_nothing_heavy():
             "sys.exit(str(heavy) if heavy else 0)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize("options", [
-    ["--convention", "torchreid,mars"], ["--convention", "torchreid", "--convention", "mars"],
-    ["--convention", "torchreid, mars", "--convention", "torchreid"]])
-def test_several_conventions_make_one_table(options):
-    assert "mAP minus the mAP of torchreid, in percentage points" in table(
-        "evaluate", MARKET, *options)
-    found = answer("evaluate", MARKET, *options)
-    assert [result["convention"] for result in found["results"]] == ["torchreid", "mars"]
-    assert found["left_out"] == {} and found["results"][1]["cmc"] == ANSWERS["CMC"][:50]
-
-
-@pytest.mark.parametrize(("name", "made_of"), [
-    ("ties", "distances:float64"), ("market_like", "metric:euclidean|normalize:yes|features:flo")])
-def test_ties_prints_a_signature(name, made_of):
-    path = FIXTURES / f"{name}.mat"
-    signature = answer("ties", path, "--convention", "mars")["signature"]
-    assert signature.startswith("convention:mars|") and f"|ties:bounds|{made_of}" in signature

@@ -339,12 +339,6 @@ def test_arrays_that_do_not_fit():
         doctor(ResultFile("made", *labels, ranked=ranked))
 
 
-@pytest.mark.parametrize("seed", [-1, .5, True, "1"])
-def test_wrong_seed(seed):
-    with pytest.raises(InputError, match="^seed: expected a whole number from 0"):
-        doctor(sound(), seed=seed)
-
-
 def test_the_command(tmp_path):
     data, one_camera = on_one_camera(), str(tmp_path / "one.npz")
     save_features(one_camera, (data.query_features, data.gallery_features), data.query,

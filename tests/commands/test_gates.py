@@ -6,14 +6,12 @@ The numbers expected are those that Octave gave for fixtures/market_like.mat: Ra
 import json
 import re
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from reid_ref import Labels
 from reid_ref.commands.doctor.compute import findings_of_conventions
-from reid_ref.commands.gate.compute import parse_wanted
 from reid_ref.conventions import CONVENTIONS
 from tests.cases import save, save_features
 from tests.commands.test_doctor import of_distances, on_one_camera, sound
@@ -50,11 +48,6 @@ def test_unexpected(options, line):
     assert gate(*options) == (3, [f"reid-ref: failed: {line}"])
 
 
-def test_a_tolerance_may_be_wide():
-    assert gate("--expect", "mAP=39.17", "--tolerance", "1")[0] == 0
-    assert gate("--expect", "mAP=39.16", "--tolerance", "1")[0] == 3
-
-
 def test_floors():
     assert gate("--fail-under", "mAP=40.16,Rank-1=45") == (0, [])
     assert gate("--fail-under", "mAP=40.16352983469144") == (0, [])
@@ -71,21 +64,9 @@ def test_every_gate_is_told_and_the_first_is_the_exit_code():
     assert [line.split(": ")[2] for line in lines] == ["--expect", "--fail-under"]
 
 
-def test_the_report_is_printed_all_the_same(tmp_path):
-    done = command("evaluate", MARKET, "--json", "--per-query", tmp_path / "out.csv", "--expect",
-                   "mAP=1.5")
-    assert json.loads(done.stdout)["mAP"] == 0.40163529834691447
-    assert (tmp_path / "out.csv").exists()
-
-
 def test_an_option_given_twice_is_joined():
     assert gate("--fail-under", "mAP=99", "--fail-under", "Rank-1=10")[0] == 4
     assert gate("--expect", "mAP=99", "--expect", "Rank-1=45.83")[0] == 3
-
-
-def test_numbers_by_name():
-    assert parse_wanted([" Rank-10 = 90.10 ,mAP=3%"], "x") == {
-        "Rank-10": Decimal("90.10"), "mAP": Decimal(3)}
 
 
 # ---------------------------------------------------------------- --baseline
@@ -148,23 +129,15 @@ def change(path, new, **changes):
 
 @pytest.mark.parametrize(("baseline", "message"), [
     ("missing.json", "cannot be read: No such file or directory; expected what reid-ref evaluate"),
-    ("good.npz", "cannot be read: not text"), ("text.json", "cannot be read as JSON"),
-    ("list.json", "expected one JSON object"),
     ("summary.json", "expected the values of each query, got summaries alone; write them with "
                      "reid-ref evaluate FILE --per-query OUT.json"),
     ("other.json", "(00000000), got others (a3a7f4b9); both must be of the same images, in the "),
-    ("torchreid.json", ", got matlab; evaluate both under one convention"),
-    ("no_ap.json", "query 1: ap: expected what reid-ref evaluate FILE --per-query OUT.json "
-                   "writes, got \"x\"")])
+    ("torchreid.json", ", got matlab; evaluate both under one convention")])
 def test_baselines_that_cannot_be(baseline, message, results):
-    (results / "text.json").write_text("{")
-    (results / "list.json").write_text("[1]")
     good = results / "good.json"
     value = json.loads(good.read_text())
     labels = {"query": value["labels"]["query"], "gallery": "00000000"}
     change(good, results / "other.json", labels=labels)
-    value["queries"][1]["ap"] = "x"
-    (results / "no_ap.json").write_text(json.dumps(value))
     del value["queries"]
     (results / "summary.json").write_text(json.dumps(value))
     table("evaluate", results / "good.npz", "--convention", "torchreid", "--per-query",

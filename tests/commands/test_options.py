@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import reid_ref
 from reid_ref import InputError, cli
 from reid_ref.cli.parser import make_parser
 from reid_ref.console import options
@@ -85,14 +84,6 @@ def test_a_choice_is_changed(small, options, mAP, name):
     found = answer("evaluate", small / "a.npz", *options)
     assert found["mAP"] == pytest.approx(mAP, rel=1e-15)
     assert found["signature"].startswith(f"convention:{name}|")
-
-
-def test_a_choice_is_changed_in_each_convention(small):
-    found = results("evaluate", small / "a.npz", "--convention", "matlab,torchreid,mars", "--set",
-                    "top_k=2,ap=step", key="convention")
-    assert list(found) == ["matlab[top_k=2,ap=step]", "torchreid[top_k=2]",
-                           "mars[top_k=2,ap=step]"]
-    assert [one["mAP"] for one in found.values()] == [.25, .25, .25]
 
 
 def test_a_choice_is_changed_for_explain_and_validate(small):
@@ -171,12 +162,6 @@ def test_names_of_rows(format, parts, names):
         assert len(re.findall(part, text, re.MULTILINE)) == 1, text
 
 
-def test_one_file_with_a_name_is_a_row():
-    assert table("evaluate", MARKET, "--name", "R50, ours", "--format",
-                 "csv").splitlines()[1].startswith('"R50, ours",0.458')
-    assert results("evaluate", MARKET, "--name", "ours")["ours"]["mAP"] == MAP["market_like"]
-
-
 def test_a_row_for_each_file_and_convention():
     done = command("evaluate", MARKET, MARS, "--convention", "matlab,torchreid", "--format", "csv")
     rows = list(csv.DictReader(done.stdout.splitlines()))
@@ -205,24 +190,6 @@ def test_files_of_one_name_in_folders_of_one_name_keep_their_paths():
     assert _names_of_files([Path("a/r/x.mat"), Path("b/r/x.mat"), Path("b/y.mat")]) == [
         "a/r/x.mat", "b/r/x.mat", "b/y.mat"]
     assert _names_of_files([Path("/x.mat"), Path("/a/x.mat")]) == ["/x.mat", "/a/x.mat"]
-
-
-def test_a_folder_is_a_result(tmp_path):
-    data = reid_ref.read(MARKET)
-    (tmp_path / "ours").mkdir()
-    for name, value in {
-            "query_f": data.query_features, "gallery_f": data.gallery_features,
-            "query_label": data.query.identity, "query_cam": data.query.camera,
-            "gallery_label": data.gallery.identity, "gallery_cam": data.gallery.camera}.items():
-        np.save(tmp_path / "ours" / f"{name}.npy", value)
-    found = results("evaluate", tmp_path / "ours", MARS)
-    assert {name: one["mAP"] for name, one in found.items()} == {
-        "ours": MAP["market_like"], "mars_like": MAP["mars_like"]}
-    # The same six files by name are one result.
-    assert answer("evaluate", *sorted((tmp_path / "ours").iterdir()))["mAP"] == MAP["market_like"]
-    done = command("evaluate", MARS, *sorted((tmp_path / "ours").iterdir()))
-    assert_one_line_error(done, "gallery_cam.npy: expected a file that holds everything, as .*"
-                                "mars_like.mat does, got one that lacks features or labels")
 
 
 def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
@@ -283,9 +250,3 @@ def test_numbers_of_two_conventions_are_not_compared(small):
 
 
 # ---------------------------------------------------------------- other commands
-
-
-def test_max_memory_changes_no_validation():
-    asked = ["validate", MARKET, "--published", "45.83/40.16", "--convention", "matlab,torchreid"]
-    whole, small = (answer(*asked, *options) for options in ([], ["--max-memory", "20K"]))
-    assert whole == small and whole["reproduced"]

@@ -15,14 +15,10 @@ BENCHMARK = "validate --published 81.1/67.6 "
 REFUSED = {
     # What is no command, option or choice.
     "evalute": "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help$",
-    "--bogus evaluate x": "; see reid-ref --help$",
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
-    "validate --bogus x": "; see reid-ref validate --help$",
-    "explain MARKET --query x": "; see reid-ref explain --help$",
     "completion fish": "invalid choice: 'fish'",
-    "evaluate MARKET --metric cosin": "unknown 'cosin'; known: .*Did you mean 'cosine'",
     "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
     "conventions torchried":
         "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
@@ -30,12 +26,8 @@ REFUSED = {
     "rank-list MARKET": "rank-list is gone; use `reid-ref plot rank-lists`",
     "evaluate MARKET --rerank=layumi": "--rerank is gone; use `reid-ref rerank`",
     "evaluate MARKET --ties bounds": "--ties bounds is gone; use `reid-ref ties`",
-    "evaluate --matlab-dir x": "--matlab-dir is gone; use `reid-ref scripts`",
-    # Conventions and their choices.
     "evaluate MARKET --convention matlab,all":
         "--convention: expected all, or names, got matlab, all",
-    "evaluate MARKET --convention matlab --convention mats": "--convention: unknown 'mats'",
-    "evaluate MARKET --convention matlab,": "--convention: unknown ''",
     "evaluate MARKET --convention matlab,mars --per-query x.csv":
         "--per-query: expected one convention, got 2",
     "evaluate MARKET --convention all --by camera":
@@ -44,24 +36,14 @@ REFUSED = {
         "--index-lists: convention 'veri' takes the good and junk images .*the files of both",
     "evaluate MARKET --convention veri --index-lists g.txt j.txt":
         "g.txt: cannot be read: No such file",
-    "evaluate MARKET --index-lists a b": "expected a convention that takes lists",
     "ties MARKET --convention open-reid":
         "--convention: bounds over tie orders are for AP by trapezoid or step",
     "ties MARKET --convention matlab,mars": "--convention: expected one, got matlab, m",
     "evaluate MARKET --set ap=stp":
         "--set ap: unknown 'stp'; known: trapezoid, .*Did you mean 'step'",
     "evaluate MARKET --set ap": "--set: expected KEY=VALUE, e.g. ap=step, got 'ap'",
-    "evaluate MARKET --set app=step":
-        "--set: unknown 'app'; known: loads, .*top_k. Did you mean 'ap'",
     "evaluate MARKET --set top_k=0":
         "--set, convention matlab: top_k: expected a whole number from 1, got 0",
-    "evaluate MARKET --set top_k=ten":
-        "--set top_k: expected a whole number from 1, or None, got 'ten'",
-    "evaluate MARKET --set cmc_length=-1":
-        "--set cmc_length: unknown '-1'; known: gallery, .*a number",
-    "evaluate MARKET --set ignored=junk":
-        "--set ignored: unknown 'junk'; known: label -1, same identity",
-    "evaluate MARKET --set ap=step,ap=step": "--set: expected ap once, got it twice",
     "evaluate MARKET --set ap=sklearn-0.18,arithmetic=float32":
         "--set, convention matlab: ap in float32: unknown 'sklearn-0.18'; known: trapezoid, step",
     "validate MARKET --published 80/60 --set ap=step":
@@ -71,13 +53,9 @@ REFUSED = {
     "evaluate MARKET --ranks=1,1": NO_RANKS, "evaluate MARKET --ranks=\u0661": NO_RANKS,
     "evaluate MARKET --ranks=" + "9" * 5000: NO_RANKS,
     "evaluate MARKET --at 0": NO_NUMBERS.format(0), "evaluate MARKET --at \u00b2": "--at: expect",
-    "evaluate MARKET --at 1,,5": NO_NUMBERS.format("1,,5"),
-    "evaluate MARKET --at 2.5": NO_NUMBERS.format(2.5),
-    "evaluate MARKET --at " + "9" * 30: "--at: expected different",
     "evaluate MARKET --at 1 --format csv": "--at: expected a table or JSON, got csv",
     "evaluate MARKET --worst 0": "--worst: expected a whole number from 1, got 0",
     "doctor MARKET --seed -3": "expected a whole number from 0, got -3",
-    "evaluate MARKET --confidence --seed -1": "--seed: expected a whole number from 0, got -1",
     "evaluate MARKET --confidence --level 100":
         "--level: expected percent from 50 to below 100, such as 95, got 100",
     "evaluate MARKET --confidence --resamples 10":
@@ -91,7 +69,6 @@ REFUSED = {
                      "--confidence-method analytic")},
     # Several files.
     "evaluate MARKET nowhere.mat": "nowhere.mat: No such file",
-    "evaluate MARKET nowhere.csv": "nowhere.csv: No such file",
     "evaluate MARKET MARKET": "market_like.mat: expected different files, got this one twice",
     "evaluate MARKET MARS --per-query x.csv":
         "--per-query: expected one result and no --name, got 2 res",
@@ -100,7 +77,6 @@ REFUSED = {
     "evaluate absent.mat --per-query x.xlsx":
         "--per-query: expected a name that ends in .csv or .json, got x.xlsx",
     "evaluate MARKET --save x.txt": "--save: expected a name that ends in .json, got ",
-    "evaluate MARKET --save -": "--save: expected a name that ends in .json, got -",
     "evaluate MARKET --save x.json --convention all":
         "--save: expected one convention, got 15; name one",
     "evaluate MARKET --save missing/x.json": "missing/x.json: expected a file name in a folder",
@@ -108,7 +84,6 @@ REFUSED = {
         "expected different files, got this one twice",
     "evaluate MARKET MARS --name ours": NO_NAMES + "2 results, got 'o",
     "evaluate MARKET MARS --name a,a": NO_NAMES + "2",
-    "evaluate MARKET MARS --name a,": NO_NAMES + "2",
     "evaluate MARKET --name ''": NO_NAMES + "1 results, got ''",
     "evaluate MARKET MARS --convention veri":
         "market_like: --index-lists: convention 'veri' takes the",
@@ -141,12 +116,10 @@ REFUSED = {
     # From one convention to another.
     "explain MARKET --to torchried":
         "--to: unknown 'torchried'; known: .* Did you mean 'torchreid'?",
-    "explain MARKET --from x": "--from: unknown 'x'; known: matlab, mars",
     "explain MARKET --query 48": "--query: expected a number from 0 to 47, got 48",
     "explain MARKET --to veri":
         "convention .* takes the good and junk images of every query from lists",
     # Re-ranking.
-    "rerank MARKET --variant zhong": "--variant: unknown 'zhong'; known: matlab",
     "rerank MARKET --k1 400": "k1: expected a whole number from 1 to 392",
     "rerank MARKET --lambda 2": "--lambda: expected a number from 0 to 1, got 2.0",
     "rerank MARKET --variant layumi --multi-query x.mat":
@@ -161,8 +134,6 @@ REFUSED = {
         "--published, --paper: expected one of them, got bo",
     "validate MARKET --published abc": "--published: expected RANK1/mAP in percent",
     "validate MARKET --paper mars/rnn": "KEY: unknown 'mars/rnn'; nearest: mars/rnn-resnet50",
-    "validate MARKET --published 45.8/ --convention matlap":
-        "--convention: unknown 'matlap'; known",
     "validate MARKET --published 45.8/ --convention veri":
         "--convention: 'veri' needs lists of good",
     "validate MARKET --published 80/60 --max-memory much":
@@ -172,7 +143,6 @@ REFUSED = {
     BENCHMARK + "--dataset markt1501": "--dataset: unknown 'markt1501'; known: .* 'market1501'?",
     BENCHMARK + "--dataset mars --convention matlab":
         "--convention, --set, --max-memory: expected a result file",
-    BENCHMARK + "--dataset mars --max-memory 1G": "--max-memory: expected a result file",
 }
 
 

@@ -3,7 +3,6 @@
 All data are made here; the expected numbers are worked by hand.
 """
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -118,12 +117,6 @@ def test_port_and_octave_agree(convention):
 
 # ---------------------------------------------------------------- what is run
 
-def test_the_caller_is_left_alone(monkeypatch, private):
-    monkeypatch.delenv("OCTAVE_EXECUTABLE", raising=False)
-    before = dict(os.environ), os.getcwd(), signal.getsignal(signal.SIGINT)
-    run_octave(DISTANCES, QUERY, GALLERY, MATLAB)
-    assert (dict(os.environ), os.getcwd(), signal.getsignal(signal.SIGINT)) == before
-
 
 @pytest.mark.parametrize("own_folder", [False, True])
 def test_nothing_else_is_run(tmp_path, monkeypatch, own_folder):
@@ -143,40 +136,17 @@ def test_nothing_else_is_run(tmp_path, monkeypatch, own_folder):
     assert not trace.exists()
 
 
-def test_a_private_folder_without_our_names_is_no_fault(tmp_path):
-    folder = scripts(tmp_path / "own", evaluation=evaluation("CMC = help_me(dist); map = 0.5;"))
-    (folder / "private").mkdir()
-    (folder / "private" / "help_me.m").write_text("function x = help_me(y)\nx = y';\nend\n")
-    check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder)), 0.5, [1, 2])
-
-
-@pytest.mark.parametrize("place", ["matlab_dir", "TMPDIR"])
-@pytest.mark.parametrize("name", [
-    "with spaces ", "it's \"quoted\"", "-begin", "über/日本", "new\nline", "[a]*?", "%s$HOME", "~"])
-def test_names_of_folders(tmp_path, monkeypatch, place, name):
-    folder = tmp_path / name
-    if place == "matlab_dir":
-        scripts(folder, evaluation=evaluation("CMC = dist'; map = 0.5;"))
-        monkeypatch.chdir(tmp_path)
-        check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB, name), 0.5, [1, 2])
-    else:
-        folder.mkdir(parents=True)
-        monkeypatch.setattr("tempfile.tempdir", None)
-        monkeypatch.setenv("TMPDIR", str(folder))
-        check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB))
-        assert list(folder.iterdir()) == []
+@pytest.mark.parametrize("name", ["with spaces ", "it's \"quoted\"", "-begin", "über/日本", "~"])
+def test_names_of_folders(tmp_path, monkeypatch, name):
+    scripts(tmp_path / name, evaluation=evaluation("CMC = dist'; map = 0.5;"))
+    monkeypatch.chdir(tmp_path)
+    check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB, name), 0.5, [1, 2])
 
 
 def test_a_name_that_octave_cannot_use(tmp_path):
     folder = scripts(tmp_path / "a:b")
     with pytest.raises(InputError, match="Octave says: .*(not found|undefined)"):
         run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
-
-
-def test_a_matrix_too_large_for_a_mat_file():
-    distances = np.broadcast_to(np.zeros(1), (2**15, 2**14))
-    with pytest.raises(InputError, match="distances: expected less than 4 GiB, which a MAT file"):
-        run_octave(distances, QUERY, GALLERY, MATLAB)
 
 
 @pytest.mark.parametrize(("missing", "convention", "message"), [
@@ -210,15 +180,9 @@ def test_habits_that_change_nothing(tmp_path, private, capfd, first):
     ("error('no such luck');", "Octave says: no such luck$"),
     ('error("two\\nlines\\tand\\n\\nmore");', "Octave says: two lines and more$"),
     ("CMC = 'abc'; map = 'x';", r"expected 2 real numbers as CMC.* \[1 3\] char and \[1 1\] char"),
-    ("CMC = [0 1]; map = [1 2];", r"got \[1 2\] double and \[1 2\] double"),
     ("CMC = [0 1 1]; map = 1;", r"got \[1 3\] double and \[1 1\] double"),
-    ("CMC = [0 1i]; map = 1;", r"expected 2 real numbers as CMC"),
-    ("CMC = {0, 1}; map = 1;", r"got \[1 2\] cell"),
-    ("CMC = [0 1];", "Octave says: .*map"),
     ("no_such_function(dist);", "Octave says: 'no_such_function' undefined"),
     ("x = (1", "Octave says: parse error .*own/evaluation.m"),
-    ("evaluation(dist, 1, 1, 1, 1);", "Octave says: max_recursion_depth exceeded"),
-    ("keyboard();", "Octave says: keyboard: expected a terminal"),
     ("x = zeros(1e9, 1e9);", "Octave says: out of memory"),
     ("exit(3);", "octave[^ ]* ended with exit code 3 and no answer"),
     ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer"),
@@ -229,13 +193,6 @@ def test_scripts_that_fail(tmp_path, private, capfd, body, message):
         run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("types", [("single", "single"), ("int32", "uint8"), ("sparse", "sparse")])
-def test_answers_of_other_types(tmp_path, types):
-    folder = scripts(tmp_path / "own", evaluation=evaluation(
-        "CMC = {}([0 1])'; map = {}(1);".format(*types)))
-    check(run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder)), 1, [0, 1])
 
 
 # ---------------------------------------------------------------- which Octave
@@ -272,15 +229,6 @@ def command(*arguments, private, **options):
         [sys.executable, "-m", "reid_ref", "scripts", MARKET, "--only", "octave", "--quiet",
          *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, "TMPDIR": str(private)}, **options)
-
-
-def test_a_full_disk(private):
-    limit = 50_000  # the distances take 48 * 345 * 4 bytes
-    process = command(private=private, preexec_fn=lambda: resource.setrlimit(
-        resource.RLIMIT_FSIZE, (limit, limit)))
-    out, err = process.communicate()
-    assert process.returncode == 2 and out == "" and err.count("\n") == 1
-    assert "expected room for 66,240 bytes of distances, got: File too large; TMPDIR" in err
 
 
 def wait_for(found, seconds=60):

@@ -17,11 +17,9 @@ from reid_ref import InputError, Labels
 from reid_ref.commands.validate.compute import validate_file
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
-from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible)
 from reid_ref.files import ResultFile, read_result
-from tests.cases import market_like, save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.shared import shared
 
@@ -154,28 +152,6 @@ def test_bounds_are_those_of_every_ranking(sizes, drop, rule):
             np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-@unmatched_allowed
-@pytest.mark.parametrize("seed", range(6))
-def test_every_evaluated_map_lies_within_the_bounds(seed):
-    distances, query, gallery = market_like(seed)
-    keep = query.identity != -1
-    distances, query = distances[keep], Labels(query.identity[keep], query.camera[keep])
-    names = ["matlab", "layumi", "torchreid", "triplet-reid-market-ap", "light-reid"]
-    data = ResultFile("made", query, gallery, None, None, distances, {})
-    for name in names:
-        result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
-        figure = Figure(Decimal(f"{100 * result.cmc[0]:.6f}"),
-                        Decimal(f"{100 * result.mAP:.6f}"))
-        found = validate(data, figure, [name])
-        assert found.reproduced
-        rule = "trapezoid" if CONVENTIONS[name].ap.startswith("trapezoid") else "step"
-        n_map = len(query) if CONVENTIONS[name].unmatched == "zero" else result.counts.status["ok"]
-        n_rank1 = n_map if CONVENTIONS[name].unmatched == "drop" else len(query)
-        mine, = [one for one in found.bounds
-                 if (one.ap, one.rank1_queries, one.map_queries) == (rule, n_rank1, n_map)]
-        assert mine.holds and mine.low <= result.mAP <= mine.high
-
-
 # The whole.
 
 def one_query(*printed, distances=(.1, .2, .3), conventions=("matlab", "torchreid")):
@@ -228,25 +204,6 @@ def test_the_closest_come_first():
 def test_ways_with_the_same_numbers_are_one_candidate():
     found = one_query("100/83.3", conventions=["torchreid", "fast-reid", "matlab"])
     assert ways(found.candidates[0]) == [("distances", "torchreid"), ("distances", "fast-reid")]
-
-
-def test_distances_are_one_ranking_and_features_three():
-    rng = np.random.default_rng(5)
-    identity, camera = np.arange(40) % 5, np.arange(40) // 5
-    features = (rng.standard_normal((5, 8))[identity] + rng.standard_normal((40, 8)))
-    features *= rng.uniform(0.2, 5, (40, 1))
-    data = ResultFile("made", Labels(identity[:10], camera[:10]),
-                      Labels(identity[10:], camera[10:]), features[:10], features[10:], None, {})
-    found = validate(data, parse_figure("50/50"), ["matlab"])
-    assert {way[0]: one.mAP for one in found.candidates for way in one.ways} == {
-        name: reid_ref.evaluate(features[:10], features[10:], data.query, data.gallery,
-                                metric=metric, normalize=normalize).mAP
-        for name, metric, normalize in (("normalised", "euclidean", True),
-                                        ("Euclidean", "euclidean", False), ("dot", "dot", False))}
-    assert len(found.candidates) == 3
-    signatures = {way[0]: way[2] for one in found.candidates for way in one.ways}
-    assert "metric:dot|normalize:no" in signatures["dot"]
-    assert "metric:euclidean|normalize:yes" in signatures["normalised"]
 
 
 def test_by_default_every_quick_convention_is_tried_and_the_others_are_named():
@@ -340,19 +297,6 @@ def test_table_of_a_truncated_figure():
     out = " ".join(run(MARKET, "--published", "46.6/")[1].split())
     assert "possible: 21 of 45 queries, if the digits were cut off, not rounded" in out
     assert "no k/48 gives these digits" in out
-
-
-def test_rankings_that_give_the_same_share_a_line(tmp_path):
-    rng = np.random.default_rng(3)
-    features = rng.standard_normal((12, 4))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
-    labels = np.arange(12) % 3, np.arange(12) // 3
-    save_features(tmp_path / "unit.npz", (features[:3], features[3:]),
-                  *(Labels(labels[0][part], labels[1][part]) for part in (slice(3), slice(3, 12))))
-    out = run(str(tmp_path / "unit.npz"), "--published", "33.3/", "--convention", "matlab")[1]
-    table = out[out.index("conventions\n"):].splitlines()
-    assert table[1].split()[0] == "normalised" and table[1].endswith("  matlab")
-    assert table[2:4] == ["  Euclidean", "  dot"]
 
 
 def ways_of(candidate):
@@ -522,13 +466,3 @@ def test_a_table_of_figures_that_cannot_be_read(text, message, tmp_path):
     assert_one_line_error(command("validate", "--published", path), re.escape(message))
     assert_one_line_error(command("validate", MARKET, "--published", path),
                           "FILE: expected none with a table of figures")
-
-
-@pytest.mark.parametrize(("name", "key"), [
-    ("Market-1501", "market1501"), ("market", "market1501"), ("DukeMTMC-reID", "dukemtmc"),
-    ("MSMT17_V1", "msmt17"), ("VeRi", "veri776"), ("CUHK03-NP (labeled)", "cuhk03-np-labeled"),
-    ("occluded_duke", "occluded-duke"), ("mars", "mars")])
-def test_a_benchmark_in_any_spelling(name, key):
-    assert counted_benchmark(name) == key
-    assert reid_ref.validate(dataset=name, published="/50") == reid_ref.validate(
-        dataset=key, published="/50")

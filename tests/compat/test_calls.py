@@ -1,19 +1,15 @@
 """What all modules of the room share: types, errors, notes, `convention=`, `last_result()`."""
 import inspect
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 import reid_ref
 from reid_ref import InputError, compat
 
-ROOT = Path(__file__).parent.parent.parent
 #: By hand: good at ranks 2 and 3; the second query's identity is not there.
 FIVE = (np.array([[.2, .1, .3], [.1, .2, .3]]), np.array([7, 9]), np.array([7, 8, 7]),
         np.array([1, 1]), np.array([2, 2, 3]))
@@ -135,23 +131,6 @@ def test_tensors():
     with pytest.warns(UserWarning):
         _, mAP = compat.torchreid.evaluate_rank(*arrays)
     assert mAP == STEP
-
-
-@pytest.mark.parametrize("made, status, message", [
-    (None, 2, "pytorch_result.mat: "), ("two", 2, "expected at least 10 images, for Rank@10, got"),
-    ("market", 0, "reid-ref: warning: 3 of 48 queries have no good image")])
-def test_layumi_script(tmp_path, made, status, message):
-    path = tmp_path / "pytorch_result.mat"
-    if made == "two":
-        savemat(path, {
-            "query_f": np.eye(2), "query_label": [[1, 2]], "query_cam": [[1, 1]],
-            "gallery_f": np.eye(2), "gallery_label": [[1, 2]], "gallery_cam": [[2, 2]]})
-    if made == "market":
-        shutil.copy(ROOT / "fixtures/market_like.mat", path)
-    done = subprocess.run([sys.executable, "-m", "reid_ref.compat.layumi"], cwd=tmp_path,
-                          capture_output=True, text=True)
-    assert (done.returncode, done.stdout == "") == (status, status == 2)
-    assert message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_nothing_imports_torch():

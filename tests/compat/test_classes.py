@@ -134,18 +134,6 @@ def test_fastreid_evaluator_reranks(metric, how):
     np.testing.assert_allclose(found, theirs, rtol=0, atol=1e-6)
 
 
-def test_fastreid_expansion_is_its_own(monkeypatch):
-    expansion = types.ModuleType("fastreid.evaluation.query_expansion")
-    expansion.aqe = lambda query, gallery, *numbers: (query + sum(numbers), gallery)
-    for name in ("fastreid", "fastreid.evaluation"):
-        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    monkeypatch.setitem(sys.modules, expansion.__name__, expansion)
-    settings = problems.fastreid_settings("euclidean")
-    settings.TEST.AQE = types.SimpleNamespace(ENABLED=True, QE_TIME=1, QE_K=2, ALPHA=3)
-    evaluator = compat.fastreid.ReidEvaluator(settings, 1)
-    assert evaluator._distances(torch.zeros(1, 1), torch.ones(1, 1)).tolist() == [[25]]
-
-
 @pytest.mark.parametrize("first", [True, False])
 def test_fastreid_evaluator_of_several_processes(monkeypatch, first):
     """The first process evaluates the batches of all; the others return nothing."""
@@ -205,21 +193,6 @@ def test_mmtracking_refuses_as_theirs():
         compat.mmengine.ReIDMetrics(metric_options={"rank_list": [20], "max_rank": 10})
 
 
-def test_mmtracking_takes_its_place_in_the_registry(monkeypatch):
-    taken = {}
-
-    class Registry:
-        def register_module(self, name, force, module):
-            taken[name] = module, force
-
-    registry = types.ModuleType("mmtrack.registry")
-    registry.METRICS = Registry()
-    monkeypatch.setitem(sys.modules, "mmtrack", types.ModuleType("mmtrack"))
-    monkeypatch.setitem(sys.modules, "mmtrack.registry", registry)
-    compat.mmengine._register()
-    assert taken == {"ReIDMetrics": (compat.mmengine.ReIDMetrics, True)}
-
-
 def test_torchmetrics():
     """The numbers of `reid_ref.evaluate` on the whole arrays, batch by batch."""
     torchmetrics = pytest.importorskip("torchmetrics")
@@ -253,20 +226,6 @@ def one_camera_a_side(seed):
     features, pids, _, n = problems.features(seed, False)
     camids = np.where(np.arange(len(pids)) < n, 1, 2)
     return torch.from_numpy(features), torch.from_numpy(pids), torch.from_numpy(camids), n
-
-
-def test_torchmetrics_own_retrieval_map():
-    """Where no camera is shared, its RetrievalMAP is the step AP, summed in float32."""
-    retrieval = pytest.importorskip("torchmetrics.retrieval")
-    for seed in range(50):
-        features, pids, camids, n = one_camera_a_side(seed)
-        metric = compat.torchmetrics.ReIDMetric(normalize=False, convention="torchreid")
-        metric.update(features, pids, camids, torch.arange(len(pids)) < n)
-        theirs = retrieval.RetrievalMAP(empty_target_action="skip")
-        distances = ((features[:n, None] - features[n:]) ** 2).sum(dim=2)
-        theirs.update(1 / (1 + distances.double()), pids[:n, None] == pids[n:],
-                      torch.arange(n)[:, None].expand(distances.shape))
-        assert metric.compute()["mAP"].item() == pytest.approx(theirs.compute().item(), abs=1e-6)
 
 
 def test_the_recipe_for_pytorch_metric_learning():

@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, NO_CHOICES, Convention
+from reid_ref.conventions import CONVENTIONS, NO_CHOICES, Convention
 from reid_ref.conventions.records import Also, Procedure, Toolbox, conventions_of
 from reid_ref.evaluation.functions import evaluate_distances
 
-NAMES = [
-    "matlab", "mars", "veri", "layumi", "torchreid", "torchreid-cython",
-    "open-reid", "open-reid-sklearn-0.18",
-    "open-reid-allshots", "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03",
-    "open-reid-cuhk03-sklearn-0.18", "triplet-reid", "triplet-reid-sklearn-0.18",
-    "triplet-reid-market-ap", "light-reid", "cuhk03-single-shot", "cuhk03-single-shot-draws",
-    "sysu-mm01", "oxford", "trec-eval", "simpleir", "cityflow"]
-#: Toolboxes whose loader leaves out label -1, each with its bare function.
-LOADERS = [
-    "torchreid", "torchreid-cython", "open-reid", "open-reid-sklearn-0.18", "open-reid-allshots",
-    "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03", "open-reid-cuhk03-sklearn-0.18",
-    "cuhk03-single-shot", "cuhk03-single-shot-draws"]
-NAMES += [f"{name}-function" for name in LOADERS]
 #: How every difference ends: what it does to the numbers.
 DIRECTION = re.compile(
     r": (?:(?:mAP|CMC) )?(?:higher|lower|either way|the same|last bits)\b[^:]*\.$")
@@ -30,13 +17,7 @@ DIRECTION = re.compile(
 COPY = re.compile(r"^[\w.-]+/[\w.-]+ [0-9a-f]{7}, .*\.py.*loader .*\.py:\d")
 
 
-def test_names():
-    assert sorted(CONVENTIONS) == sorted(NAMES)
-    assert all(name == record.name for name, record in CONVENTIONS.items())
-    assert set(NOT_IN_ALL) <= set(CONVENTIONS)
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CONVENTIONS)
 class TestRecord:
     def test_is_frozen(self, name):
         record = CONVENTIONS[name]
@@ -181,10 +162,6 @@ def test_a_toolbox_is_one_entry():
     ({"ties": "grouped", "top_k": 5}, "top_k: .*grouped"),
     ({"tie": "reversed"}, "tie"),
     ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' cannot be combined"),
-    ({"top_k": "5"}, "top_k: expected a whole number from 1, got '5'"),
-    ({"top_k": 2.5}, "top_k: expected a whole number from 1, got 2.5"),
-    ({"cmc_length": None}, "cmc_length: expected a whole number from 1, got None"),
-    ({"cmc_length": True}, "cmc_length: expected a whole number from 1, got True"),
     *(({"name": name}, "name: expected a text of one line without |") for name in (
         "a|queries:1", "a\nb", "a\x1b[31m", "", " a", "a ", "\u2028", None, 5)),
     ({"cmc": "identities", "top_k": 5}, "top_k: cuts ranked lists of images, got CMC 'identit"),

@@ -1,8 +1,9 @@
 """Each convention against its evaluator's own code: recorded answers, and live where PyPI has it.
 
-Recorded: fixtures/peers, see the README there. Live: scikit-learn and pytrec-eval-terrier (extra
-`peers`; the rank.py of fastreid: tests/compat/test_live.py); see `tests.installed` for what
-happens without them. One case is a real distance matrix, read where it is: see `tests.shared`.
+Recorded: fixtures/peers, see the README there. Live: scikit-learn (extra `peers`); trec_eval in
+tests/files/test_trec.py, and the rank.py of fastreid in tests/compat/test_live.py; see
+`tests.installed` for what happens without them. One case is a real distance matrix, read where it
+is: see `tests.shared`.
 """
 import functools
 import json
@@ -245,15 +246,6 @@ def test_cython_buffer_is_not_cleared(peer, case):
     assert (np.diff(mine) >= 0).all()
 
 
-@pytest.mark.parametrize(
-    "peer", ["torchreid", "fast-reid", "reid-strong-baseline", "reid-survey"])
-@pytest.mark.parametrize("case", ["short", "tiny"])
-def test_the_evaluator_fails_where_a_query_keeps_fewer_than_50(peer, case):
-    assert "inhomogeneous shape" in recorded(peer)[f"{case} error"]
-    result = ours(case, f"{peer}-function")
-    assert np.isfinite(result.mAP) and result.cmc[-1] == 1
-
-
 def test_cases_are_those_of_the_generator():
     run = subprocess.run([sys.executable, PEERS / "generate.py", "--check"],
                          capture_output=True, text=True)
@@ -305,35 +297,3 @@ def test_scikit_learn(case):
         assert abs(mine - theirs) <= ORDER_OF_SUMMATION, k
         checked += 1
     assert checked == result.counted >= 5
-
-
-@pytest.mark.parametrize("case", LIVE)
-def test_trec_eval(case):
-    """`trec_eval -J`: its qrels hold every image, junk as -1."""
-    version_of("pytrec-eval-terrier")
-    import pytrec_eval
-    distances, q_pids, g_pids, q_camids, g_camids = live(case)
-    n_gallery = len(g_pids)
-    # It puts equal scores in descending order of document number: count down. It keeps scores
-    # in float32: give it places among the distinct distances, which are exact there.
-    names = [f"{n_gallery - j:06d}" for j in range(n_gallery)]
-    qrels, run = {}, {}
-    for k, row in enumerate(distances):
-        same = g_pids == q_pids[k]
-        judged = np.where(same & (g_camids == q_camids[k]) | (g_pids == -1), -1, same)
-        qrels[f"{k}"] = dict(zip(names, judged.tolist()))
-        places = np.unique(row, return_inverse=True)[1].reshape(-1)
-        run[f"{k}"] = dict(zip(names, (n_gallery - places).astype(float).tolist()))
-    cut_offs = [k for k in (1, 5, 10, 50) if k <= n_gallery]
-    measures = {"map", "success." + ",".join(map(str, cut_offs))}
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures, judged_docs_only_flag=True)
-    theirs = evaluator.evaluate(run)
-    result, = evaluate_live(case, "trec-eval")
-    np.testing.assert_array_equal(
-        np.nan_to_num(result.per_query.ap, nan=0.0),
-        [theirs[f"{k}"]["map"] for k in range(len(distances))])
-    mAP = np.mean([answer["map"] for answer in theirs.values()])
-    assert abs(result.mAP - mAP) <= ORDER_OF_SUMMATION
-    for k in cut_offs:
-        assert result.cmc[k - 1] == np.mean(
-            [answer[f"success_{k}"] for answer in theirs.values()])

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile
-from reid_ref.commands.explain.compute import explain
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
 from reid_ref.conventions import FUNCTIONS
 from reid_ref.evaluation.tie_bounds import tie_bounds
 from reid_ref.ranking.good_ranks import of_queries
@@ -76,23 +75,6 @@ def test_with_every_other_choice(changes, seed):
     alone = CONVENTIONS["torchreid-function"].replace(**changes)
     assert_same(reid_ref.evaluate_distances(*problem, convention=mine),
                 reid_ref.evaluate_distances(*loaded, convention=alone), rows)
-
-
-@pytest.mark.parametrize("origin, target", [
-    ("matlab", "torchreid"), ("torchreid", "matlab"), ("torchreid", "torchreid-function"),
-    ("matlab", "torchreid-function"), ("light-reid", "open-reid")])
-def test_explained_in_one_step(origin, target):
-    problem = with_junk(2)
-    distances, query, gallery = problem
-    way = explain(ResultFile("arrays", query, gallery, distances=distances), origin, target)
-    names = [(step.choice, step.value) for step in way.steps]
-    loads = [name for name in names if name[0] == "loads"]
-    assert len(loads) == (CONVENTIONS[origin].loads != CONVENTIONS[target].loads)
-    if loads:
-        assert not any("label -1" in value for choice, value in names if choice == "ignored")
-    assert float(sum(way.map_effects())) == way.end.mAP - way.start.mAP
-    end = reid_ref.evaluate_distances(*problem, convention=target)
-    assert way.end.mAP == end.mAP and way.end.signature == end.signature
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -231,11 +231,8 @@ def test_arrays_are_not_copied():
 @pytest.mark.parametrize(("value", "message"), [
     (OnAccelerator(way_out=""), r"features: expected an array that can be copied to main memory, "
      r"got a OnAccelerator on device cuda:0 \(can't convert .*\); pass a copy in main memory"),
-    ([OnAccelerator(way_out="")], r"features\[0\]: .* on device cuda:0 .*; pass a copy"),
     (OnlyDLPack(np.ones(2), kind=2), "features: expected an array that can be copied to main "
      r"memory, got a OnlyDLPack on device 0 of DLPack type 2 \(not in main memory\); pass a copy"),
-    ([[1, 2], [3]], "features: expected an array, got rows of different length"),
-    ([OnlyDLPack(np.ones(2)), OnlyDLPack(np.ones(3))], "got rows of different length"),
 ])
 def test_memory_that_numpy_cannot_read(value, message):
     with pytest.raises(InputError, match=message) as caught:
@@ -305,22 +302,6 @@ def test_tensors_give_the_doubles_of_arrays(tensors, torch, dtype, wide, grad):
     assert_same(whole(*tensors), expected)
 
 
-def test_a_real_sampler_of_torch(torch, tensors):
-    from torch.utils.data import DataLoader, TensorDataset
-    from torch.utils.data.distributed import DistributedSampler
-
-    features, identity, camera, is_query = tensors
-    dataset = TensorDataset(features, identity, camera, is_query, torch.arange(len(identity)))
-    states = []
-    for rank in range(4):
-        evaluator = Evaluator()
-        sampler = DistributedSampler(dataset, num_replicas=4, rank=rank, shuffle=True)
-        for *columns, query, index in DataLoader(dataset, batch_size=8, sampler=sampler):
-            evaluator.update(*columns, is_query=query, index=index)
-        states.append(evaluator.state())
-    assert_same(Evaluator.from_states(states).compute(), whole(*images()))
-
-
 # Bad input: one message each, and nothing added.
 
 GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "is_query": True}
@@ -331,14 +312,9 @@ GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "is_query":
      r"features: expected shape \(2, d\), one row for each identity, got \(3, 3\)$"),
     ({"features": np.ones(3), "identity": [1], "camera": [1]},
      r"got \(3,\); a single image is a row: features\[None\]"),
-    ({"features": np.eye(2).astype(str)}, "features: expected real numbers, got dtype <U"),
-    ({"features": OnAccelerator(way_out="")}, r"^features: .* device cuda:0 .*; pass a copy"),
-    ({"camera": [1]}, "^camera: expected 2 entries, one for each image, got 1"),
     ({"identity": [1], "camera": [1, 2, 3]}, "^identity, camera: expected .*, got 1 and 3"),
-    ({"identity": [1, 1.5]}, "identity: expected whole numbers, got 1.5 at index 1"),
     ({"is_query": [True]}, "is_query: expected True, False or 2 booleans, one for each identity, "
      r"got dtype bool, shape \(1,\); a comparison makes a mask"),
-    ({"is_query": [0, 1]}, r"is_query: .* got dtype int64, shape \(2,\)"),
     ({"index": [1]}, "index: expected 2 entries, one for each identity, got 1"),
     ({"index": [1, 2]}, "index: got one, where earlier batches had none; pass it with every"),
     ({"features": np.ones((2, 5))}, "features: expected 2 dimensions, as in earlier batches, got "
@@ -399,7 +375,7 @@ def test_evaluators_that_do_not_go_together(settings, message):
 
 
 @pytest.mark.parametrize("state", [
-    {}, None, {"settings": "[]"}, {"settings": "not JSON"}, {"settings": "[" * 10**5},
+    {}, None, {"settings": "[" * 10**5},
     {**filled(images()).state(), "gallery_camera": np.zeros(3)},
     {key: value for key, value in filled(images()).state().items() if key != "query_features"},
     types.MappingProxyType({"settings": np.array('{"convention": {"nme": "x"}}')}),

@@ -12,16 +12,16 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
+from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
 from reid_ref.ranking import exact_distances as features, exact_rows as rows
 from reid_ref.ranking.counting import TooFarOff
-from reid_ref.ranking.exact_distances import (
-    feature_part, feature_parts, pair_products, slack, squares)
+from reid_ref.ranking.exact_distances import feature_parts, pair_products, slack, squares
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.rank import in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
+from tests.cases import nearly_tied
 from tests.nightly import cases
 from tests.proof import brute
 
@@ -38,23 +38,6 @@ def labels(n_query, n_gallery, identities=5, seed=0):
             Labels(rng.integers(-1, identities, n_gallery), rng.integers(1, 4, n_gallery)))
 
 
-def exact_distances(query, gallery, metric, normalize):
-    """What is ranked, pair by pair, from one row and one other."""
-    rows = []
-    for one in query:
-        row = []
-        for other in gallery:
-            product = (one.astype(np.float64) * other.astype(np.float64)).sum()
-            square = (other.astype(np.float64) ** 2).sum()
-            if normalize or metric == "cosine":
-                null = not one.any() or not other.any()
-                row.append(math.nan if null else -product / np.sqrt(square))
-            else:
-                row.append(square - 2 * product if metric == "euclidean" else -product)
-        rows.append([float(value) for value in row])
-    return rows
-
-
 def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", normalize=True,
              max_memory=2**26, precision=np.float32):
     """Rank by tiles of this precision; those of float32 may be TooFarOff."""
@@ -69,7 +52,7 @@ def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", n
 def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, **options):
     """Compare with the sorted exact distances, in tiles of single and of double precision."""
     both = both or labels(len(query), len(gallery))
-    expected = brute.ranks(exact_distances(query, gallery, metric, normalize), *both, RULES)
+    expected = brute.ranks(brute.exact_distances(query, gallery, metric, normalize), *both, RULES)
     for precision in (np.float32, np.float64):
         brute.assert_equal(ranks_of(query, gallery, *both, metric, normalize, precision=precision,
                                     **options), expected)
@@ -79,7 +62,7 @@ def assert_ranks(query, gallery, metric="euclidean", normalize=True, both=None, 
 
 def assert_rows(query, gallery, metric, normalize):
     """Compare the order in rows, ties included, with exact distances; in blocks of every size."""
-    expected = places(exact_distances(query, gallery, metric, normalize))
+    expected = places(brute.exact_distances(query, gallery, metric, normalize))
     for memory in (1, 96 * 3 * len(gallery), 2**26):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -117,19 +100,6 @@ def test_every_metric_and_dtype(metric, normalize, dtype):
     assert max(expected["tied"]) > 1
 
 
-@pytest.mark.parametrize(("metric", "normalize", "first", "second"), [
-    ("euclidean", True, (2, 0), (3, 3)),   # cosines .8 .6 1 .8: images 0 and 3 tie
-    ("cosine", False, (2, 0), (3, 3)),
-    ("dot", False, (3, 3), (4, 0)),        # products 4 30 25 20
-    ("euclidean", False, (2, 3), (3, 0)),  # squared distances 18 65 0 10
-])
-def test_a_case_worked_by_hand(metric, normalize, first, second):
-    query, gallery = np.array([[3., 4.]]), np.array([[0., 1.], [10, 0], [3, 4], [0, 5]])
-    ranks = ranks_of(query, gallery, Labels([1], [1]), Labels([1, 2, 3, 1], [2] * 4), metric,
-                     normalize)
-    assert list(zip(ranks.rank, ranks.image)) == [first, second]
-
-
 @of_every_kind
 @pytest.mark.parametrize(("dtype", "scale"), [
     ("float32", 1e-42), ("float32", 1e37), ("float64", 1e-130), ("float64", 1e130)])
@@ -137,30 +107,6 @@ def test_tiny_and_huge_features(metric, normalize, dtype, scale):
     query, gallery = (np.multiply(one, scale).astype(dtype) for one in made("float64"))
     assert np.isfinite(gallery).all() and len(np.unique(gallery)) > 9
     assert_ranks(query, gallery, metric, normalize)
-
-
-@of_every_kind
-@pytest.mark.parametrize("scale", [1e-320, 1e-155, 1e155, 1e307])
-@pytest.mark.parametrize("side", [0, 1])
-def test_squares_that_no_double_holds_are_refused(metric, normalize, scale, side):
-    both = [np.eye(4)[[0, 1]] + 1, np.eye(4) + 1]
-    both[side][1] *= scale
-    name = ("query_features", "gallery_features")[side]
-    with pytest.raises(InputError, match=f"{name}: expected norms from .* in row 1, whose "
-                                         "squares do not fit a double; multiply"):
-        evaluate(*both, Labels([1, 2], [1, 1]), Labels([1, 2, 1, 2], [2] * 4), metric=metric,
-                 normalize=normalize)
-
-
-def test_a_query_and_an_image_of_norm_zero():
-    query, gallery = np.array([[0., 0.], [1., 0.]]), np.array([[1., 1.], [0., 0.], [1., 0.]])
-    both = Labels([1, 1], [1, 1]), Labels([1, 1, 2], [2, 2, 2])
-    with pytest.warns(UserWarning) as told:
-        ranks = evaluate(query, gallery, *both).ranks
-    # To query 0 all is NaN, in gallery order; to query 1 the image of zeros is last.
-    np.testing.assert_array_equal(ranks.rank, [1, 2, 2, 3])
-    assert [str(one.message).partition(":")[0] for one in told] == [
-        "query_features", "gallery_features"]
 
 
 # Near-ties: what single precision cannot tell, and what double only just can.
@@ -270,22 +216,12 @@ BY_ROWS = [one for one in CONVENTIONS.values() if one.cmc in (
     CONVENTIONS["torchreid-cython"].replace(name="numpy in float32", ties="numpy")]
 
 
-def nearly_tied(seed, spread=1e-5):
-    """Features of which the single-precision product orders many images wrongly."""
-    rng = np.random.default_rng(seed)
-    centre = rng.random(64)
-    query, gallery = ((centre + spread * rng.standard_normal((n, 64))).astype(np.float32)
-                      for n in (30, 200))
-    gallery[50:80] = gallery[:30]
-    return query, gallery, *labels(30, 200, seed=seed)
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("seed", range(cases(1, 3)))
 @of_every_kind
 def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, normalize):
-    query, gallery, *both = nearly_tied(seed)
-    exact = np.array(exact_distances(query, gallery, metric, normalize))
+    query, gallery, *both = nearly_tied(seed=seed)
+    exact = np.array(brute.exact_distances(query, gallery, metric, normalize))
     rounded = distance_matrix(query, gallery, metric, normalize)
     results = evaluate(query, gallery, *both, convention=[*BY_ROWS, "matlab"], metric=metric,
                        normalize=normalize, max_memory="30K")
@@ -301,7 +237,7 @@ def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, norma
 
 @pytest.mark.parametrize("error", [1e-9, 1e-3])
 def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
-    query, gallery, *_ = nearly_tied(6)
+    query, gallery, *_ = nearly_tied(seed=6)
     rng, product = np.random.default_rng(0), rows.nearly_exact
 
     def sloppy(*arguments):
@@ -310,16 +246,6 @@ def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
 
     monkeypatch.setattr(rows, "nearly_exact", sloppy)
     assert_rows(query, gallery, "euclidean", True)
-
-
-def test_a_bad_row_on_the_disk_is_named(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    query, gallery, *both = market()
-    gallery[655, 3] = np.nan
-    with h5py.File(tmp_path / "features.h5", "w") as file:
-        stored = file.create_dataset("gallery", data=gallery)
-        with pytest.raises(InputError, match="gallery_features: .* got NaN in row 655"):
-            evaluate(query, stored, *both, max_memory="20K")
 
 
 ON_ANOTHER_MACHINE = """
@@ -372,36 +298,6 @@ def test_products_of_pairs(dimension):
 
 
 # Single precision and its slack.
-
-FAMILIES = {
-    "gaussian": lambda rng, shape: rng.standard_normal(shape),
-    "relu": lambda rng, shape: np.maximum(rng.standard_normal(shape), 0),
-    "sparse": lambda rng, shape: rng.standard_normal(shape) * (rng.random(shape) < .05),
-    "one dominates": lambda rng, shape: rng.standard_normal(shape) + 100 * (
-        np.arange(shape[1]) == 0),
-    "descending": lambda rng, shape: abs(rng.standard_normal(shape)) * np.geomspace(
-        1, 1e-4, shape[1]),
-}
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("dimension", cases([16, 512], [16, 128, 512, 2048]))
-def test_products_keep_well_within_the_slack(family, dimension):
-    rng = np.random.default_rng(7)
-    query, gallery = (FAMILIES[family](rng, (n, dimension)).astype(np.float32) + np.float32(1e-6)
-                      for n in (40, 200))
-    for metric, normalize in (("cosine", True), ("dot", False), ("euclidean", False)):
-        part = feature_part(query, gallery, squares(query), squares(gallery), slice(0, 200),
-                            metric, normalize, 2**26)
-        for band, tile in ((band, tile) for band in part.bands
-                           for tile in band.tiles(band.columns)):
-            row, column = np.indices(tile.values.shape).reshape(2, -1)
-            pair = tile.rows.start + row, tile.columns[column]
-            value = part.exact(*pair)
-            lower, upper = band.bounds(pair[0], value)
-            error = abs(tile.values[row, column] - (lower + upper) / 2)
-            # Beyond a quarter of the slack, half of this, products are made in double.
-            assert (error <= (upper - lower) / 8).all()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

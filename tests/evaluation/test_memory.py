@@ -1,8 +1,6 @@
 """How much memory is asked for, and how much is taken."""
 import os
 import sys
-import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ import pytest
 from reid_ref import InputError, Labels, evaluate
 from reid_ref.arrays import memory
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.ranking.exact_distances import tile_shape
+from tests.cases import peak
 
 MB = 2**20
 
@@ -75,15 +73,6 @@ def test_what_does_not_fit_is_refused(monkeypatch):
         memory.check_fits(3 * 2**40, "r.npz: x", "an array", "leave it out")
 
 
-@pytest.mark.parametrize("row_bytes", [4, 512, 16_384, 800_000])
-@pytest.mark.parametrize("budget", [1, 5000, 10**6, 10**9])
-def test_what_a_product_takes(row_bytes, budget):
-    rows, columns = tile_shape(3000, 20000, row_bytes, budget)
-    assert 1 <= rows <= 3000 and 1 <= columns <= 20000
-    taken = (rows + columns) * row_bytes + 4 * rows * columns
-    assert taken <= budget or rows == 1
-
-
 def made(n_query, n_gallery, dimension):
     rng = np.random.default_rng(0)
     both = [Labels(rng.integers(-1, 300, n), rng.integers(1, 7, n)) for n in (n_query, n_gallery)]
@@ -92,28 +81,18 @@ def made(n_query, n_gallery, dimension):
               for one in both), *both)
 
 
-def peak(work):
-    """Bytes that numpy and Python held at most, beyond what they held before."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        tracemalloc.start()
-        try:
-            work()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-
 #: Beside the product: the tiles that are counted in (a thread makes up to four of them ahead, each
 #: with its candidates), pairs, squares and the result.
 BESIDE = 96 * MB
 
 
 @pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(("metric", "normalize"), [("euclidean", True), ("euclidean", False),
                                                    ("dot", False)])
 def test_features_stay_within_the_memory(metric, normalize):
     data = made(1200, 30000, 64)
     assert 1200 * 30000 * 4 > 24 * MB + BESIDE  # all distances at once would not
-    taken = peak(lambda: evaluate(*data, metric=metric, normalize=normalize, max_memory=24 * MB))
+    taken = peak(lambda: evaluate(*data, metric=metric, normalize=normalize,
+                                  max_memory=24 * MB))[1]
     assert taken < 24 * MB + BESIDE

@@ -1,8 +1,7 @@
-"""The fast path against the original scripts' own answers, and on real files.
+"""The fast path on real files, which are read where they are: see `tests.shared`.
 
-The answers are in fixtures/goldens; the real files are read where they are: see `tests.shared`.
+The recorded answers of fixtures/goldens: `tests/proof/test_recorded.py`.
 """
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,32 +12,7 @@ from reid_ref import Labels
 from reid_ref.files import read_result
 from tests.shared import shared
 
-FOLDER = Path(__file__).parents[2] / "fixtures" / "goldens"
-GOLDENS = sorted(path for path in FOLDER.glob("*.mat") if not path.stem.startswith("rerank"))
-assert len(GOLDENS) == 22
-
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-
-
-@pytest.mark.parametrize("path", GOLDENS, ids=lambda path: path.stem)
-def test_golden(path):
-    recorded = scipy.io.loadmat(path)
-    data = read_result(path)
-    if np.iscomplexobj(data.distances):
-        with pytest.raises(reid_ref.InputError, match="complex.*reid_ref.matlab.evaluation"):
-            reid_ref.evaluate_distances(data.distances, data.query, data.gallery)
-        return
-    for block_size in (None, 1, 7):
-        result = reid_ref.evaluate_distances(
-            data.distances, data.query, data.gallery,
-            max_memory=block_size and block_size * data.distances[0].nbytes)
-        np.testing.assert_array_equal(result.per_query.ap, recorded["ap"].ravel())
-        np.testing.assert_array_equal(result.cmc, recorded["CMC"].ravel())
-        assert result.mAP == recorded["map"].item()
-        hits = recorded["cmc_per_query"].any(axis=0)
-        np.testing.assert_array_equal(
-            result.per_query.first_match,
-            np.where(hits, recorded["cmc_per_query"].argmax(axis=0) + 1, 0))
 
 
 def test_all_of_market1501():

@@ -334,8 +334,7 @@ NOTHING_OF_OURS = b"certainly not a result file " * 30
       for name in ("r.mat", "r.npz", "r.h5", "r.txt")),
     ("r", b"x", "expected one of .mat, .npz.*got no suffix; .*numpy.savez"),
     ("r.mat", NOTHING_OF_OURS, "expected a MAT file, got something else or damage"),
-    ("r.npz", NOTHING_OF_OURS, "expected a .npz file .a zip archive., got something else"),
-    ("r.h5", NOTHING_OF_OURS, "expected an HDF5 file, got something else or damage")])
+    ("r.npz", NOTHING_OF_OURS, "expected a .npz file .a zip archive., got something else")])
 def test_what_is_no_result_file(tmp_path, name, content, match):
     if content is not None:
         (tmp_path / name).write_bytes(content)
@@ -355,13 +354,11 @@ def in_row_3(value):
     ({"gallery_f": np.ones((5, 7))}, "query_f, .*gallery_f: expected the same dimension, "
                                      "got 4 and 7"),
     ({"query_label": [3, 5.5, 9]}, "query_label: expected whole numbers, got 5.5 at index 1"),
-    ({"query_f": np.ones(3)}, r"query_f: expected features \(n, d\)"),
     ({"query_f": np.zeros((0, 4)), "query_label": [], "query_cam": []},
      "query_label: expected at least one image, got none"),
     *(({"gallery_f": in_row_3(value)}, f"gallery_f: expected finite numbers, got {word} in row 3")
       for value, word in ((np.nan, "NaN"), (-np.inf, "Inf"))),
-    ({"gallery_cam": ["a", "b", "c"]}, "gallery_cam: expected numbers, got dtype <U1; map names"),
-    ({"query_f": np.full((3, 4), "x")}, "query_f: expected numbers, got dtype <U1")])
+    ({"gallery_cam": ["a", "b", "c"]}, "gallery_cam: expected numbers, got dtype <U1; map names")])
 def test_what_cannot_be_evaluated(tmp_path, changed, match):
     refuse_layumi(tmp_path, f"r.npz: {match}", **changed)
 
@@ -392,8 +389,7 @@ def test_distances_that_do_not_fit(tmp_path, layout, key):
     (b"# header\n3\nfive\n9\n", "expected rows of as many numbers, between .* string 'five' to "
                                 "float64; start other lines with #$"),
     (b"3 5\n9\n", "got the number of columns changed from 2 to 1 at row 2; start"),
-    (b"3\n5_0\n9\n", "got could not convert string '5_0'"),
-    (b"\n\n", "expected rows .*, got none"), (b"# nothing\n", "expected rows .*, got none"),
+    (b"# nothing\n", "expected rows .*, got none"),
     (b"3\n\xff\xfe\n", "cannot be read: not text; expected numbers; is it a .mat"),
     (b"3 5\n9 7\n", r"expected a vector .*got shape \(2, 2\)")])
 def test_text_that_holds_no_labels(tmp_path, content, match):
@@ -409,7 +405,6 @@ def test_text_that_holds_no_labels(tmp_path, content, match):
     ("query.txt", np.eye(2), "query.txt: expected one array for query_features, got this one and"),
     ("probe_pids.csv", [1],
      "pids.csv: expected one array for query_identity, got this one and .*queryID.mat"),
-    ("distmat.txt", np.eye(2), "distmat.txt: expected a file that belongs to the features"),
     ("r.mat", stored("layumi"), "r.mat: .*: expected one array for .*, got this one and "),
     ("queryCam.mat", None, "queryCam.mat: expected different files, got this one twice")])
 def test_a_file_that_is_missing_or_too_much(tmp_path, name, arrays, match):

@@ -7,8 +7,8 @@ import pytest
 from reid_ref.arrays import InputError
 from reid_ref.files import LAYOUTS, is_lazy, read_result, read_rows
 from tests.files.test_files import (
-    DIMENSION, FIELDS, MATRICES, N_QUERY, assert_is_made, refuse,
-    stored, write_driver, write_hdf5, write_npys, write_texts, write_v73)
+    FIELDS, MATRICES, assert_is_made, refuse, stored, write_driver, write_hdf5, write_npys,
+    write_texts, write_v73)
 
 COLUMNS = [name for name, layout in LAYOUTS.items() if layout.columns]
 ROWS = [name for name in LAYOUTS if name not in COLUMNS]
@@ -59,16 +59,6 @@ def test_all_files_of_a_folder_are_the_folder(tmp_path, layout):
     result = read_result(*write_folder(tmp_path, layout)[::-1])
     assert_is_made(result)
     assert kinds(result) == {np.memmap} and result.layout.startswith(LAYOUTS[layout].title)
-
-
-@pytest.mark.parametrize("dtype", ["f2", ">f4", "f8", "i1", "u2"])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_dtype_and_order_are_kept(tmp_path, dtype, order):
-    features = np.arange(N_QUERY * DIMENSION).reshape(N_QUERY, -1).astype(dtype, order=order)
-    write_folder(tmp_path, query_f=features)
-    read = read_result(str(tmp_path)).query_features
-    assert read.dtype == dtype and is_lazy(read)
-    np.testing.assert_array_equal(read, features)
 
 
 def write_fields(folder, names):
@@ -129,17 +119,6 @@ def test_file_is_closed_with_the_last_array(tmp_path):
         h5py.File(tmp_path / "r.h5", "w")
     del result
     h5py.File(tmp_path / "r.h5", "w").close()
-
-
-@pytest.mark.parametrize("write", [write_hdf5, write_v73])
-def test_file_is_closed_after_a_refusal(tmp_path, write):
-    path = tmp_path / "r.mat"
-    write(path, stored("layumi", query_f=np.ones((7, 7))))
-    with pytest.raises(InputError) as caught:
-        read_result(path)
-    write(path, stored("layumi"))
-    assert_is_made(read_result(path))
-    assert "query_f: expected 3 rows" in str(caught.value)
 
 
 @pytest.mark.parametrize("write", [write_hdf5, write_v73])

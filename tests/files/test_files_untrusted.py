@@ -5,14 +5,11 @@ import os
 import struct
 import subprocess
 import sys
-import tracemalloc
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.io import savemat
 
 from reid_ref import InputError
 from reid_ref.arrays import memory
@@ -21,21 +18,11 @@ from reid_ref.datasets.driver_files import read_inputs
 from reid_ref.datasets.oxford import evaluate_query
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
+from tests.cases import peak
 from tests.files.test_files import (
-    assert_is_made, refuse, stored, write_compressed, write_hdf5, write_mat, write_mat4,
-    write_v73)
+    assert_is_made, refuse, stored, write_compressed, write_hdf5, write_v73)
 
 MB = 2**20
-
-
-def peak(call, *arguments):
-    """Return what a call answers and the bytes that it took at most."""
-    tracemalloc.start()
-    try:
-        answer = call(*arguments)
-        return answer, tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.fixture
@@ -72,15 +59,6 @@ def test_what_is_not_needed_is_not_read(tmp_path, name):
     assert result.extra == ("extra",)
 
 
-def test_damage_in_what_is_not_needed_is_no_reason(tmp_path):
-    path = tmp_path / "r.npz"
-    np.savez(path, **stored("layumi"))
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("note.npy", b"\x93NUMPY\x01\x00\x05\x00what?")
-        archive.writestr("epoch.npy", npy("{'descr':'<f8','fortran_order':False,'shape':(-1,)}"))
-    assert_is_made(read_result(path))
-
-
 # ---- what does not fit is refused before it is read -------------------------------------
 
 
@@ -95,19 +73,6 @@ def test_a_bomb_is_refused_before_it_is_expanded(tmp_path, write, little_memory)
         refuse(path, match=r"query_f: expected numbers that fit in memory, got an array of shape "
                r"\(3, 5000000\) and dtype uint8: .* GiB where .* are free; ")
     assert peak(read)[1] < 8 * MB
-
-
-@pytest.mark.parametrize("write", [write_mat, write_mat4])
-def test_a_sparse_matrix_is_as_large_as_it_says(tmp_path, write):
-    path = tmp_path / "r.mat"
-    arrays = stored("layumi")
-    write(path, arrays)
-    arrays["query_f"] = sparse.coo_array(([1.], ([3], [3])), shape=(10**6, 10**6))
-    savemat(path, {key: value if sparse.issparse(value) else np.asarray(value, float)
-                   for key, value in arrays.items()},
-            format="4" if write is write_mat4 else "5")
-    refuse(path, match=r"query_f: expected numbers that fit in memory, got .* \(1000000, 1000000\)"
-                       ".*: 7,450.6 GiB")
 
 
 def npy(header):
@@ -132,12 +97,6 @@ def test_headers_of_npz(tmp_path, header, key="query_f"):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(f"{key}.npy", npy(f"{{'fortran_order':False,'descr':{header}}}"))
     refuse(path, match=HEADERS[header])
-
-
-def test_text_without_end(tmp_path):
-    (tmp_path / "dist.txt").touch()
-    os.truncate(tmp_path / "dist.txt", 10**11)
-    refuse(tmp_path / "dist.txt", match="dist.txt: expected numbers that fit in memory, got text")
 
 
 # ---- HDF5: the numbers are in the file --------------------------------------------------

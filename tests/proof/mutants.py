@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 from contextlib import contextmanager
-from importlib.util import spec_from_loader
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import numpy as np
@@ -45,47 +45,28 @@ def afresh(name):
     return importlib.import_module(f"reid_ref.{name}")
 
 
-class Mutant:
-    """Finds and loads one module from a changed source."""
-
-    def __init__(self, name, source):
-        self.name, self.source = f"reid_ref.{name}", source
-
-    def find_spec(self, name, path=None, target=None):
-        if name != self.name:
-            return None
-        path = path_of(name.removeprefix("reid_ref."))
-        spec = spec_from_loader(name, self, is_package=path.stem == "__init__")
-        if spec.submodule_search_locations is not None:
-            spec.submodule_search_locations.append(str(path.parent))
-        return spec
-
-    def create_module(self, spec):
-        return None
-
-    def exec_module(self, module):
-        exec(compile(self.source, f"mutant of {self.name}", "exec", dont_inherit=True),
-             vars(module))
-
-
 @contextmanager
-def world(rooms, *mutants):
-    """These rooms loaded afresh, around a mutant where there is one, and without warnings."""
+def world(rooms, name="", source=""):
+    """These rooms loaded afresh, without warnings, and one module of them from another source."""
     def ours():
         return {key: module for key, module in sys.modules.items()
                 if key.startswith("reid_ref.") and key.split(".")[1] in rooms}
 
-    kept = ours()
+    def code_of(loader, module):
+        return (compile(source, f"mutant of {name}", "exec", dont_inherit=True)
+                if module == f"reid_ref.{name}" else get_code(loader, module))
+
+    kept, get_code = ours(), SourceFileLoader.get_code
     attributes = {room: vars(reid_ref).pop(room) for room in rooms if room in vars(reid_ref)}
     for key in kept:
         del sys.modules[key]
-    sys.meta_path[:0] = mutants
+    SourceFileLoader.get_code = code_of
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        del sys.meta_path[:len(mutants)]
+        SourceFileLoader.get_code = get_code
         for key in ours():
             del sys.modules[key]
         sys.modules.update(kept)
@@ -94,38 +75,24 @@ def world(rooms, *mutants):
         vars(reid_ref).update(attributes)
 
 
-def path_of(name):
-    """The file of a module, or of a package's own code."""
+def is_caught(rooms, checks, name, snippet, replacement):
+    """Does one of the checks notice the fault?"""
     path = PACKAGE / name.replace(".", "/")
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-def source_of(name):
-    return path_of(name).read_text()
-
-
-def is_caught(rooms, checks, name, snippet, replacement, *arguments, also=()):
-    """Does one of the checks notice the fault? `also`: further errors that it may end in."""
-    source = source_of(name)
+    source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
     assert source.count(snippet) == 1
-    with world(rooms, Mutant(name, source.replace(snippet, replacement))):
+    with world(rooms, name, source.replace(snippet, replacement)):
         for check in checks:
             try:
-                check(*arguments)
-            except (*NOTICED, *also):
+                check()
+            except NOTICED:
                 return True
     return False
 
 
-def each(mutants, step=1):
-    """A parameter for each mutant of a table: its file, the snippet and what replaces it.
-
-    `step`: take every so many of a file, the first included.
-    """
-    pairs = {name: [pair for snippet in snippets for pair in replacements(snippet)]
-             for name, (_, snippets) in mutants.items()}
-    return [pytest.param(name, *of_file[k], id=f"{name}-{k}")
-            for name, of_file in pairs.items() for k in range(0, len(of_file), step)]
+def each(mutants):
+    """A parameter for each mutant of a table: its file, the snippet and what replaces it."""
+    return [pytest.param(name, *pair, id=f"{name}-{k}") for name, (_, snippets) in mutants.items()
+            for k, pair in enumerate(pair for one in snippets for pair in replacements(one))]
 
 
 def replacements(snippet):

@@ -101,13 +101,6 @@ def test_functions_have_the_same_arguments(name):
     assert list(functions)[0] == name
 
 
-def test_the_test_sees_assignments():
-    assert assigned_in_script([
-        "[ap(k), cmc] = f(a, b == c);", "x(k, :) = 2;", "if a == b", "for n = 1:length(x)",
-        "[~, index] = sort(dist(:, k));", "cmc(n - njunk:end) = 1;"]) == {
-            "ap", "cmc", "x", "n", "index"}
-
-
 def test_the_readme_of_the_scripts_names_each():
     table = re.findall(r"^\| (`.*?) \|", (SCRIPTS / "README.md").read_text(), re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", "".join(table))) == {*WITHOUT_PORT, *NAMES}

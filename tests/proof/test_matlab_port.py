@@ -117,88 +117,54 @@ REFUSED = [((evaluation, evaluation_mars), {"dist": DIST, **THREE}, [
     ({"dist": [1.0, 2.0, 3.0]},
      r"^dist: expected a matrix \(gallery, query\), got shape \(3,\); for a single query pass a "
      r"column \(gallery, 1\)$"),
-    ({"dist": np.zeros((3, 2, 1))}, r"^dist: expected a matrix .* got shape \(3, 2, 1\)"),
-    ({"dist": [[1.0], [1.0, 2.0]]}, "^dist: expected an array, got rows of different length; e"),
     ({"dist": np.array([["a", "b"]] * 3)},
      r"^dist: expected numbers .*, got dtype <U1; convert it, e.g. with dist.astype"),
-    ({"dist": DIST.astype(object)}, "^dist: expected numbers .*, got dtype object; convert it"),
     ({"dist": np.zeros((3, 0)), "label_query": [], "cam_query": []},
      r"^dist: expected at least one query \(a column each\), got shape \(3, 0\); check how"),
-    ({"dist": np.zeros((0, 2)), "label_gallery": [], "cam_gallery": []},
-     r"^dist: expected at least one gallery image \(a row each\), got shape \(0, 2\); check how"),
     ({"dist": DIST.T},
      r"^label_gallery: expected 2 entries, one for each row of dist \(2, 3\) \(gallery x query\), "
      r"got 3; the transpose would fit: pass dist.T$"),
-    ({"label_gallery": [1, 2]},
-     r"^label_gallery: expected 3 entries, one for each row of dist \(3, 2\) .* got 2; pass one"),
-    ({"label_query": [1, 2, 3]}, "^label_query: expected 2 entries, one for each column .* got 3"),
     ({"cam_gallery": [1]}, "^cam_gallery: expected 3 entries, one for each row of dist .* got 1"),
-    ({"cam_query": []}, "^cam_query: expected 2 entries, one for each column of dist .* got 0"),
     ({"label_gallery": [[1, 2, 3]]},
      r"^label_gallery: expected a column \(n,\) or \(n, 1\), got a row of shape \(1, 3\); MATLAB "
      r"stops at \[junk0; junk\] with a row, pass it transposed \(\.T\)$"),
     ({"label_gallery": [1, 2.5, 3]}, "^label_gallery: expected whole numbers, got 2.5 at index 1"),
-    ({"label_query": [1, np.nan]}, "^label_query: expected whole numbers, got nan at index 1"),
-    ({"cam_gallery": ["a", "b", "c"]}, "^cam_gallery: expected whole numbers, got dtype <U1"),
-    ({"cam_query": np.ones((2, 2))}, r"^cam_query: expected a vector .*, got shape \(2, 2\)"),
 ]), ((evaluation_mars,), {"dist": DIST, **THREE}, [
     ({"cam_gallery": [1, 2, 7]},
      "^cam_gallery: expected cameras 1 to 6, got 7 at index 2; the multi-camera scripts "
      "have six columns: renumber the cameras, or use evaluation"),
-    ({"cam_query": [0, 1]}, "^cam_query: expected cameras 1 to 6, got 0 at index 0"),
 ]), ((compute_AP,), {"good_image": [1], "junk_image": [], "index": [1]}, [
     ({"good_image": [0.5]}, "^good_image: expected whole numbers, got 0.5"),
-    ({"junk_image": [np.inf]}, "^junk_image: expected whole numbers, got inf"),
     ({"index": [[1, 2], [3, 4]]}, r"^index: expected a vector .* got shape \(2, 2\)"),
 ]), ((compute_AP_multiCam, compute_r1_multiCam), {
         "good_image": [1], "junk_image": [0], "index": [0, 1, 2], "queryCam": 1,
         "testCam": [1, 2, 3]}, [
     ({"good_image": [[0, 1]]},
      r"^good_image: expected a column .* row of shape \(1, 2\); MATLAB stops at \[good_image;"),
-    ({"junk_image": [[0, 1]]},
-     r"^junk_image: expected a column .* row of shape \(1, 2\); MATLAB stops at \[junk_image;"),
     ({"good_image": [3]},
      "^good_image: expected gallery numbers from 0 to 2, got 3 at index 0; numbers count from 0"),
-    ({"good_image": [-1]}, "^good_image: expected gallery numbers from 0 to 2, got -1 at index 0"),
     ({"index": []}, "^index: expected at least one gallery number, got none; the first"),
-    ({"index": [0.5]}, "^index: expected whole numbers, got 0.5 at index 0"),
     ({"queryCam": [1, 2]}, "^queryCam: expected the camera of one query, got 2 values; call once"),
-    ({"queryCam": 7}, "^queryCam: expected cameras 1 to 6, got 7 at index 0"),
     ({"testCam": [1, 0, 2]}, "^testCam: expected cameras 1 to 6, got 0 at index 1"),
 ]), ((draw_confusion_matrix,), {"ap": SIX, "r1": SIX, "queryCam": [1, 2]}, [
     ({"ap": np.zeros((2, 5))},
      r"^ap: expected shape \(2, 6\), a row for each entry of queryCam, got \(2, 5\); "),
-    ({"r1": np.zeros((3, 6))}, r"^r1: expected shape \(2, 6\), .* got \(3, 6\)"),
     ({"r1": SIX + 1j}, "^r1: expected real numbers, got dtype complex128; pass"),
-    ({"queryCam": [1, 9]}, "^queryCam: expected cameras 1 to 6, got 9 at index 1"),
 ]), ((MahDist,), {"M": 1, "Xg": np.ones((4, 3)), "Xp": np.ones((4, 3))}, [
     ({"M": np.ones((2, 3))}, r"^M: expected shape \(3, 3\), .* got shape \(2, 3\)"),
 ]), ((re_ranking,), {"feat": np.ones((3, 10)), "M": 1, "W": 1, "query_num": 4, "k1": 5, "k2": 2,
                      "lambda_": 0.3}, [
     ({"k1": 10}, "^k1: expected a whole number from 1 to 9, as 10 images have 9 neighbours each; "
                  "got 10$"),
-    ({"k1": 0}, "^k1: .*; got 0$"),
-    ({"k1": np.nan}, "^k1: .*; got nan$"),
-    ({"k1": [5, 6]}, r"^k1: .*; got \[5, 6\]$"),
     ({"k2": 11}, "^k2: expected a whole number from 1 to 10, as there are 10 images; got 11$"),
-    ({"k2": 0}, "^k2: .*; got 0$"),
     ({"lambda_": 1.01}, r"^lambda_: expected a number from 0 .* to 1 .*, got 1.01$"),
-    ({"lambda_": np.nan}, "^lambda_: .* got nan$"),
     ({"query_num": 10}, "^query_num: expected a whole number from 1 to 9, as feat has 10 images, "
                         "the queries first; got 10$"),
-    ({"query_num": 0}, "^query_num: .*; got 0$"),
     ({"feat": np.ones(10)}, r"^feat: expected \(d, n\), one column an image .* got shape \(10,\)"),
     ({"feat": np.ones((10, 1))}, r"^feat: .* got shape \(10, 1\); .* passed transposed \(.T\)$"),
-    ({"feat": np.ones((0, 10))}, r"^feat: .* got shape \(0, 10\)"),
     ({"feat": np.ones((3, 10)) + 1j}, "^feat: expected real numbers, got dtype complex128; "),
-    ({"feat": [["a"] * 10]}, "^feat: expected real numbers, got dtype <U1"),
-    ({"feat": [[1, 2], [3]]}, "^feat: expected an array, got rows of different length"),
     ({"W": np.ones((4, 2))}, r"^W: expected shape \(3, any\), .* got shape \(4, 2\); 1 leaves"),
-    ({"W": np.ones(3)}, r"^W: .* got shape \(3,\)"),
-    ({"W": 1j}, "^W: expected real numbers"),
-    ({"M": np.eye(2)}, r"^M: expected shape \(3, 3\), .* got shape \(2, 2\)"),
     ({"W": np.ones((3, 2)), "M": np.eye(3)}, r"^M: expected shape \(2, 2\), .* \(3, 3\)"),
-    ({"M": [[1, 2], [3]]}, "^M: expected an array, got rows of different length"),
 ])]
 
 
@@ -215,9 +181,7 @@ def test_refused(function, given, change, message):
 @pytest.mark.parametrize("function", [my_pdist2, lambda A, B: MahDist(1, A, B)])
 @pytest.mark.parametrize("left, right, message", [
     (np.ones(3), np.ones((2, 3)), r"expected features .*, got shape \(3,\); for one .* \(1, d\)$"),
-    (np.ones((4, 3)), np.ones((0, 3)), r"got shape \(0, 3\)"),
     (np.ones((4, 3)), np.ones((4, 2)), r"expected features of 3 dimensions, .* shape \(4, 2\)"),
-    (np.ones((4, 3)) * 1j, np.ones((4, 3)), "expected real numbers, got dtype complex128"),
     (np.ones((4, 3), np.float32), np.ones((2, 3)), "expected float32 as .* is, got float64"),
 ])
 def test_distances_refuse(function, left, right, message):

@@ -3,7 +3,6 @@
 Tiles, parts of the gallery and other orders of ties: the checks of `test_fast_mutants.py`. Types
 of distances and their layout in memory: `test_fast_port.py`.
 """
-from functools import partial
 
 import numpy as np
 import pytest
@@ -29,15 +28,6 @@ def assert_ranks(distances, query, gallery, lists=None, ignored=(*IGNORED, LISTE
         expected = brute.ranks(rows, query, gallery, one, lists)
         brute.assert_equal(together[one], expected)
         brute.assert_equal(good_ranks(distances, query, gallery, one, lists=lists), expected)
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("make", [
-    cases.market_like, cases.special, partial(cases.market_like, levels=1),
-    partial(cases.market_like, levels=4)])
-def test_random(seed, make):
-    distances, query, gallery = make(seed)
-    assert_ranks(distances, query, gallery, lists_of(seed, len(query), len(gallery)))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -9,7 +9,7 @@ from reid_ref import CONVENTIONS, InputError
 from reid_ref.console.confidence import intervals
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
-from reid_ref.statistics import interval, units as draws
+from reid_ref.statistics import units as draws
 from tests import cases
 
 METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")
@@ -71,20 +71,6 @@ def many(convention="matlab", seed=3):
 
 
 @FEW
-def test_interval_is_that_of_the_values():
-    result, query = many()
-    ap = np.nan_to_num(result.per_query.ap)
-    found = result.interval("mAP", level=90, resamples=199, seed=4)
-    expected = interval(ap, query.identity, level=90, resamples=199, seed=4)
-    assert (found.low, found.high, found.se, found.se_naive, found.design_effect) == (
-        expected.low, expected.high, expected.se, expected.se_naive, expected.design_effect)
-    assert (found.value, found.unit, found.units, found.queries) == (
-        result.mAP, "identity", len(np.unique(query.identity)), 200)
-    assert (found.level, found.resamples, found.seed, found.method) == (90, 199, 4, "bootstrap-t")
-    assert 0 < found.low < found.value < found.high < 1
-
-
-@FEW
 def test_units():
     result, query = many()
     by_query = result.interval("Rank-1", unit="query", resamples=99)
@@ -110,13 +96,10 @@ def test_curves_that_ranks_do_not_tell(convention):
 @pytest.mark.parametrize("arguments, message", [
     ({"metric": "map"}, "metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 for "
                         "k, such as 'Rank-1', got 'map'"),
-    ({"metric": "Rank-0"}, "metric: expected mAP"), ({"metric": "mAP1"}, "metric: expected mAP"),
-    ({"metric": "Rank-"}, "metric: expected mAP"), ({"metric": None}, "metric: .* got None"),
+    ({"metric": "mAP1"}, "metric: expected mAP"),
+    ({"metric": None}, "metric: .* got None"),
     ({"metric": "Rank-301"}, "k: expected a whole number from 1 to 300"),
-    ({"unit": "camera"}, "unit: unknown 'camera'; known: identity, query"),
-    ({"unit": np.zeros(199)}, "unit: expected 200 entries, one for each query, got 199"),
     ({"unit": np.zeros(200)}, "unit: expected at least 2 units with a query that counts, got 1"),
-    ({"method": "bca"}, "method: unknown 'bca'; known: bootstrap-t, analytic"),
 ])
 def test_bad_input(arguments, message):
     result, _ = many()

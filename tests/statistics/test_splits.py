@@ -1,10 +1,9 @@
-"""Each query set has an error of its own: held to simulation and to hand-worked sums."""
+"""Each query set has an error of its own, held to simulation; by hand: `test_compare.py`."""
 import numpy as np
 import pytest
 
 from reid_ref.commands.splits import splits_of_scores
 from reid_ref.result import QueryValues
-from reid_ref.statistics import standard_error, unit_sums
 
 
 def scores(sets):
@@ -18,30 +17,7 @@ def se_of(sets, identities):
     return answer["Rank-1"].interval.se
 
 
-def drawn(rng, share, identities, start):
-    """Queries of identities from `start` on, each with a chance of its own; 1 to 6 of each."""
-    identity = start + np.repeat(np.arange(identities), rng.integers(1, 7, identities))
-    chance = rng.beta(4 * share, 4 * (1 - share), identities)[identity - start]
-    return (rng.random(len(identity)) < chance).astype(float), identity
-
-
-def test_disjoint_sets_add_their_own_variances():
-    rng = np.random.default_rng(0)
-    parts = [drawn(rng, .9, 150, 0), drawn(rng, .3, 200, 1000)]
-    own = [standard_error(unit_sums(values, identity)) for values, identity in parts]
-    se = se_of(*zip(*parts, strict=True))
-    # Each counts one half, and no identity is in both.
-    np.testing.assert_allclose(se, np.hypot(*own) / 2, rtol=.01)
-
-
-@pytest.mark.filterwarnings("ignore:.*units for these")
-def test_the_same_identities_in_both_sets_are_one_unit():
-    rng = np.random.default_rng(1)
-    values, identity = drawn(rng, .6, 100, 0)
-    own = standard_error(unit_sums(values, identity))
-    np.testing.assert_allclose(se_of([values, values], [identity, identity]), own, rtol=1e-12)
-
-
+@pytest.mark.nightly
 @pytest.mark.parametrize("shared", [0, 60, 120])
 def test_the_error_is_that_of_simulation(shared):
     """Two sets of 120 identities, some of them in both, at .9 and at .3."""

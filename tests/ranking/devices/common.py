@@ -1,9 +1,8 @@
 """Problems for both paths, and the comparison of their results."""
-import warnings
-
 import numpy as np
 
 from reid_ref import CONVENTIONS, IndexLists, Labels
+from tests.cases import quietly, same
 
 #: Conventions that need neither whole rows nor lists, and those that need lists.
 BY_LABELS = [name for name, convention in CONVENTIONS.items()
@@ -17,25 +16,9 @@ def assert_same(one, other):
     if isinstance(one, dict):
         assert list(one) == list(other)
         for name in one:
-            assert_same(one[name], other[name])
-        return
-    assert (one.signature, one.counts, one.counted) == (
-        other.signature, other.counts, other.counted)
-    np.testing.assert_array_equal(one.cmc, other.cmc)
-    for part in ("per_query", "ranks"):
-        mine, theirs = getattr(one, part), getattr(other, part)
-        for name in mine.__dataclass_fields__:
-            left, right = getattr(mine, name), getattr(theirs, name)
-            np.testing.assert_array_equal(left, right, name)
-            assert left.dtype == right.dtype
-
-
-def quietly(function, *arguments, **options):
-    """The answer, and the texts of the warnings in order."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        answer = function(*arguments, **options)
-    return answer, [str(warning.message) for warning in caught]
+            same(one[name], other[name])
+    else:
+        same(one, other)
 
 
 def assert_both(function, torch, there, *arrays, on_device=True, **options):

@@ -1,14 +1,13 @@
 """Features on a device: every number is that of features in main memory.
 
-Random problems, tiles of every size, products that are far off: the checks of `test_mutants.py`.
+Random problems, tiles of every size, products that are far off: `test_random.py`.
 """
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate
+from reid_ref import InputError, Labels, evaluate
 from reid_ref.ranking import on_device as parts
 from tests.ranking.devices import common
 from tests.ranking.devices.common import (
@@ -45,22 +44,6 @@ def test_half_precision(torch, there, dtype, normalize):
 def test_two_dtypes(torch, there):
     query, gallery, *both = problem(1)
     assert_both(torch, there, query.astype(np.float16), gallery.astype(np.float64), *both)
-
-
-@pytest.mark.parametrize("convention", BY_LABELS)
-def test_every_convention_by_labels(torch, there, convention):
-    query, gallery, *both = problem(8)
-    result = assert_both(torch, there, query.round(), gallery.round(), *both,
-                         convention=convention)
-    assert result.counts.tied
-
-
-@pytest.mark.parametrize("ignored", [("same camera",), ("same location",),
-                                     ("label -1", "same camera")])
-@pytest.mark.parametrize("seed", range(cases(2, 10)))
-def test_images_of_the_query_s_place_are_ignored(torch, there, ignored, seed):
-    record = replace(CONVENTIONS["simpleir"], name="places", ignored=ignored)
-    assert_both(torch, there, *problem(seed), convention=[record, "matlab"])
 
 
 @pytest.mark.parametrize("seed", range(cases(3, 20)))

@@ -1,6 +1,6 @@
 """A distance matrix on a device: every number is that of the matrix in main memory.
 
-Random problems, and tiles of every size: the checks of `test_mutants.py`.
+Random problems, and tiles of every size: `test_random.py`.
 """
 import warnings
 from functools import partial
@@ -30,19 +30,6 @@ def test_every_dtype(torch, there, dtype, seed):
         warnings.simplefilter("ignore", RuntimeWarning)
         assert_both(torch, there, distances.astype(dtype), *both,
                     convention=["matlab", "torchreid-cython"])
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("seed", range(cases(3, 5)))
-def test_nan_and_infinite_distances(torch, there, dtype, seed):
-    distances, *both = special(seed)
-    if seed == 0:
-        distances[:] = np.nan
-    if seed == 1:
-        distances[:3] = np.nan
-    result = assert_both(torch, there, distances.astype(dtype), *both,
-                         convention=["matlab", "simpleir"])
-    assert result["matlab"].counts.tied
 
 
 def test_the_least_numbers_of_a_dtype(torch, there):

@@ -1,4 +1,6 @@
 """Numbers do not depend on what torch was told before."""
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -16,35 +18,29 @@ def problem(torch):
     return [torch.tensor(one) for one in (query, gallery)], both, evaluate(query, gallery, *both)
 
 
-def test_coarse_products(torch, there, problem):
-    tensors, both, expected = problem
-    torch.set_float32_matmul_precision("medium")
+@contextlib.contextmanager
+def changed(torch, getter, setter, value):
+    """A setting of torch, which no evaluation changes."""
+    before = getter()
+    setter(value)
     try:
-        assert_same(evaluate(*tensors, *both), expected)
-        assert there.ran() and torch.get_float32_matmul_precision() == "medium"
+        yield
+        assert getter() == value
     finally:
-        torch.set_float32_matmul_precision("highest")
+        setter(before)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_autocast(torch, there, problem, dtype):
+@pytest.mark.parametrize("setting", [
+    lambda torch: changed(torch, torch.get_float32_matmul_precision,
+                          torch.set_float32_matmul_precision, "medium"),
+    lambda torch: changed(torch, torch.get_default_dtype, torch.set_default_dtype, torch.float16),
+    lambda torch: torch.autocast("cpu", dtype=torch.bfloat16),
+    lambda torch: torch.autocast("cpu", dtype=torch.float16),
+    lambda torch: torch.inference_mode()], ids=range(5))
+def test_settings(torch, there, problem, setting):
     tensors, both, expected = problem
-    with torch.autocast("cpu", dtype=getattr(torch, dtype)):
-        assert (tensors[0] @ tensors[1].T).dtype == getattr(torch, dtype)
-        assert_same(evaluate(*tensors, *both), expected)
-        assert there.ran()
-        assert (tensors[0] @ tensors[1].T).dtype == getattr(torch, dtype)
-
-
-def test_inference_mode_and_default_dtypes(torch, there, problem):
-    tensors, both, expected = problem
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float16)
-    try:
-        with torch.inference_mode():
-            inside = [one.clone() for one in tensors]
-            assert_same(evaluate(*inside, *both), expected)
+    with setting(torch):
+        inside = [one.clone() for one in tensors]
         assert_same(evaluate(*inside, *both), expected)
-        assert there.ran()
-    finally:
-        torch.set_default_dtype(before)
+    assert_same(evaluate(*inside, *both), expected)
+    assert there.ran()

@@ -1,0 +1,227 @@
+"""The statistics against cases worked by hand, and definitions in plain Python (`second.py`)."""
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from reid_ref import (
+    CONVENTIONS, InputError, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
+from reid_ref.result import query_values
+from reid_ref.statistics import paired, units
+from reid_ref.statistics.interval import interval, interval_of, intervals_of, studentized
+from tests.proof.mutants import near, same
+from tests.statistics import second
+
+
+MATLAB = CONVENTIONS["matlab"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+
+
+def raises(message, call):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def some():
+    rng = np.random.default_rng(3)
+    unit = rng.integers(0, 22, 70)
+    return np.clip(rng.random(22)[unit] + .2 * rng.standard_normal(70), 0, 1), unit
+
+
+def test_sums():
+    sums = units.unit_sums([.5, 1, 0, .25], [7, 3, 7, 9], [True, True, True, False])
+    same(sums.value, [1, .5])
+    same(sums.weight, [1, 2])
+    same(sums.errors, [.5, -.5])
+    assert (sums.mean, sums.total) == (.5, 3)
+    weighted = units.unit_sums([1, 0, 1], [1, 1, 2], weight=[3, 1, 4])
+    same(weighted.value, [3, 4])
+    same(weighted.weight, [4, 4])
+    assert units.add_up(np.array([1.0] + [2.0**-53] * 1000)) == 1
+    same(units.unit_sums([.3] * 6, [1, 1, 1, 2, 2, 2]).errors, [0, 0])
+    raises("values: .* nan of query 2", lambda: units.unit_sums(
+        [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
+    raises("unit: expected at least 2", lambda: units.unit_sums([.5, .5], [1, 1]))
+    raises("got NaN", lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    with pytest.warns(UserWarning, match="only 19"):
+        units.warn_few(19)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        units.warn_few(20)
+    assert not said
+
+
+def test_spread():
+    values, unit = [1, 1, 0, 0, 1], [1, 1, 2, 2, 3]
+    by_unit = statistics.unit_sums(values, unit)
+    by_query = statistics.unit_sums(values, range(5))
+    # Errors by unit: .8, -1.2, .4; by query: .4 three times, -.6 twice.
+    near(statistics.standard_error(by_unit), math.sqrt(1.5 * 2.24) / 5)
+    near(statistics.standard_error(by_query), math.sqrt(1.25 * 1.2) / 5)
+    near(statistics.design_effect(by_unit, by_query), 1.5 * 2.24 / (1.25 * 1.2))
+    # Between: .32 + .72 + .16; none within, of two degrees of freedom.
+    near(statistics.intraclass_correlation(by_unit, by_query), 1)
+    values = [1, .5, 0, 0, 1]
+    # Means .75, 0, 1 of .5: between .125 + .5 + .25, within .125; mean size (5 - 9/5) / 2.
+    near(statistics.intraclass_correlation(
+        statistics.unit_sums(values, unit), statistics.unit_sums(values, range(5))),
+        (.4375 - .0625) / (.4375 + .6 * .0625))
+    assert math.isnan(statistics.intraclass_correlation(by_query, by_query))
+
+
+def test_draws(monkeypatch):
+    for block in (units.BLOCK, 100):
+        monkeypatch.setattr(units, "BLOCK", block)
+        columns = np.arange(14.0).reshape(2, 7)
+        expected = [[sum(columns[c, k] for k in chosen) for chosen in
+                     second.resamples(7, 50, 5)] for c in (0, 1)]
+        same(units.resampled_sums(columns, 50, 5), expected)
+        same(units.resampled_sums(np.repeat(columns, 4, axis=0), 50, 5),
+             np.repeat(expected, 4, axis=0))
+        for size in (5, 64, 70):
+            values = np.arange(1.0, size + 1)
+            for leading, number in ((size, 20), (3, 20), (4, 16)):
+                every, signs = second.choices_of_signs(size, leading, number, 9)
+                found = units.flipped_sums(np.stack([values, values**2]), leading, number, 9)
+                assert found[0] == every
+                same(found[1], [np.array(signs) @ values, np.array(signs) @ values**2])
+    units.check_random(1, 0)
+    raises("seed", lambda: units.check_random(1, -1))
+    raises("resamples", lambda: units.check_random(0, 0))
+
+
+def ends(found):
+    return found.low, found.high
+
+
+def test_interval():
+    values, unit = some()
+    sums = units.unit_sums(values, unit)
+    arguments = list(sums.value), list(sums.weight), 199, 7
+    for level, place in ((95, 5), (90, 10)):
+        found = interval(values, unit, level=level, resamples=199, seed=7)
+        np.testing.assert_allclose(ends(found), second.bootstrap_t(*arguments, place), rtol=0,
+                                   atol=1e-12)
+    se, naive = second.mean_and_error(*arguments[:2])[1], values.std(ddof=1) / 70**.5
+    near((found.se, found.se_naive), (se, naive))
+    near(found.design_effect, (se / naive)**2)
+    assert (found.units, found.queries, found.resamples, found.seed) == (
+        len(set(unit)), 70, 199, 7)
+    wrong = np.ones(60)
+    wrong[[0, 1]] = 0
+    sums = units.unit_sums(wrong, np.arange(60) // 2)
+    alike = sum(0 not in chosen for chosen in second.resamples(30, 199, 1))
+    assert np.count_nonzero(studentized([sums], 199, 1)[0] == np.inf) == alike > 40
+    found = interval(wrong, np.arange(60) // 2, resamples=199, seed=1)
+    assert (found.method, found.resamples, found.seed) == ("analytic", 0, None)
+    for few in (np.arange(40) > 1, np.arange(40) < 2):  # one end is infinite
+        assert interval(few, range(40), resamples=199, seed=1).method == "analytic"
+    mirrored = interval(1 - wrong, np.arange(60) // 2, resamples=199, seed=1)
+    near(ends(mirrored), (1 - found.high, 1 - found.low))
+    t = {29: 2.045229642132703}[29]  # the table of Student's t: 97.5 %
+    half = t * found.se / (found.value * (1 - found.value))
+    middle = math.log(found.value / (1 - found.value))
+    same(ends(found), ends(interval(wrong, np.arange(60) // 2, method="analytic")))
+    # Together as alone: other numbers, other units, none of which differs.
+    several = [units.unit_sums(*one) for one in ((values, unit), (wrong, np.arange(60) // 2), (
+        np.ones(20), range(20)), (1 - values, unit), (values**2, np.arange(70)))]
+    together = intervals_of([(one, one) for one in several], resamples=199, seed=7)
+    alone = [interval_of(one, one, resamples=199, seed=7) for one in several]
+    assert repr(together) == repr(alone)  # NaN is not equal to itself
+    near(ends(together[0]), second.bootstrap_t(*arguments, 5))
+    np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),
+                                             1 / (1 + math.exp(-middle - half))], atol=1e-12)
+    bound = .025**(1 / 20)
+    near(ends(interval(np.ones(20), range(20))), (bound, 1))
+    near(ends(interval(np.zeros(20), range(20))), (0, 1 - bound))
+    near(ends(interval(np.full(20, .25), range(20))), (.25 * bound, 1 - .75 * bound))
+    for level in (49, 100):
+        raises("level", lambda: interval(values, unit, level=level))
+    raises("at least 39", lambda: interval(values, unit, resamples=38))
+
+
+def test_paired():
+    rng = np.random.default_rng(2)
+    for gains, weights in (
+            ([.5, 0, -.25], [1, 1, 1]), ([.9, 0, .8], [1, 1, 1]),
+            ([2, 1, -1, 0, 0], [2, 2, 1, 1, 3]), ([-.6, .3, .3, .3], [1, 2, 1, 1]),
+            ([.3, .1, .2, .3], [4, 3, 2, 3]), ([0] * 9, [1] * 9), ([.25] * 12, [1] * 12),
+            (rng.integers(-3, 9, 14) / 16, rng.integers(1, 7, 14)),
+            (rng.integers(0, 2, 14), rng.integers(1, 7, 14))):
+        gains, weights = [[float(value) for value in column] for column in (gains, weights)]
+        mean = math.fsum(gains) / math.fsum(weights)
+        for alpha, number in ((.05, 99), (.2, 40), (.05, 19)):
+            low, high, p, tried = paired.sign_flips(
+                units.UnitSums(np.array(gains), np.array(weights)), alpha, number, 4)
+            p_of, expected = second.sign_flips(gains, weights, number, 4)
+            near(p, p_of(0))
+            assert tried == expected and low <= mean <= high
+            assert any(gains) or low == -high  # of no difference it is symmetric, the wider way
+            # The ends are the last that are not rejected.
+            for end, outwards in ((low, -1), (high, 1)) if any(gains) else ():
+                assert p_of(end - outwards * 1e-6) > alpha + 1e-9 or low == high
+                assert abs(end) == 1 or p_of(end + outwards * 1e-6) <= alpha + 1e-9
+            assert (p > alpha + 1e-9) == (low <= 0 <= high)
+    moved = [.5, -.25, .1 + .2 - .3] + [0.] * 20
+    found = paired.difference([.4] * 23, [.4 + one for one in moved], range(23), resamples=99)
+    near(found.difference, .25 / 23)
+    assert (found.better, found.worse, found.same, found.trials) == (1, 1, 21, 96)
+    near(found.detectable, 2.8 * found.se)
+    near(found.se, math.sqrt(23 / 22 * (.25 + .0625 - .0625 / 23)) / 23)
+    down = paired.difference([.9] * 23, np.linspace(.1, .9, 23), range(23), resamples=99)
+    assert down.low < down.difference < down.high < 0
+    assert (down.better, down.worse, down.same) == (0, 22, 1)
+    near(paired.holm([.5, .01, .4]), [.8, .03, .8])
+    near(paired.holm([.01, .02, .03, .04]), [.04, .06, .06, .06])
+    assert paired.holm([.9, .9]) == [1, 1]
+
+
+def test_result():
+    """Queries 0, 1 match first and third; 2 has no match; 3 is labelled -1 and has junk alone."""
+    query, gallery = Labels([1, 2, 3, -1], [1] * 4), Labels([1, 8, 2, 1], [2] * 4)
+    distances = np.tile(np.arange(4.0), (4, 1))
+    ap, inp = [(1 + 2 / 4) / 2, 1 / 3, 0, 0], [2 / 4, 1 / 3, 0, 0]
+    for changes, expected in (
+            ({}, {"mAP": (ap, 4), "mINP": (inp, 4), "Rank-1": ([1, 0, 0, 0], 4),
+                  "Rank-3": ([1, 1, 0, 0], 4), "P@3": ([1 / 3, 1 / 3, 0, 0], 4),
+                  "R@3": ([.5, 1, 0, 0], 4)}),
+            ({"unmatched": "drop"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 2)}),
+            ({"unmatched": "drop-from-map"}, {"mAP": (ap, 2), "Rank-1": ([1, 0, 0, 0], 4)}),
+            ({"unmatched": "nan"}, {"Rank-1": ([1, 0, 0, 0], 4)}),
+            ({"cmc": "all-shots"}, {"Rank-1": ([.5, 0, 0, 0], 4)}),
+            ({"cmc": "all-shots", "unmatched": "drop"}, {"Rank-3": ([1, 1, 0, 0], 2)}),
+            ({"top_k": 2}, {"Rank-3": ([1, 0, 0, 0], 4)})):
+        found = evaluate_distances(
+            distances, query, gallery, convention=MATLAB.replace(ap="step", **changes))
+        for metric, (values, counted) in expected.items():
+            scores = query_values(found, metric)
+            near(scores.values, values)
+            same(scores.counted, np.arange(4) < counted)
+            near(scores.mean, sum(values) / counted)
+
+
+def test_loaded_and_units():
+    query = Labels([-1, *np.arange(40) // 2], [1] * 41)
+    distances = (query.identity[:, np.newaxis] != np.arange(20)).astype(float)
+    distances[1:4, 12] = -1
+    found = evaluate_distances(
+        distances, query, Labels(range(20), [2] * 20), convention=MATLAB.replace(
+            loads="without label -1", arithmetic="float32", ap="step"))
+    same(query_values(found, "Rank-1").values, [0, 0, 0, 0, *[1] * 37])
+    same(query_values(found, "Rank-1").counted, np.arange(41) > 0)
+    sure = found.interval("Rank-1", resamples=99)
+    error = np.full(20, 2 * 3 / 40)
+    error[:2] -= 2, 1
+    near(sure.se, math.sqrt(20 / 19 * (error**2).sum()) / 40)
+    assert (sure.value, sure.unit, sure.units, sure.queries) == (
+        float(np.float32(37) / np.float32(40)), "identity", 20, 40)
+    assert found.interval("Rank-1", unit="query", resamples=99).units == 40
+    nan = evaluate_distances(
+        np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
+        convention=MATLAB.replace(unmatched="nan"))
+    raises("metric: mAP is NaN under convention", lambda: nan.interval("mAP"))
+    cut = evaluate_ranked_lists(
+        [[0, 1]], Labels([1], [1]), Labels([1, 8, 1], [2] * 3))
+    raises("metric: mINP is NaN, for some lists", lambda: cut.interval("mINP"))

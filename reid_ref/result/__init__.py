@@ -189,7 +189,7 @@ def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     """Return the numbers that papers print by name, in their order."""
-    return {**named_ranks(result.cmc, ranks), "mAP": result.mAP, "mINP": result.mINP}
+    return {"mAP": result.mAP, **named_ranks(result.cmc, ranks), "mINP": result.mINP}
 
 
 class Fingerprints(NamedTuple):

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.compare.command import Compared
-from reid_ref.commands.compare.compute import Comparisons, compare_systems
+from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import cell, legend, marks_of
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import said_of
@@ -37,12 +36,12 @@ def add(command: argparse.ArgumentParser) -> None:
         "Print methods by benchmarks, as the main table of a paper has them: one row per method, "
         "mAP and Rank-1 on each benchmark, and which differences a paired test shows.")
     command.epilog = (
-        "A method is a folder of results that reid-ref evaluate --save wrote, or "
+        "A method is a result that reid-ref evaluate --save wrote, a folder of them, or "
         "NAME=FILE[,FILE...]. The benchmark of a file is known from its counts; else the column "
         "is named after the file. Methods are compared with the first one on each benchmark, "
         "over the same queries and under one convention.")
     command.set_defaults(run=run)
-    command.add_argument("methods", nargs="+", metavar="FOLDER|NAME=FILE[,FILE]",
+    command.add_argument("methods", nargs="+", metavar="FILE|FOLDER|NAME=FILE[,FILE]",
                          help="saved results of one method")
     command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
                          help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     metrics = [name.strip() for name in args.metric.split(",")]
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
-        raise InputError("FOLDER|NAME=FILE", "a name of its own for each method",
+        raise InputError("methods", "a name of its own for each method",
                          ", ".join(args.methods))
     answer = MainTable({benchmark: _compared(benchmark, by_method, metrics)
                         for benchmark, by_method in columns_of(rows).items()})
@@ -71,9 +70,11 @@ def _files(method: str) -> tuple[str, list[Path]]:
         if not files:
             raise InputError(method, f".json files, {EXPECTED}", "none")
         return folder.resolve().name, files
-    name, _, files_of_name = method.partition("=")
+    name, equals, files_of_name = method.partition("=")
+    if not equals:
+        return folder.stem, [folder]
     if not name or not files_of_name:
-        raise InputError(method, "a folder of saved results, or NAME=FILE[,FILE...]")
+        raise InputError(method, "NAME=FILE[,FILE...]")
     return name, list(map(Path, files_of_name.split(",")))
 
 
@@ -119,7 +120,7 @@ def _compared(benchmark: str, by_method: Mapping[str, Stored], metrics: list[str
                     signatures=systems.signatures(by_name))
 
 
-def _metrics(answer: Comparisons) -> list[str]:
+def _metrics(answer: Compared) -> list[str]:
     return list(answer.values[answer.baseline])
 
 

@@ -523,7 +523,7 @@ class Result(Value):
         return values
 
     def scalars(self, prefix: str = "") -> dict[str, float]:
-        """Return Rank-1, 5, 10, 20, mAP and mINP as floats by name, for wandb and its like.
+        """Return mAP, Rank-1, 5, 10, 20 and mINP as floats by name, for wandb and its like.
 
         Parameters
         ----------
@@ -541,7 +541,7 @@ class Result(Value):
         >>> result = reid_ref.evaluate_distances(
         ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
         >>> result.scalars("test/")
-        {'test/Rank-1': 1.0, 'test/mAP': 1.0, 'test/mINP': 1.0}
+        {'test/mAP': 1.0, 'test/Rank-1': 1.0, 'test/mINP': 1.0}
         """
         return {f"{prefix}{name}": float(value) for name, value in headline(self).items()}
 

@@ -120,7 +120,7 @@ def as_latex(table: Table) -> str:
         text = "--" if cell.text == "-" else latex(cell.text)
         font = "bf" if cell.bold else "it" if cell.italic else ""
         return (rf"\text{font}{{{text}}}" if font else text) + (
-            f"$^{{{cell.mark}}}$" if cell.mark else "")
+            rf"\textsuperscript{{{cell.mark}}}" if cell.mark else "")
 
     comments = {name: f"% {one_line(name)}: {one_line(signature)}"
                 for name, signature in table.signatures.items()}

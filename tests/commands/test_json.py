@@ -60,6 +60,8 @@ COMMANDS = [
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
     ("compare", f"compare {LISTS}/top4.txt {LISTS}/top4.txt --resamples 99 --convention cityflow "
                 f"--labels {LISTS}/query.csv {LISTS}/gallery.csv", 0),
+    ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99 --all-pairs", 0),
+    ("table", "table a={}/saved.json b={}/saved.json", 0),
     ("runs", f"runs {MARKET} {MARKET} --metric mAP,mINP --resamples 99", 0),
     ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
     ("scripts", f"scripts {MARKET} --only port", 0),

@@ -2,19 +2,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 
-from reid_ref.commands.compare.compute import Comparisons, compare_systems
+from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import as_csv, as_table, as_text
 from reid_ref.console import systems
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Compared(Comparisons):
-    """The comparisons as JSON has them."""
-
-    files: list[str]
-    signatures: dict[str, str]
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -129,6 +129,14 @@ class Comparisons(Value):
             "of each pair, not adjusted"]))
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared(Comparisons):
+    """The comparisons as JSON has them."""
+
+    files: list[str]
+    signatures: dict[str, str]
+
+
 #: Columns of the table that notebooks show.
 _HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
 

@@ -141,3 +141,10 @@ def test_check_table_reads_what_is_printed_for_a_paper(words, n_metrics, form, f
     assert len(checked) == 3 and not any(one.faults for one in checked)
     assert [[number.printed for number in one.row.numbers][:2] for one in checked] == [
         ["75.00", "66.67"], ["100.00", "100.00"], ["72.50", "63.33"]]
+
+
+def test_check_table_leaves_out_what_is_raised():
+    page = ["| Method | mAP | Rank-1 |", "|:--|--:|--:|",
+            "| a | 27.58<sup>2</sup> | **50.1**<sup>b</sup> |"]
+    numbers = check_page(page)[0][0].row.numbers
+    assert [number.printed for number in numbers] == ["27.58", "50.1"]

@@ -149,18 +149,14 @@ def _largest(answer: MainTable) -> Compared:
 
 def as_text(answer: MainTable, methods: list[str]) -> str:
     """Return one line per method for a terminal, and what the marks say."""
-    above, heads = [""], ["percent"]
-    for benchmark, compared in answer.benchmarks.items():
-        metrics = _metrics(compared)
-        above += [benchmark, *[""] * (len(metrics) - 1)]
-        heads += [f"{metric}  " for metric in metrics]
-    text = lines(above, [heads, *([method, *(
-        f"{'>' if number.bold or number.italic else ''}{number.text}{number.mark:2}"
-        for number in _cells(answer, method))] for method in methods)])
-    text += [""]
+    table = as_table(answer, methods)
+    above = [head for name, span in table.groups for head in (name, *[""] * (span - 1))]
+    text = [*lines(["", *above], [["percent", *(f"{head}  " for head in table.heads[1:])], *(
+        [method, *(f"{'>' if number.bold or number.italic else ''}{number.text}{number.mark:2}"
+                   for number in _cells(answer, method))] for method in methods)]), ""]
     if len(methods) > 1:
         text += row(">", "the best of its column") + row("p", marks_of(_largest(answer)))
-    for name, signature in _signatures(answer).items():
+    for name, signature in table.signatures.items():
         text += [*row("of", name), *signature_rows(signature)]
     return "\n".join(text)
 

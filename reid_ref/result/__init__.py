@@ -275,8 +275,7 @@ class Result(Value):
     >>> result.signature["convention"], result.signature["reid-ref"] == reid_ref.__version__
     ('matlab', True)
     >>> print(result)  # doctest: +ELLIPSIS
-    percent:   Rank-1 0.00
-               mAP 41.67, mINP 66.67
+    percent:   mAP 41.67, Rank-1 0.00, mINP 66.67
     queries:   1 of 1 counted
     signature: convention:matlab | ap:trapezoid | unmatched:zero |...
     """
@@ -297,12 +296,10 @@ class Result(Value):
         object.__setattr__(self, "ranks", copy.copy(self.ranks))  # read-only
 
     def __str__(self) -> str:
-        """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
-        means = {"mAP": self.mAP, "mINP": self.mINP}
-        first, second = (
-            ", ".join(f"{name} {words.percent(value)}" for name, value in values.items())
-            for values in (named_ranks(self.cmc), means))
-        rows = [("percent:", first), ("", second),
+        """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
+        values = ", ".join(f"{name} {words.percent(value)}"
+                           for name, value in headline(self).items())
+        rows = [("percent:", values),
                 ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
                 ("signature:", words.spaced(str(self.signature)))]
         return "\n".join(line for name, text in rows for line in words.row(name, text, 11))

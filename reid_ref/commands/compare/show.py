@@ -36,8 +36,10 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
                 "neither")
     text += row("p", _test(answer))
     if len(answer.values) > 2:
-        text += row("Holm", f"p adjusted for {_compared(answer)} by Holm's method"
-                    + (f"; better than: below {SIGNIFICANT:g}" if letters_of(answer) else ""))
+        n = len(answer.comparisons) // len(answer.values[answer.baseline])
+        text += row("Holm", f"p adjusted for {n} pairs by Holm's method; better than: below "
+                    f"{SIGNIFICANT:g}" if letters_of(answer) else
+                    f"p adjusted for {n} systems by Holm's method")
     text += row("interval", "every change that the test does not reject; holds for this gallery "
                 "and these models")
     return "\n".join([*text, *signature_lines(signatures)])
@@ -54,11 +56,6 @@ def letters_of(answer: Comparisons) -> dict[str, str]:
     if all(change.baseline == answer.baseline for change in answer.comparisons):
         return {}
     return {name: ascii_lowercase[k % 26] * (k // 26 + 1) for k, name in enumerate(answer.values)}
-
-
-def _compared(answer: Comparisons) -> str:
-    n = len(answer.comparisons) // len(answer.values[answer.baseline])
-    return f"{n} {'pairs' if letters_of(answer) else 'systems'}"
 
 
 def _beaten(answer: Comparisons, name: str, metric: str) -> list[str]:
@@ -184,10 +181,10 @@ def cell(answer: Comparisons, name: str, metric: str) -> Cell:
     best = bool(made) and float(text) == max(
         float(percent(values[metric])) for values in answer.values.values())
     bold = best and all(change.better_system == name for change in made)
+    mark = ends = ""
     if letters_of(answer):
-        return Cell(text, bold, "".join(_beaten(answer, name, metric)), italic=best and not bold)
-    if name == answer.baseline or not made:
-        return Cell(text, bold, italic=best and not bold)
-    change, = made
-    stars = next((stars for p, stars in MARKS.items() if change.p_adjusted < p), "")
-    return Cell(text, bold, stars, _ends(change, ", "), best and not bold)
+        mark = "".join(_beaten(answer, name, metric))
+    elif made and name != answer.baseline:
+        mark = next((stars for p, stars in MARKS.items() if made[0].p_adjusted < p), "")
+        ends = _ends(made[0], ", ")
+    return Cell(text, bold, mark, ends, best and not bold)

@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
     metrics = [name.strip() for name in args.metric.split(",")]
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
-        raise InputError("methods", "a name of its own for each method",
-                         ", ".join(args.methods))
+        raise InputError("methods", "a name of its own for each", ", ".join(args.methods))
     answer = MainTable({benchmark: _compared(benchmark, by_method, metrics)
                         for benchmark, by_method in columns_of(rows).items()})
     systems.show_answer(args.format, {
@@ -102,13 +101,15 @@ def _benchmark(stored: Stored, columns: Mapping[str, Mapping[str, Stored]]) -> s
     or the name of its file for a new one.
     """
     counts, identities = stored.counts, len(set(stored.per_query.identity.tolist()))
-    for known in FINGERPRINTS.values():
-        gallery = known.counts.gallery  # which many loaders leave the images labelled -1 out of
-        if counts is not None and counts.gallery in (gallery, gallery - known.counts.junk) and (
-                (counts.query, identities) == (known.counts.query, known.counts.query_identities)):
-            return known.name
-    return next((name for name, held in columns.items() if stored.fingerprints in (
-        other.fingerprints for other in held.values())), Path(stored.path).stem)
+    for benchmark in FINGERPRINTS.values():
+        expected = benchmark.counts
+        if counts is not None and (counts.query, identities) == (
+                expected.query, expected.query_identities) and (
+                # Many loaders leave out the images labelled -1.
+                counts.gallery in (expected.gallery, expected.gallery - expected.junk)):
+            return benchmark.name
+    return next((name for name, results in columns.items() if stored.fingerprints in (
+        result.fingerprints for result in results.values())), Path(stored.path).stem)
 
 
 def _compared(benchmark: str, by_method: Mapping[str, Stored], metrics: list[str]) -> Compared:
@@ -136,9 +137,8 @@ def _signatures(answer: MainTable) -> dict[str, str]:
     named = {}
     for benchmark, compared in answer.benchmarks.items():
         methods_of = by_reason(compared.signatures)
-        for signature, methods in methods_of.items():
-            name = benchmark if len(methods_of) == 1 else f"{benchmark}, {', '.join(methods)}"
-            named[name] = signature
+        named.update({benchmark if len(methods_of) == 1 else f"{benchmark}, {', '.join(methods)}":
+                      signature for signature, methods in methods_of.items()})
     return named
 
 

@@ -148,19 +148,16 @@ def add_title(ax: Any, *lines: str, loc: str = "center") -> None:
 
 def retitle(figure: Any, title: str) -> None:
     """Put a title in the place of a figure's own; of several panels above theirs."""
-    places = ("left", "center", "right")
-    titled = [ax for ax in figure.axes if any(map(ax.get_title, places))]
-    if len(titled) > 1:
-        if not title:
-            raise InputError("--no-title", "a figure with one panel", f"{len(titled)}, whose "
-                             "titles say what they show", "give --title, or draw them apart")
-        with defaults(**SETTINGS):
+    titled = [ax for ax in figure.axes if ax.get_title() or ax.get_title("right")]
+    if len(titled) > 1 and not title:
+        raise InputError("--no-title", "a figure with one panel", f"{len(titled)}, whose titles "
+                         "say what they show", "give --title, or draw them apart")
+    with defaults(**SETTINGS):
+        if len(titled) > 1:
             figure.suptitle(plain(title), fontsize=SETTINGS["axes.titlesize"])
-        return
-    for ax in titled:
-        for place in places:
-            ax.set_title("", loc=place)
-        with defaults(**SETTINGS):
+            return
+        for ax in titled:
+            ax.set_title("", loc="right")
             add_title(ax, plain(title))
 
 

@@ -161,8 +161,7 @@ def _points(table: Table) -> float:
             return 5 * len(cell)
         return max(5 * len(cell.text) + 4 * len(cell.mark), 3.6 * len(f"[{cell.ends}]"))
 
-    columns = zip(table.heads, *table.rows)
-    return sum(12 + max(map(width, column)) for column in columns)
+    return sum(12 + max(map(width, column)) for column in zip(table.heads, *table.rows))
 
 
 def as_html(table: Table) -> str:

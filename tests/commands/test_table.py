@@ -118,7 +118,7 @@ def test_refusals(folder):
     assert refused("old", "x=torchreid.json") == (
         "first: x: expected convention matlab, as in old, got torchreid; evaluate both under one "
         "convention")
-    assert "methods: expected a name of its own for each method" in refused("old", "old")
+    assert "methods: expected a name of its own for each, got" in refused("old", "old")
     assert "the other methods are compared with the first, got none" in refused("other", "old")
     assert "expected one result of x on each benchmark" in refused(
         f"x=old/first.json,{folder}/new/first.json")

@@ -13,7 +13,7 @@ import numpy as np
 
 from reid_ref.commands.baseline.command import DriverLines
 from reid_ref.commands.camera_pairs import PairMatrices
-from reid_ref.commands.compare.command import Compared
+from reid_ref.commands.compare.compute import Compared
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered
 from reid_ref.commands.dataset import Counted
@@ -24,6 +24,7 @@ from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
 from reid_ref.commands.scripts.command import Scripts
+from reid_ref.commands.table import MainTable
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.options import SCHEMA
@@ -39,6 +40,7 @@ SHAPES = {
     "evaluate_several": (Evaluations, "reid-ref evaluate of several files or conventions"),
     "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
     "compare": (Compared, "reid-ref compare FILE FILE"),
+    "table": (MainTable, "reid-ref table NAME=FILE"),
     "runs": (Spread, "reid-ref runs FILE FILE and reid-ref splits FILE FILE"),
     "rerank": (Rerank, "reid-ref rerank FILE"),
     "explain": (Explained, "reid-ref explain FILE"),

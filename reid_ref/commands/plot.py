@@ -52,6 +52,11 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--width", metavar="LENGTH",
                          help="width of the figure, such as 84mm (default: one column, 3.3in; of "
                               "rank-lists 7in); panels are next to each other where they fit")
+    title = command.add_mutually_exclusive_group()
+    title.add_argument("--title", metavar="TEXT",
+                       help="title in the place of the usual one; above several panels")
+    title.add_argument("--no-title", dest="title", action="store_const", const="",
+                       help="no title, for a figure whose caption says it")
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--max-memory", "--name")
     group = command.add_argument_group("rank-lists")
@@ -76,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
     lists = common.read_lists(args, conventions)
     figure = (_rank_lists(args, groups, conventions, lists, width) if is_list else
               _figure(args, groups, conventions, lists, width))
+    if args.title is not None:
+        style.retitle(figure, args.title)
     style.save(figure, args.output)
     show(style.written(args.output))
     return 0
@@ -103,6 +110,9 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
                        "--gallery-names": args.gallery_names}, "the figure rank-lists",
                       f"{args.figure}; leave it out")
         return
+    if args.title is not None:
+        raise InputError("--title, --no-title", got="rank-lists have no title",
+                         remedy="leave it out")
     if len(conventions) > 1:
         raise InputError("--convention", "one for rank-lists", len(conventions))
     if conventions[0].needs_lists and not args.index_lists:

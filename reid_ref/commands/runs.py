@@ -24,7 +24,7 @@ from reid_ref.statistics import Interval, UnitSums, intervals_of, unit_sums
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
 from reid_ref.text import percent, row, signature_lines
-from reid_ref.text.table import Table, as_csv as csv_text, lines
+from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +182,14 @@ def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: W
     columns = list(answer.values())
     interval = columns[0].interval
     how = drawn(interval.unit, interval.method, interval.resamples, interval.seed)
-    legend = f"sd: {words.spread}. {interval.level:g} % interval: {words.covers}; {how}."
+    legend = (f"In percent. ±, the standard deviation: {words.spread}. Brackets, the "
+              f"{interval.level:g} % interval: {words.covers}; {how}.")
     return Table([words.noun.capitalize(), *answer], [
         *([name, *(percent(metric.values[name]) for metric in columns)]
           for name in columns[0].values),
-        ["mean, sd", *(f"{percent(metric.mean)}, {percent(metric.sd)}" for metric in columns)],
-        ["interval", *(ends(metric.interval) for metric in columns)]], [legend], signatures)
+        ["mean", *(Cell(f"{percent(metric.mean)} ± {percent(metric.sd)}",
+                        ends=ends(metric.interval, ", ")) for metric in columns)]],
+        [legend], signatures)
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -34,7 +34,7 @@ def columns_of(bounds: TieBounds) -> dict[str, tuple[float, Doubles]]:
 def as_table(bounds: TieBounds, n_query: int, ranks: Sequence[int] = RANKS) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     columns = columns_of(bounds)
-    curves = [{**named_ranks(cmc, ranks), "mAP": mAP} for mAP, cmc in columns.values()]
+    curves = [{"mAP": mAP, **named_ranks(cmc, ranks)} for mAP, cmc in columns.values()]
     text = lines(["percent", *columns], [
         [name, *(f"{100 * curve[name]:.4f}" for curve in curves)] for name in curves[0]],
         indent=10)

@@ -38,6 +38,8 @@ _REMARK = 60
 _ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
 _FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
                    re.IGNORECASE)
+#: The interval beside a number.
+_INTERVAL = re.compile(r"(?<=[0-9*])\s*\[[-+−.0-9]+,\s*[-+−.0-9]+\]")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
 #: Marks beside a number that say nothing about it.
 _MARKS = set("*_~`%†‡§¶★^'\"•$")
@@ -103,12 +105,14 @@ def numbers_in(cell: str) -> tuple[list[str], bool]:
     --------
     >>> numbers_in("**94.2** (84.1)"), numbers_in("94.2 ± 0.3"), numbers_in("84.1 (+0.3)")
     ((['94.2', '84.1'], False), (['94.2'], True), (['84.1'], False))
+    >>> numbers_in("84.1 [81.0, 86.2]")
+    (['84.1'], False)
     >>> numbers_in("ResNet-50"), numbers_in("94,2")
     (([], False), ([], False))
     """
     numbers: list[str] = []
     before, spread = "", False
-    for token in _NUMBER.findall(cell):
+    for token in _NUMBER.findall(_INTERVAL.sub("", cell)):
         if token.isascii() and token[0].isdecimal():
             if len(token) > 24 or before.isdecimal() or before == ",":
                 return [], False

@@ -146,6 +146,21 @@ def add_title(ax: Any, *lines: str, loc: str = "center") -> None:
     ax.set_title(text, fontsize=size, loc=loc)
 
 
+def retitle(figure: Any, title: str) -> None:
+    """Put a title in the place of a figure's own; of several panels above theirs."""
+    titled = [ax for ax in figure.axes if ax.get_title() or ax.get_title("right")]
+    if len(titled) > 1 and not title:
+        raise InputError("--no-title", "a figure with one panel", f"{len(titled)}, whose titles "
+                         "say what they show", "give --title, or draw them apart")
+    with defaults(**SETTINGS):
+        if len(titled) > 1:
+            figure.suptitle(plain(title), fontsize=SETTINGS["axes.titlesize"])
+            return
+        for ax in titled:
+            ax.set_title("", loc="right")
+            add_title(ax, plain(title))
+
+
 def label(ax: Any, *title: str, loc: str = "center", grid: Any = "both", **names: Any) -> None:
     """Set the title, a grid, and the labels and limits of the axes."""
     add_title(ax, *title, loc=loc)

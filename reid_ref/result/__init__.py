@@ -189,7 +189,7 @@ def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     """Return the numbers that papers print by name, in their order."""
-    return {**named_ranks(result.cmc, ranks), "mAP": result.mAP, "mINP": result.mINP}
+    return {"mAP": result.mAP, **named_ranks(result.cmc, ranks), "mINP": result.mINP}
 
 
 class Fingerprints(NamedTuple):
@@ -275,8 +275,7 @@ class Result(Value):
     >>> result.signature["convention"], result.signature["reid-ref"] == reid_ref.__version__
     ('matlab', True)
     >>> print(result)  # doctest: +ELLIPSIS
-    percent:   Rank-1 0.00
-               mAP 41.67, mINP 66.67
+    percent:   mAP 41.67, Rank-1 0.00, mINP 66.67
     queries:   1 of 1 counted
     signature: convention:matlab | ap:trapezoid | unmatched:zero |...
     """
@@ -297,12 +296,10 @@ class Result(Value):
         object.__setattr__(self, "ranks", copy.copy(self.ranks))  # read-only
 
     def __str__(self) -> str:
-        """Return Rank-k, mAP and mINP in percent, the queries counted, and the signature."""
-        means = {"mAP": self.mAP, "mINP": self.mINP}
-        first, second = (
-            ", ".join(f"{name} {words.percent(value)}" for name, value in values.items())
-            for values in (named_ranks(self.cmc), means))
-        rows = [("percent:", first), ("", second),
+        """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
+        values = ", ".join(f"{name} {words.percent(value)}"
+                           for name, value in headline(self).items())
+        rows = [("percent:", values),
                 ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
                 ("signature:", words.spaced(str(self.signature)))]
         return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
@@ -523,7 +520,7 @@ class Result(Value):
         return values
 
     def scalars(self, prefix: str = "") -> dict[str, float]:
-        """Return Rank-1, 5, 10, 20, mAP and mINP as floats by name, for wandb and its like.
+        """Return mAP, Rank-1, 5, 10, 20 and mINP as floats by name, for wandb and its like.
 
         Parameters
         ----------
@@ -541,7 +538,7 @@ class Result(Value):
         >>> result = reid_ref.evaluate_distances(
         ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
         >>> result.scalars("test/")
-        {'test/Rank-1': 1.0, 'test/mAP': 1.0, 'test/mINP': 1.0}
+        {'test/mAP': 1.0, 'test/Rank-1': 1.0, 'test/mINP': 1.0}
         """
         return {f"{prefix}{name}": float(value) for name, value in headline(self).items()}
 

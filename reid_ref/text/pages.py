@@ -17,7 +17,8 @@ from typing import NamedTuple
 _WIDEST = 100
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _LINK = re.compile(r"!?(?<!\\)\[([^\[\]]*)\]\([^()\s]*\)")
-_TAG = re.compile(r"<[^<>]*>")
+#: A tag, and what is raised beside a number.
+_TAG = re.compile(r"(?<=[0-9*])<sup>[^<>]*</sup>|<[^<>]*>")
 #: A character that does not exist, with more digits than Python turns into a number.
 _LONG_REFERENCE = re.compile("&#[0-9]{8,}")
 _HTML_HEADING = re.compile(r"<h([1-6])", re.IGNORECASE)
@@ -229,7 +230,7 @@ _ROW_ENDS = ("\\\\", "\\cr", "\\tabularnewline")
 _HIDDEN = {
     **dict.fromkeys("""cite citep citet citealp ref label footnote color textcolor cellcolor
         rowcolor columncolor rotatebox scalebox cmidrule cline vspace hspace begin end
-        includegraphics arrayrulecolor url href""".split(), 1),
+        includegraphics arrayrulecolor textsuperscript url href""".split(), 1),
     **dict.fromkeys("multirow multicolumn resizebox setlength fontsize rule".split(), 2),
     "specialrule": 3}
 _SHOWN = {"\\pm": "±", "\\to": "→", "\\rightarrow": "→", "\\Rightarrow": "→", "\\uparrow": "↑",

@@ -6,24 +6,27 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 #: Columns of the terminal that tables are made for.
 WIDTH = 80
+#: Points of a column of an article with two.
+_COLUMN_OF_TWO = 229
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+    "±": r"$\pm$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     **{character: f"\\{character}" for character in "&%$#_{}"}}
 
 
 class Cell(NamedTuple):
-    """A number as it is printed: bold, with a mark after it and the ends of its interval."""
+    """A number as it is printed: bold or italic, with a mark after it and its interval's ends."""
 
     text: str
     bold: bool = False
     mark: str = ""
     ends: str = ""
+    italic: bool = False
 
 
 class Table(NamedTuple):
@@ -35,15 +38,18 @@ class Table(NamedTuple):
         Names of the columns; the first column has the names of the rows.
     rows : sequence of sequences of str or Cell
     notes : sequence of str
-        Sentences below the table.
+        Sentences below the table; in LaTeX the caption.
     signatures : mapping of str to str
         Row name to the signature of its numbers, where it has one.
+    groups : sequence of (str, int)
+        Names above the heads, after that of the first column, each with its number of columns.
     """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
     notes: Sequence[str] = ()
     signatures: Mapping[str, str] = {}
+    groups: Sequence[tuple[str, int]] = ()
 
 
 def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,),
@@ -87,10 +93,14 @@ def as_markdown(table: Table) -> str:
     def written(cell: str | Cell) -> str:
         if isinstance(cell, str):
             return markdown(cell)
-        text = f"**{cell.text}**" if cell.bold else cell.text
-        return text + markdown(cell.mark) + (f" [{cell.ends}]" if cell.ends else "")
+        stars = "**" if cell.bold else "*" if cell.italic else ""
+        return (f"{stars}{cell.text}{stars}"
+                + (f"<sup>{markdown(cell.mark)}</sup>" if cell.mark else "")
+                + (f" [{cell.ends}]" if cell.ends else ""))
 
-    text = [f"| {' | '.join(table.heads)} |", "|:--" + "|--:" * (len(table.heads) - 1) + "|"]
+    above = ["", *(f"{name} " for name, span in table.groups for _ in range(span))]
+    heads = [f"{group}{head}" for group, head in zip_longest(above, table.heads, fillvalue="")]
+    text = [f"| {' | '.join(heads)} |", "|:--" + "|--:" * (len(heads) - 1) + "|"]
     text += [f"| {' | '.join(map(written, row))} |" for row in table.rows]
     # After an empty line, because a signature has bars, which would continue the table.
     for note in table.notes:
@@ -101,24 +111,57 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return a LaTeX tabular for booktabs, each signature in a comment above its row."""
+    """Return a LaTeX table for booktabs: notes are its caption, an interval is below its number,
+    and each signature is in a comment, above its row. One that is too wide for a column spans two.
+    """
     def written(cell: str | Cell) -> str:
         if isinstance(cell, str):
             return "--" if cell == "-" else latex(cell)
-        text = "--" if cell.text == "-" else cell.text
-        return ((rf"\textbf{{{text}}}" if cell.bold else text)
-                + (f"$^{{{cell.mark}}}$" if cell.mark else "")
-                + (rf" {{\scriptsize [{cell.ends}]}}" if cell.ends else ""))
+        text = "--" if cell.text == "-" else latex(cell.text)
+        font = "bf" if cell.bold else "it" if cell.italic else ""
+        return (rf"\text{font}{{{text}}}" if font else text) + (
+            rf"\textsuperscript{{{cell.mark}}}" if cell.mark else "")
 
-    text = [r"% needs \usepackage{booktabs}", *(f"% {note}" for note in table.notes),
+    comments = {name: f"% {one_line(name)}: {one_line(signature)}"
+                for name, signature in table.signatures.items()}
+    star = "*" if _points(table) > _COLUMN_OF_TWO else ""
+    text = [r"% needs \usepackage{booktabs}", rf"\begin{{table{star}}}", r"\centering",
+            rf"\caption{{{latex(' '.join(table.notes))}}}", r"\label{tab:results}",
             rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}", r"\toprule",
-            rf"{' & '.join(map(latex, table.heads))} \\", r"\midrule"]
+            *_latex_groups(table), rf"{' & '.join(map(latex, table.heads))} \\", r"\midrule"]
     for row in table.rows:
         name = row[0] if isinstance(row[0], str) else row[0].text
-        if name in table.signatures:
-            text.append(f"% {one_line(name)}: {one_line(table.signatures[name])}")
+        text += [comments.pop(name)] if name in comments else []
         text.append(rf"{' & '.join(map(written, row))} \\")
-    return "\n".join([*text, r"\bottomrule", r"\end{tabular}"])
+        ends = ["" if isinstance(cell, str) or not cell.ends else
+                rf"{{\scriptsize [{cell.ends.replace('-', '$-$')}]}}" for cell in row]
+        if any(ends):
+            text.append(rf"{' & '.join(ends)} \\")
+    return "\n".join([*text, r"\bottomrule", r"\end{tabular}", *comments.values(),
+                      rf"\end{{table{star}}}"])
+
+
+def _latex_groups(table: Table) -> list[str]:
+    """Return the row of the names above the heads, and the rules below them."""
+    names, rules, first = "", "", 2
+    for name, span in table.groups:
+        names += rf" & \multicolumn{{{span}}}{{c}}{{{latex(name)}}}"
+        rules += rf"\cmidrule(lr){{{first}-{first + span - 1}}}"
+        first += span
+    return [rf"{names[1:]} \\", rules] if names else []
+
+
+def _points(table: Table) -> float:
+    """Return about how wide LaTeX sets a table, in points.
+
+    Letters of 10 points are 5 wide, those of an interval 3.6; columns are 12 apart.
+    """
+    def width(cell: str | Cell) -> float:
+        if isinstance(cell, str):
+            return 5 * len(cell)
+        return max(5 * len(cell.text) + 4 * len(cell.mark), 3.6 * len(f"[{cell.ends}]"))
+
+    return sum(12 + max(map(width, column)) for column in zip(table.heads, *table.rows))
 
 
 def as_html(table: Table) -> str:

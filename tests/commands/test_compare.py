@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS
+from reid_ref import CONVENTIONS, Labels
+from reid_ref.commands.compare.show import cell
 from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result import query_values
 from reid_ref.result.saved import read_stored
+from reid_ref.statistics import holm
 from tests import cases
 from tests.commands.common import MARKET, MARS, TIES, answer, command, lists, refusal, table
 
@@ -63,11 +65,14 @@ def test_formats(compared):
     text = table(*words, "markdown")
     assert "| mat | 26.36 | 47.72 |" in text
     # Bold: the best. One star: p adjusted is 0.025.
-    assert r"| match28000\_Mslm | **27.58**\* [+0.2" in text
+    assert r"| match28000\_Mslm | **27.58**<sup>\*</sup> [+0.2" in text
     assert "| match6500 | 25.29 [-2.6" in text
     assert r"\* p \< 0.05" in text and "difference to mat" in text
     text = table(*words, "latex")
-    assert r"match28000\_Mslm & \textbf{27.58}$^{*}$ {\scriptsize [+0.2" in text
+    # Its Rank-1 is the best, and not told apart from the first: no bold.
+    assert (r"match28000\_Mslm & \textbf{27.58}\textsuperscript{*} & \textit{50.19} \\" + "\n"
+            r" & {\scriptsize [+0.2") in text
+    assert r"\caption{In percent. Brackets: 95 \% interval of the difference to mat." in text
     assert r"mat & 26.36 & 47.72 \\" in text
 
 
@@ -224,3 +229,53 @@ def test_splits_refuse_groups_and_other_conventions(tmp_path):
         table("evaluate", MARKET, "--convention", name, "--per-query", tmp_path / f"{name}.json")
     assert "evaluate both under one convention" in refusal(
         "splits", tmp_path / "matlab.json", tmp_path / "torchreid.json")
+
+
+# ---------------------------------------------------------------- all pairs
+
+ALL_PAIRS = ["compare", *lists("mat", "match28000_Mslm", "match6500"), "--all-pairs"]
+
+
+def test_all_pairs(compared):
+    """Each pair is as where one of it is the baseline, and Holm is over all of a metric."""
+    found = answer(*ALL_PAIRS)
+    assert found["values"] == compared[0]["values"] and found["baseline"] == "mat"
+    other = answer("compare", *lists("match28000_Mslm", "match6500"))["comparisons"]
+    ours = compared[0]["comparisons"]
+    expected = [*ours[:2], other[0], *ours[2:], other[1]]
+    assert [one["p_adjusted"] for one in found["comparisons"]] == [
+        p for k in (0, 3) for p in holm([one["p"] for one in expected[k:k + 3]])]
+    for one, two in zip(found["comparisons"], expected, strict=True):
+        assert {**one, "p_adjusted": 0} == {**two, "p_adjusted": 0}
+
+
+def test_letters_of_the_systems_that_one_beats():
+    lines = table(*ALL_PAIRS).splitlines()
+    assert [line.split() for line in lines[:4]] == [
+        ["mAP", "percent", "better", "than"], ["a", "mat", "26.36"],
+        ["b", "match28000_Mslm", "27.58", "a", "c"], ["c", "match6500", "25.29"]]
+    assert lines[7].split()[:4] == ["c", "-", "a", "-1.07"]
+    flat = " ".join(" ".join(lines).split())
+    assert "p adjusted for 3 pairs by Holm's method; better than: below 0.05" in flat
+    assert "these pairs could have shown 1.35, 2.04 and 1.82 points" in flat
+    assert r"| b match28000\_Mslm | **27.58**<sup>ac</sup> | *50.19* |" in table(
+        *ALL_PAIRS, "--format", "markdown")
+    text = table(*ALL_PAIRS, "--format", "latex")
+    assert r"b match28000\_Mslm & \textbf{27.58}\textsuperscript{ac} & \textit{50.19} \\" in text
+    assert "letters: the systems that one is better than" in text and "[" not in text
+
+
+def test_bold_needs_every_comparison():
+    """The best beats the first, not the second: bold against the first alone."""
+    query, gallery = (Labels(range(40), [k] * 40) for k in (1, 2))
+    systems = {}
+    for name, wrong in (("first", 20), ("second", 3), ("best", 2)):
+        distances = 1 - np.eye(40)
+        distances[:wrong, 39] = -1
+        systems[name] = reid_ref.evaluate_distances(distances, query, gallery)
+    for all_pairs, bold, mark in ((False, True, "**"), (True, False, "a")):
+        answer = reid_ref.compare(systems, metrics=["Rank-1"], all_pairs=all_pairs)
+        best = cell(answer, "best", "Rank-1")
+        assert (best.bold, best.italic, best.mark) == (bold, not bold, mark)
+        assert not cell(answer, "first", "Rank-1").bold
+    assert [one.better_system for one in answer.comparisons] == ["second", "best", None]

@@ -97,7 +97,8 @@ def test_formats():
     assert float(row["mAP design effect"]) == one.design_effect and row["mAP units"] == "19"
     ends = f"[{100 * one.low:.2f}, {100 * one.high:.2f}]"
     assert f"| 40.16 {ends} |" in table(*words, "markdown")
-    assert rf"& 40.16 {{\scriptsize {ends}}} &" in table(*words, "latex")
+    assert "\n" + rf" & {{\scriptsize {ends}}} & " in table(*words, "latex")
+    assert r"Brackets: 95 \% intervals by identity" in table(*words, "latex")
     for form in ("csv", "markdown", "latex"):
         assert "|ci:identity-bootstrap-t|level:95|" in table(*words, form)
 

@@ -17,18 +17,18 @@ with warnings.catch_warnings():
     RESULT = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
     SHORT = reid_ref.evaluate_distances(DISTANCES[:, :7], QUERY, Labels(
         GALLERY.identity[:7], GALLERY.camera[:7]), convention="mars")
-NUMBERS = [*(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mAP, RESULT.mINP]
+NUMBERS = [RESULT.mAP, *(RESULT.cmc[k - 1] for k in (1, 5, 10, 20)), RESULT.mINP]
 PERCENTS = [f"{100 * value:.2f}" for value in NUMBERS]
 
 
 def test_csv():
     text = formats.as_csv({'a, "b"': RESULT, "short": SHORT})
     header, first, second = csv.reader(text.split("\n"))
-    assert header == ["name", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mAP", "mINP",
+    assert header == ["name", "mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP",
                       "signature"]
     assert first[0] == 'a, "b"' and first[-1] == RESULT.signature
     assert [float(value) for value in first[1:-1]] == NUMBERS  # every bit
-    assert second == ["short", repr(float(SHORT.cmc[0])), repr(float(SHORT.cmc[4])), "", "", "",
+    assert second == ["short", "", repr(float(SHORT.cmc[0])), repr(float(SHORT.cmc[4])), "", "",
                       "", SHORT.signature]
 
 
@@ -45,7 +45,8 @@ def test_the_best_of_a_column_is_bold():
     hollow = dataclasses.replace(RESULT, mAP=math.nan, mINP=math.nan)
     text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, ranks=[])
     rows = [line for line in text.split("\n") if line[0] in "abc"]
-    best_map, best_inp = (rf"\textbf{{{value}}}" for value in PERCENTS[-2:])
+    assert r"\caption{In percent. Bold: the best of a column as printed; no test was made." in text
+    best_map, best_inp = (rf"\textbf{{{value}}}" for value in (PERCENTS[0], PERCENTS[-1]))
     assert rows == [rf"a & {best_map} & {best_inp} \\",
                     rf"b & {best_map} & {50 * RESULT.mINP:.2f} \\", r"c & -- & -- \\"]
 
@@ -57,8 +58,8 @@ def test_the_best_of_a_column_is_bold():
     ("<|>", r"\textless{}\textbar{}\textgreater{}")])
 def test_latex_names(name, written):
     lines = formats.as_latex({name: RESULT}).split("\n")
-    assert len(lines) == 9 and lines[6].startswith(f"{written} & ")
-    assert lines[5].startswith("% ")
+    assert len(lines) == 14 and lines[10].startswith(f"{written} & ")
+    assert lines[9].startswith("% ")
 
 
 # Query 0 has a match, query 1 none, query 2 is labelled -1; of the means each convention takes.

@@ -121,7 +121,7 @@ def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour():
         "a\nverdict     \x1b[1;32mEQUAL\x1b[0m to matlab\nEQUAL\n"
         "verdict  \x1b[1;31mDIFFERENT\x1b[0m: it")
     shown = _painted(command("evaluate", MARKET).stdout)
-    assert "\n\n\x1b[1m            percent  full precision\x1b[0m\nRank-1        45.83" in shown
+    assert "\n\n\x1b[1m            percent  full precision\x1b[0m\nmAP           40.16" in shown
     assert shown.count("\x1b") == 2
 
 

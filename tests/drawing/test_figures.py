@@ -352,7 +352,27 @@ def test_a_matplotlibrc_changes_nothing(three, figure):
     assert (three / "x.png").read_bytes() == (three / "y.png").read_bytes()
 
 
+def test_titles(three):
+    """--title in the place of the usual one, or above several panels; --no-title: none."""
+    def texts(*words):
+        assert command("plot", *words, "-o", "x.svg", "--quiet", cwd=three).returncode == 0
+        return (three / "x.svg").read_text()
+
+    usual = "<!-- CMC, convention matlab -->"
+    assert usual in texts("cmc", "a.npz")
+    text = texts("cmc", "a.npz", "--title", "Ours, $5 each")
+    assert "<!-- Ours, $5 each -->" in text.replace("\\$", "$") and usual not in text
+    text = texts("cmc", "a.npz", "--no-title")
+    assert usual not in text and "<!-- rank -->" in text
+    text = texts("cameras", "a.npz", "--title", "Six cameras")
+    assert "<!-- Six cameras -->" in text and "<!-- mAP by pair of cameras" in text
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
+    (["cameras", "a.npz", "-o", "x.png", "--no-title"],
+     "--no-title: expected a figure with one panel, got 2, whose titles say what they show"),
+    (["rank-lists", "a.npz", "-o", "x.png", "--title", "x"], "rank-lists have no title"),
+    (["cmc", "a.npz", "-o", "x.png", "--title", "x", "--no-title"], "not allowed with argument"),
     (["cmc", "a.npz", "-o", "x.jpg"], "x.jpg: expected a name that ends in .pdf, .svg, .png"),
     (["cmc", "a.npz", "-o", "x.png", "--width", "3ft"], "--width: expected a length from 2in"),
     (["cmc", "a.npz", "-o", "nowhere/x.png"], "nowhere/x.png: expected a file name in a folder"),

@@ -2,19 +2,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 
-from reid_ref.commands.compare.compute import Comparisons, compare_systems
+from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import as_csv, as_table, as_text
 from reid_ref.console import systems
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Compared(Comparisons):
-    """The comparisons as JSON has them."""
-
-    files: list[str]
-    signatures: dict[str, str]
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -24,13 +15,16 @@ def add(command: argparse.ArgumentParser) -> None:
     command.epilog = systems.FILES + " Exit code: 0; 2 for wrong input, files of other labels too."
     command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="the first is the baseline")
+    command.add_argument("--all-pairs", action="store_true",
+                         help="compare each system with each other one; p is adjusted for all "
+                              "pairs, and letters name the systems that each one beats")
     systems.add(command)
 
 
 def run(args: argparse.Namespace) -> int:
     metrics, options = systems.check(args)
     by_name = systems.read(args)
-    answer = compare_systems(by_name, metrics, **options)
+    answer = compare_systems(by_name, metrics, **options, all_pairs=args.all_pairs)
     signatures = systems.signatures(by_name)
     systems.show_answer(args.format, {
         "json": lambda: Compared(**vars(answer), files=args.files, signatures=signatures),

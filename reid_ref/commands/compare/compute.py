@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from reid_ref.text.table import Table, as_html
 
 #: How many of the queries with the largest gains and losses are named.
 EXTREMES = 5
+#: An adjusted p below this tells two systems apart.
+SIGNIFICANT = .05
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,7 @@ class Change(Value):
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Value):
-    """One system against the baseline, by one metric.
+    """One system against the baseline, or one before it, by one metric.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ class Comparison(Value):
         Ends of its confidence interval: every difference that the test of `p` does not reject.
     p, p_adjusted : float
         Of a two-sided test that flips the signs of units; the second is adjusted for the number
-        of systems by Holm's method.
+        of comparisons by this metric, by Holm's method.
     better, worse, same : int
         Units (identities) whose queries together gained, lost, or did neither.
     detectable : float
@@ -83,6 +86,13 @@ class Comparison(Value):
     gains: tuple[Change, ...]
     losses: tuple[Change, ...]
 
+    @property
+    def better_system(self) -> str | None:
+        """Which one has the higher number, where the adjusted p is below 0.05."""
+        if self.p_adjusted >= SIGNIFICANT:
+            return None
+        return self.system if self.difference > 0 else self.baseline
+
     def _repr_html_(self) -> str:
         return as_html(Table(_HEADS, [_cells(self)]))
 
@@ -97,7 +107,7 @@ class Comparisons(Value):
     values : dict of str to dict of str to float
         By system, the baseline first, and metric: the numbers.
     comparisons : tuple of Comparison
-        Metric after metric, the systems in their order.
+        Metric after metric, the systems, or the pairs of them, in their order.
     unit : str
         "identity", "query" or "group".
     level : float
@@ -115,8 +125,16 @@ class Comparisons(Value):
 
     def _repr_html_(self) -> str:
         return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), [
-            f"differences from {self.baseline} in percentage points; intervals of "
-            f"{self.level:g} % by {self.unit}; p of each pair, not adjusted"]))
+            f"differences in percentage points; intervals of {self.level:g} % by {self.unit}; p "
+            "of each pair, not adjusted"]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Compared(Comparisons):
+    """The comparisons as JSON has them."""
+
+    files: list[str]
+    signatures: dict[str, str]
 
 
 #: Columns of the table that notebooks show.
@@ -132,7 +150,7 @@ def _cells(pair: Comparison) -> list[str]:
 def compare(baseline: Result | Mapping[str, Result], *others: Result,
             metrics: Sequence[str] = METRICS, names: Sequence[str] | None = None,
             unit: Any = "identity", level: float = LEVEL, resamples: int = RESAMPLES,
-            seed: int = SEED) -> Comparisons:
+            seed: int = SEED, all_pairs: bool = False) -> Comparisons:
     """Compare systems with a baseline, over the same queries and the same gallery.
 
     Parameters
@@ -146,6 +164,8 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
         Of the baseline and the others.
     unit, level, resamples, seed
         As `Result.interval` takes them.
+    all_pairs : bool
+        Each system with each one before it, and not only with the first.
 
     Returns
     -------
@@ -182,30 +202,33 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
     else:
         defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
         results = results_by_name([baseline, *others], defaults if names is None else names)
-    return compare_systems(results, metrics, unit, level=level, resamples=resamples, seed=seed)
+    return compare_systems(results, metrics, unit, level=level, resamples=resamples, seed=seed,
+                           all_pairs=all_pairs)
 
 
 def compare_systems(systems: Mapping[str, System], metrics: Sequence[str] = METRICS,
                     unit: Any = "identity", *, level: float = LEVEL, resamples: int = RESAMPLES,
-                    seed: int = SEED) -> Comparisons:
+                    seed: int = SEED, all_pairs: bool = False) -> Comparisons:
     """As `compare`, of results or of files by name, the baseline first."""
     scores = scores_of_same_queries(systems, metrics)
     baseline, *others = systems
     identity = systems[baseline].per_query.identity
     unit, groups = unit_of_queries(identity, unit)
-    pairs = [(metric, name, of_metric[baseline], of_metric[name])
-             for metric, of_metric in scores.items() for name in others]
+    names = (list(combinations(systems, 2)) if all_pairs
+             else [(baseline, name) for name in others])
+    pairs = [(metric, first, second, of_metric[first], of_metric[second])
+             for metric, of_metric in scores.items() for first, second in names]
     with each_warning_once():
         tests = differences([(before.values, after.values, before.counted)
                              for *_, before, after in pairs], groups, level=level,
                             resamples=resamples, seed=seed)
-    adjusted = [p for k in range(0, len(tests), len(others))
-                for p in holm([test.p for test in tests[k:k + len(others)]])]
+    adjusted = [p for k in range(0, len(tests), max(1, len(names)))
+                for p in holm([test.p for test in tests[k:k + len(names)]])]
     compared = tuple(
-        Comparison(baseline, name, metric, **vars(test), p_adjusted=p,
+        Comparison(first, second, metric, **vars(test), p_adjusted=p,
                    gains=_extremes(before.values, after.values, identity, 1),
                    losses=_extremes(before.values, after.values, identity, -1))
-        for (metric, name, before, after), test, p in zip(pairs, tests, adjusted))
+        for (metric, first, second, before, after), test, p in zip(pairs, tests, adjusted))
     values = {name: {metric: of_metric[name].mean for metric, of_metric in scores.items()}
               for name in systems}
     return Comparisons(baseline, values, compared, unit, level, resamples, seed)

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from string import ascii_lowercase
 
-from reid_ref.commands.compare.compute import Change, Comparison, Comparisons
+from reid_ref.commands.compare.compute import SIGNIFICANT, Change, Comparison, Comparisons
 from reid_ref.console.confidence import NOUNS
 from reid_ref.text import percent, row, signature_lines, signed_percent, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
@@ -14,7 +15,7 @@ FEW = 10
 #: How many of the queries that changed most a table names.
 SHOWN = 3
 #: Marks after a number whose adjusted p is below these.
-MARKS = {.01: "**", .05: "*"}
+MARKS = {.01: "**", SIGNIFICANT: "*"}
 _FIELDS = [field.name for field in fields(Comparison) if field.name not in ("gains", "losses")]
 
 
@@ -35,7 +36,10 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
                 "neither")
     text += row("p", _test(answer))
     if len(answer.values) > 2:
-        text += row("Holm", f"p adjusted for {len(answer.values) - 1} systems by Holm's method")
+        n = len(answer.comparisons) // len(answer.values[answer.baseline])
+        text += row("Holm", f"p adjusted for {n} pairs by Holm's method; better than: below "
+                    f"{SIGNIFICANT:g}" if letters_of(answer) else
+                    f"p adjusted for {n} systems by Holm's method")
     text += row("interval", "every change that the test does not reject; holds for this gallery "
                 "and these models")
     return "\n".join([*text, *signature_lines(signatures)])
@@ -46,31 +50,69 @@ def _test(answer: Comparisons) -> str:
             f"fewer where these are all, seed {answer.seed}")
 
 
+def letters_of(answer: Comparisons) -> dict[str, str]:
+    """Return the letter of each system where all pairs are compared; nothing where they are not.
+    """
+    if all(change.baseline == answer.baseline for change in answer.comparisons):
+        return {}
+    return {name: ascii_lowercase[k % 26] * (k // 26 + 1) for k, name in enumerate(answer.values)}
+
+
+def _beaten(answer: Comparisons, name: str, metric: str) -> list[str]:
+    """Return the letters of the systems that are significantly below one."""
+    letters = letters_of(answer)
+    return [letters[other] for change in answer.comparisons
+            if change.metric == metric and change.better_system == name
+            for other in (change.baseline, change.system) if other != name]
+
+
 def _block(answer: Comparisons, metric: str) -> list[str]:
     changes = [change for change in answer.comparisons if change.metric == metric]
-    several = len(changes) > 1
-    heads = [metric, "percent", "change", f"{answer.level:g} % interval", "p",
-             *["Holm"] * several, "+/-/="]
-    text = lines(heads, [
-        [answer.baseline, percent(answer.values[answer.baseline][metric]),
-         *[""] * (len(heads) - 2)],
-        *([change.system, percent(answer.values[change.system][metric]),
-           signed_percent(change.difference), _ends(change, " .. "), p_text(change.p),
-           *[p_text(change.p_adjusted)] * several,
-           f"{change.better}/{change.worse}/{change.same}"] for change in changes)], indent=16)
+    several, letters = len(changes) > 1, letters_of(answer)
+    numbers = {name: percent(values[metric]) for name, values in answer.values.items()}
+    heads = ["change", f"{answer.level:g} % interval", "p", *["Holm"] * several, "+/-/="]
+    cells = [[signed_percent(change.difference), _ends(change, " .. "), p_text(change.p),
+              *[p_text(change.p_adjusted)] * several,
+              f"{change.better}/{change.worse}/{change.same}"] for change in changes]
+    if letters:
+        text = lines([metric, "percent", "better than"], [
+            [f"{letters[name]}  {name}", number, " ".join(_beaten(answer, name, metric))]
+            for name, number in numbers.items()], left=(0, 2), indent=16)
+        text += ["", *lines(["", *heads], [
+            [_pair(change, letters), *row] for change, row in zip(changes, cells)], indent=16)]
+    else:
+        text = lines([metric, "percent", *heads], [
+            [answer.baseline, numbers[answer.baseline], *[""] * len(heads)],
+            *([change.system, numbers[change.system], *row]
+              for change, row in zip(changes, cells))], indent=16)
+    return text + _remarks(answer, metric, changes)
+
+
+def _pair(change: Comparison, letters: Mapping[str, str]) -> str:
+    """Return how the screen names a comparison."""
+    if not letters:
+        return change.system
+    return f"{letters[change.system]} - {letters[change.baseline]}"
+
+
+def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> list[str]:
+    text, letters, units = list[str](), letters_of(answer), NOUNS[answer.unit]
     for change in changes:
+        name = _pair(change, letters)
         if change.better == change.worse == 0:
-            text += wrap(f"{change.system}: identical per-query values; p = 1; "
-                         f"{NOUNS[answer.unit]} that were not drawn may differ", "  ", "    ")
+            text += wrap(f"{name}: identical per-query values; p = 1; {units} that were not drawn "
+                         "may differ", "  ", "    ")
             continue
         if change.better + change.worse < FEW:
-            text += wrap(f"{change.system}: few {NOUNS[answer.unit]} changed: {change.better} "
-                         f"better, {change.worse} worse", "  ", "    ")
-        if not metric.startswith("Rank-"):  # whose queries change by 1, or not at all
+            text += wrap(f"{name}: few {units} changed: {change.better} better, {change.worse} "
+                         "worse", "  ", "    ")
+        # At a rank queries change by 1, or not at all.
+        if not letters and not metric.startswith("Rank-"):
             text += _extremes(change)
     pairs = [change for change in changes if change.detectable > 0]
     if pairs:
-        points = " and ".join(percent(change.detectable) for change in pairs)
+        *first, last = (percent(change.detectable) for change in pairs)
+        points = " and ".join([*filter(None, [", ".join(first)]), last])
         systems = "this pair" if len(pairs) == 1 else "these pairs"
         text += wrap(f"{systems} could have shown {points} points (at 5 %, power 80 %)", "  ",
                      "    ")
@@ -101,25 +143,48 @@ def _query(change: Change) -> str:
 
 
 def as_table(answer: Comparisons, signatures: Mapping[str, str]) -> Table:
-    """Return one row per system for a paper, the best bold, with marks for p."""
-    metrics = list(answer.values[answer.baseline])
-    legend = (f"Brackets: {answer.level:g} % interval of the difference to {answer.baseline}, by "
-              f"{answer.unit}; * p < 0.05, ** p < 0.01, {_test(answer)}"
-              + ("" if len(answer.values) == 2 else "; p adjusted by Holm's method")
-              + ". Holds for this gallery and these models.")
+    """Return one row per system for a paper, marked as `cell` does."""
+    metrics, letters = list(answer.values[answer.baseline]), letters_of(answer)
+    names = {name: f"{letters[name]} {name}" if letters else name for name in answer.values}
+    brackets = ("" if letters else f"Brackets: {answer.level:g} % interval of the difference to "
+                f"{answer.baseline}. ")
     return Table(["System", *metrics],
-                 [[name, *(_cell(answer, name, metric) for metric in metrics)]
-                  for name in answer.values], [legend], signatures)
+                 [[label, *(cell(answer, name, metric) for metric in metrics)]
+                  for name, label in names.items()],
+                 [f"In percent. {brackets}{legend(answer)}"],
+                 {label: signatures[name] for name, label in names.items()})
 
 
-def _cell(answer: Comparisons, name: str, metric: str) -> Cell:
-    """Return a number, bold where it is the best as printed, and the interval of its change."""
-    best = max(float(percent(values[metric])) for values in answer.values.values())
+def marks_of(answer: Comparisons) -> str:
+    """Return what stars or letters say."""
+    marks = ("letters: the systems that one is better than (p < 0.05)" if letters_of(answer)
+             else f"* p < 0.05, ** p < 0.01 against {answer.baseline}")
+    adjusted = "; p adjusted by Holm's method" if len(answer.values) > 2 else ""
+    return f"{marks}: {_test(answer)}{adjusted}"
+
+
+def legend(answer: Comparisons) -> str:
+    """Return what all marks of `cell` say."""
+    return (f"Bold: the best, where p < 0.05 in each comparison with it; italic: the best "
+            f"otherwise; {marks_of(answer)}. Holds for this gallery and these models.")
+
+
+def cell(answer: Comparisons, name: str, metric: str) -> Cell:
+    """Return a number with the interval of its change, and stars or letters for p.
+
+    The best as printed is bold where the test tells it from all that it is compared with, else
+    italic.
+    """
     text = percent(answer.values[name][metric])
-    bold = float(text) == best
-    change = next((change for change in answer.comparisons
-                   if (change.system, change.metric) == (name, metric)), None)
-    if change is None:
-        return Cell(text, bold)
-    stars = next((stars for p, stars in MARKS.items() if change.p_adjusted < p), "")
-    return Cell(text, bold, stars, _ends(change, ", "))
+    made = [change for change in answer.comparisons
+            if change.metric == metric and name in (change.baseline, change.system)]
+    best = bool(made) and float(text) == max(
+        float(percent(values[metric])) for values in answer.values.values())
+    bold = best and all(change.better_system == name for change in made)
+    mark = ends = ""
+    if letters_of(answer):
+        mark = "".join(_beaten(answer, name, metric))
+    elif made and name != answer.baseline:
+        mark = next((stars for p, stars in MARKS.items() if made[0].p_adjusted < p), "")
+        ends = _ends(made[0], ", ")
+    return Cell(text, bold, mark, ends, best and not bold)

@@ -28,7 +28,7 @@ class Scripts:
 def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
              ranks: Sequence[int] = RANKS) -> str:
     """Return one column per program, and their largest difference."""
-    curves = [{**named_ranks(answer.cmc, ranks), "mAP": answer.mAP} for answer in answers.values()]
+    curves = [{"mAP": answer.mAP, **named_ranks(answer.cmc, ranks)} for answer in answers.values()]
     text = lines(["", *answers], [[name, *(repr(curve[name]) for curve in curves)]
                                   for name in curves[0]], indent=10)
     verdict = "equal to the last bit" if difference == 0 else "NOT equal"

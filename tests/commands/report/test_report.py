@@ -71,8 +71,8 @@ def test_a_result():
                                          Labels([7, 8, 7], [2, 2, 3]))
     table, note = shown(result)
     # By hand: good images at ranks 2 and 3; AP is (0 + 1/2 + 1/2 + 2/3) / 4.
-    assert table == [["", "Rank-1", "mAP", "mINP", "queries"],
-                     ["percent", "0.00", "41.67", "66.67", "1 of 1"]]
+    assert table == [["", "mAP", "Rank-1", "mINP", "queries"],
+                     ["percent", "41.67", "0.00", "66.67", "1 of 1"]]
     assert note == str(result.signature).replace("|", " | ")
 
 
@@ -102,5 +102,5 @@ def test_a_comparison():
         "o&r - b<as>e", "Rank-1", "+33.33", f"{100 * rank1.low:+.2f}", f"{100 * rank1.high:+.2f}",
         "0.0063", "10", "0", "20"]
     assert len(table) == 3 and table[2][1] == "mAP"
-    assert note.startswith("differences from b<as>e in percentage points; intervals of 95 %")
+    assert note.startswith("differences in percentage points; intervals of 95 %")
     assert shown(rank1)[0] == table[:2]

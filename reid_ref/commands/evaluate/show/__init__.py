@@ -186,8 +186,8 @@ def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
                     + (f"; {method.benchmark.sentence}" if method.benchmark else ""))
     rows = rows_of(methods)
     text += ["", *table_lines(
-        ["percent", *(f"R-{k}" for k in ranks), "mAP", "mINP", "used"],
-        [[name, *_points(result, ranks), percent(result.mAP), percent(result.mINP),
+        ["percent", "mAP", *(f"R-{k}" for k in ranks), "mINP", "used"],
+        [[name, percent(result.mAP), *_points(result, ranks), percent(result.mINP),
           str(result.counted)] for name, result in rows.items()])]
     text += ["", *row("used", "number of queries in the mean of mAP")]
     text += confidence.several(intervals_of(methods)) + _left_out(left_out)

@@ -67,7 +67,15 @@ def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANK
         for k, (text, interval) in enumerate(zip(
             printed[name], map(_intervals_of(intervals, name, rows).get, columns))))]
         for name, result in rows.items()]
-    return Table([ROW_NAME, *columns], cells,
+    notes = ["In percent."]
+    if any(isinstance(cell, Cell) and cell.bold for row in cells for cell in row):
+        notes.append("Bold: the best of a column as printed; no test was made.")
+    drawn = next((interval for by_metric in (intervals or {}).values()
+                  for interval in by_metric.values()), None)
+    if drawn is not None:
+        notes.append(f"Brackets: {drawn.level:g} % intervals by {drawn.unit}, given this gallery "
+                     "and these models.")
+    return Table([ROW_NAME, *columns], cells, notes,
                  signatures={name: str(result.signature) for name, result in rows.items()})
 
 
@@ -84,8 +92,8 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
     >>> for line in as_csv({"ours": result}).splitlines():
     ...     print(line.partition(",convention")[0])
-    name,Rank-1,Rank-5,Rank-10,Rank-20,mAP,mINP,signature
-    ours,1.0,,,,0.7916666666666666,0.6666666666666666
+    name,mAP,Rank-1,Rank-5,Rank-10,Rank-20,mINP,signature
+    ours,0.7916666666666666,1.0,,,,0.6666666666666666
     """
     rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
     columns = _columns(ranks)
@@ -111,9 +119,11 @@ def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] 
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
     >>> print(as_markdown({"ours": result}).partition("convention")[0])
-    | Method | Rank-1 | Rank-5 | Rank-10 | Rank-20 | mAP | mINP |
+    | Method | mAP | Rank-1 | Rank-5 | Rank-10 | Rank-20 | mINP |
     |:--|--:|--:|--:|--:|--:|--:|
-    | ours | 100.00 | - | - | - | 79.17 | 66.67 |
+    | ours | 79.17 | 100.00 | - | - | - | 66.67 |
+    <BLANKLINE>
+    In percent.
     <BLANKLINE>
     - ours: `
     """
@@ -122,7 +132,7 @@ def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] 
 
 def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
              intervals: Intervals = None) -> str:
-    r"""Return a LaTeX tabular in the style of booktabs, one row per result after its signature.
+    r"""Return a LaTeX table in the style of booktabs, one row per result after its signature.
 
     Parameters and errors: as `table`.
 
@@ -134,14 +144,19 @@ def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = R
     >>> for line in as_latex({"R50 & ours": result}, ranks=[1]).splitlines():
     ...     print(line.partition(": convention")[0])
     % needs \usepackage{booktabs}
+    \begin{table}
+    \centering
+    \caption{In percent.}
+    \label{tab:results}
     \begin{tabular}{lrrr}
     \toprule
-    Method & Rank-1 & mAP & mINP \\
+    Method & mAP & Rank-1 & mINP \\
     \midrule
     % R50 & ours
-    R50 \& ours & 100.00 & 79.17 & 66.67 \\
+    R50 \& ours & 79.17 & 100.00 & 66.67 \\
     \bottomrule
     \end{tabular}
+    \end{table}
     """
     return latex_text(table(results, ranks=ranks, intervals=intervals))
 
@@ -211,10 +226,10 @@ def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
 
 
 def _columns(ranks: Iterable[int]) -> list[str]:
-    return [*(f"Rank-{k}" for k in ranks), "mAP", "mINP"]
+    return ["mAP", *(f"Rank-{k}" for k in ranks), "mINP"]
 
 
 def _values(result: Result, ranks: Iterable[int]) -> list[float]:
     """Return the numbers of a row; NaN for a rank beyond the curve."""
-    return [*(float(result.cmc[k - 1]) if k <= len(result.cmc) else math.nan for k in ranks),
-            result.mAP, result.mINP]
+    return [result.mAP, *(float(result.cmc[k - 1]) if k <= len(result.cmc) else math.nan
+                          for k in ranks), result.mINP]

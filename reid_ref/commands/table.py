@@ -1,0 +1,183 @@
+"""`reid-ref table`: the main table of a paper, methods by benchmarks, from saved results.
+
+Each column of it is of one benchmark under one convention, over the same queries: what
+`reid_ref.commands.compare` refuses is refused here, too.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reid_ref.arrays import InputError
+from reid_ref.commands.compare.compute import Compared, compare_systems
+from reid_ref.commands.compare.show import cell, legend, marks_of
+from reid_ref.console import options as common, systems
+from reid_ref.console.files import said_of
+from reid_ref.datasets.fingerprints import FINGERPRINTS
+from reid_ref.result.saved import EXPECTED, read_stored
+from reid_ref.result.stored import Stored
+from reid_ref.result.systems import System
+from reid_ref.text import by_reason, row, signature_rows
+from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
+
+
+@dataclass(frozen=True)
+class MainTable:
+    """Each benchmark's systems, as `reid-ref compare` compares them, by its name."""
+
+    benchmarks: dict[str, Compared]
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print methods by benchmarks, as the main table of a paper has them: one row per method, "
+        "mAP and Rank-1 on each benchmark, and which differences a paired test shows.")
+    command.epilog = (
+        "A method is a result that reid-ref evaluate --save wrote, a folder of them, or "
+        "NAME=FILE[,FILE...]. The benchmark of a file is known from its counts; else the column "
+        "is named after the file. Methods are compared with the first one on each benchmark, "
+        "over the same queries and under one convention.")
+    command.set_defaults(run=run)
+    command.add_argument("methods", nargs="+", metavar="FILE|FOLDER|NAME=FILE[,FILE]",
+                         help="saved results of one method")
+    command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
+                         help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
+    common.add_options(command, formats=common.FORMATS)
+
+
+def run(args: argparse.Namespace) -> int:
+    metrics = [name.strip() for name in args.metric.split(",")]
+    rows = dict(map(_files, args.methods))
+    if len(rows) < len(args.methods):
+        raise InputError("methods", "a name of its own for each", ", ".join(args.methods))
+    answer = MainTable({benchmark: _compared(benchmark, by_method, metrics)
+                        for benchmark, by_method in columns_of(rows).items()})
+    systems.show_answer(args.format, {
+        "json": lambda: answer, "table": lambda: as_text(answer, list(rows)),
+        "csv": lambda: as_csv(answer, list(rows)), "paper": lambda: as_table(answer, list(rows))})
+    return 0
+
+
+def _files(method: str) -> tuple[str, list[Path]]:
+    """Return a method's name and its files."""
+    folder = Path(method)
+    if folder.is_dir():
+        files = sorted(folder.glob("*.json"))
+        if not files:
+            raise InputError(method, f".json files, {EXPECTED}", "none")
+        return folder.resolve().name, files
+    name, equals, files_of_name = method.partition("=")
+    if not equals:
+        return folder.stem, [folder]
+    if not name or not files_of_name:
+        raise InputError(method, "NAME=FILE[,FILE...]")
+    return name, list(map(Path, files_of_name.split(",")))
+
+
+def columns_of(rows: Mapping[str, list[Path]]) -> dict[str, dict[str, Stored]]:
+    """Return the results of each benchmark, by the method's name."""
+    columns: dict[str, dict[str, Stored]] = {}
+    for method, files in rows.items():
+        for file in files:
+            stored = read_stored(file, EXPECTED)
+            of_method = columns.setdefault(_benchmark(stored, columns), {})
+            if method in of_method:
+                raise InputError(file, f"one result of {method} on each benchmark", "the labels "
+                                 f"of {of_method[method].path}, too")
+            of_method[method] = stored
+    first = next(iter(rows))
+    for benchmark, of_method in columns.items():
+        if first not in of_method:
+            raise InputError(first, f"a result on {benchmark}, since the other methods are "
+                             "compared with the first", "none", "name another method first")
+    return columns
+
+
+def _benchmark(stored: Stored, columns: Mapping[str, Mapping[str, Stored]]) -> str:
+    """Return the benchmark that a result has the counts of; else the column of the same labels,
+    or the name of its file for a new one.
+    """
+    counts, identities = stored.counts, len(set(stored.per_query.identity.tolist()))
+    for benchmark in FINGERPRINTS.values():
+        expected = benchmark.counts
+        if counts is not None and (counts.query, identities) == (
+                expected.query, expected.query_identities) and (
+                # Many loaders leave out the images labelled -1.
+                counts.gallery in (expected.gallery, expected.gallery - expected.junk)):
+            return benchmark.name
+    return next((name for name, results in columns.items() if stored.fingerprints in (
+        result.fingerprints for result in results.values())), Path(stored.path).stem)
+
+
+def _compared(benchmark: str, by_method: Mapping[str, Stored], metrics: list[str]) -> Compared:
+    by_name: dict[str, System] = {
+        name: stored.result or stored for name, stored in by_method.items()}
+    with said_of(benchmark, [stored.path for stored in by_method.values()]):
+        compared = compare_systems(by_name, metrics)
+    return Compared(**vars(compared), files=[stored.path for stored in by_method.values()],
+                    signatures=systems.signatures(by_name))
+
+
+def _metrics(answer: Compared) -> list[str]:
+    return list(answer.values[answer.baseline])
+
+
+def _cells(answer: MainTable, method: str) -> list[Cell]:
+    """Return the numbers of a row, without intervals."""
+    return [cell(compared, method, metric)._replace(ends="") if method in compared.values
+            else Cell("-")
+            for compared in answer.benchmarks.values() for metric in _metrics(compared)]
+
+
+def _signatures(answer: MainTable) -> dict[str, str]:
+    """Return the signatures by benchmark, and by method where they differ."""
+    named = {}
+    for benchmark, compared in answer.benchmarks.items():
+        methods_of = by_reason(compared.signatures)
+        named.update({benchmark if len(methods_of) == 1 else f"{benchmark}, {', '.join(methods)}":
+                      signature for signature, methods in methods_of.items()})
+    return named
+
+
+def _largest(answer: MainTable) -> Compared:
+    """Return the benchmark with the most methods, whose legend is that of all."""
+    return max(answer.benchmarks.values(), key=lambda compared: len(compared.values))
+
+
+def as_text(answer: MainTable, methods: list[str]) -> str:
+    """Return one line per method for a terminal, and what the marks say."""
+    table = as_table(answer, methods)
+    above = [head for name, span in table.groups for head in (name, *[""] * (span - 1))]
+    text = [*lines(["", *above], [["percent", *(f"{head}  " for head in table.heads[1:])], *(
+        [method, *(f"{'>' if number.bold or number.italic else ''}{number.text}{number.mark:2}"
+                   for number in _cells(answer, method))] for method in methods)]), ""]
+    if len(methods) > 1:
+        text += row(">", "the best of its column") + row("p", marks_of(_largest(answer)))
+    for name, signature in table.signatures.items():
+        text += [*row("of", name), *signature_rows(signature)]
+    return "\n".join(text)
+
+
+def as_csv(answer: MainTable, methods: list[str]) -> str:
+    """Return one line per method in full precision, with the signature on each benchmark."""
+    heads, rows = ["name"], {method: list[Any]([method]) for method in methods}
+    for benchmark, compared in answer.benchmarks.items():
+        metrics = _metrics(compared)
+        heads += [f"{benchmark} {name}" for name in (*metrics, "signature")]
+        for method, values in rows.items():
+            values += [*map(compared.values.get(method, {}).get, metrics),
+                       compared.signatures.get(method)]
+    return csv_text(heads, rows.values())
+
+
+def as_table(answer: MainTable, methods: list[str]) -> Table:
+    """Return one row per method for a paper, the benchmarks above their metrics."""
+    groups = {name: _metrics(compared) for name, compared in answer.benchmarks.items()}
+    return Table(["Method", *(metric for metrics in groups.values() for metric in metrics)],
+                 [[method, *_cells(answer, method)] for method in methods],
+                 ["In percent.", *([legend(_largest(answer))] if len(methods) > 1 else [])],
+                 _signatures(answer),
+                 [(name, len(metrics)) for name, metrics in groups.items()])

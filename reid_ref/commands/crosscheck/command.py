@@ -46,7 +46,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
-    with common.progress_bar(args.queries or len(data.query)) as bar:
+    with common.progress_bar(args.queries or len(data.query), f"asking {args.evaluator}") as bar:
         how = common.how(args, (), bar=bar)
         metric, normalize = how.distance()
         check = crosscheck(data, args.evaluator, metric=metric, normalize=normalize,

@@ -323,7 +323,8 @@ def _closest(asked: _Asked, matches: list[Match], reason: Reason | None) -> dict
             k, why = next(k for k in differing if not np.isnan(answer.ap[k])), str(reason)
         elif np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
-        first = FirstDifference(int(queries[k]), float(answer.ap[k]), float(result.per_query.ap[k]), why)
+        first = FirstDifference(int(queries[k]), float(answer.ap[k]),
+                                float(result.per_query.ap[k]), why)
     return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
             "reference": Reference(**_rank(result.cmc), mAP=result.mAP, mINP=result.mINP,
                                    cmc=result.cmc),

@@ -3,8 +3,9 @@
 A name is imported in a fresh interpreter that `subprocess` starts. A function object exists only
 in this process, so a fork of it, by `multiprocessing`, calls it. Either way the arrays are copies.
 Requests go through a pipe; arrays are files that both processes map, an answer is a JSON file, and
-what is printed a text file, in a folder of this user's. A crash, an exit or a hang ends that process and becomes an answer. One process
-serves all calls; after a crash the next call starts another.
+what is printed a text file, in a folder of this user's. A crash, an exit or a hang ends that
+process and becomes an answer. One process serves all calls; after a crash the next call starts
+another.
 """
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError
 from reid_ref.commands.crosscheck.compute.evaluators import (
     About, Answer, Arrays, Call, describe, load_evaluator, read_answer, text_of)
 
@@ -90,7 +91,7 @@ class Child:
                              "system has no fork", text_of(evaluator))
 
     def give(self, name: str, rows: Iterable[npt.NDArray[Any]],
-             labels: Mapping[str, Integers]) -> Arrays:
+             labels: Mapping[str, Any]) -> Arrays:
         """Write arrays, by a name, where both processes read them; return them."""
         try:
             np.savez(self._folder / f"{name}.npz", **labels)
@@ -102,9 +103,9 @@ class Child:
                             "fortran_order": False, "shape": (len(labels["q_pids"]), len(row))})
                     file.write(row.tobytes())
         except OSError as error:
-            raise InputError("evaluator", got="its process gets the arrays in a file, which "
-                             f"cannot be written to {self._folder}: {error.strerror}", remedy="set "
-                             "TMPDIR to a folder with more room") from None
+            raise InputError("evaluator", got="its process gets the arrays in a file, which cannot "
+                             f"be written to {self._folder}: {error.strerror}",
+                             remedy="set TMPDIR to a folder with more room") from None
         return _read_arrays(self._folder, name)
 
     def load(self) -> tuple[About, Outcome]:
@@ -296,8 +297,9 @@ def _serve(evaluator: Any, folder: Path) -> NoReturn:
 def _call(evaluator: Call, arrays: Arrays, seed: int) -> dict[str, Any]:
     def call() -> Answer:
         np.random.seed(seed)
-        return read_answer(evaluator(Arrays(*(
-            None if array is None else np.array(array) for array in arrays))))
+        return read_answer(evaluator(Arrays(**{
+            name: np.array(array) for name, array in arrays._asdict().items()
+            if array is not None})))
 
     answer, message = _guarded(call)
     if answer is not None:

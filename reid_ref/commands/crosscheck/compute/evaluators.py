@@ -305,7 +305,8 @@ def _load_toolbox(name: str) -> tuple[About, Call]:
         name, "the arrays as they are, label -1 included (its loader drops such images)", version,
         "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
         "use_cython off")
-    return about, lambda arrays: rank.evaluate_rank(*arrays[:5], max_rank=MAX_RANK, use_cython=False)
+    return about, lambda arrays: rank.evaluate_rank(
+        *arrays[:5], max_rank=MAX_RANK, use_cython=False)
 
 
 def _rank_file(package: str) -> Any:

@@ -20,7 +20,8 @@ WARNINGS: list[str] = []
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
-    "evaluator": "--evaluator", "timeout": "--timeout", "queries": "--queries", "seed": "--seed", "level": "--level",
+    "evaluator": "--evaluator", "timeout": "--timeout", "queries": "--queries",
+    "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
     "published": "--published", "key": "KEY", "query_names": "--query-names",
     "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}

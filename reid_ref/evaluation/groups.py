@@ -176,7 +176,8 @@ class RankBand:
 def rank_band(result: Result, last: int) -> RankBand | None:
     """Return the intervals of Rank-1 to Rank-`last`, as far as the curve reaches.
 
-    Beyond Rank-10 it has every fifth rank, and the last. None where there are none, as for a single identity.
+    Beyond Rank-10 it has every fifth rank, and the last. None where there are none, as for a
+    single identity.
 
     Examples
     --------

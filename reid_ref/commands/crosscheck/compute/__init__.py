@@ -338,7 +338,7 @@ def _rank(cmc: Doubles) -> dict[str, Any]:
 
 def _also(matches: list[Match]) -> tuple[str, ...]:
     """Return the other conventions, as named, that give the same numbers here."""
-    return tuple(m.name for m in matches[1:] if m.agrees and m.name == m.result.convention.base
+    return tuple(m.name for m in matches[1:] if m.agrees and m.is_named
                  and m.level(*MEANS) <= max(matches[0].level(*MEANS), 1))
 
 

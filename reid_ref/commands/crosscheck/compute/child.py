@@ -103,8 +103,8 @@ class Child:
                             "fortran_order": False, "shape": (len(labels["q_pids"]), len(row))})
                     file.write(row.tobytes())
         except OSError as error:
-            raise InputError("evaluator", got="its process gets the arrays in a file, which cannot "
-                             f"be written to {self._folder}: {error.strerror}",
+            raise InputError("evaluator", got="its process gets the arrays in a file, which "
+                             f"cannot be written to {self._folder}: {error.strerror}",
                              remedy="set TMPDIR to a folder with more room") from None
         return _read_arrays(self._folder, name)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -82,6 +82,10 @@ class Match(Value):
         return self.result.convention.name
 
     @property
+    def is_named(self) -> bool:
+        return self.name == self.result.convention.base
+
+    @property
     def agrees(self) -> bool:
         return bool(self.agreement) and self.level(*self.agreement) < DIFFERS
 
@@ -121,13 +125,18 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
 
 def likely(matches: list[Match]) -> list[Convention]:
     """Return the conventions whose APs agree; if none do, a few of the nearest, no two alike."""
+    matches = sorted(matches, key=lambda match: not match.is_named)
     agree = [match for match in matches if match.level("ap") < DIFFERS]
-    named = [match for match in agree if match.name == match.result.convention.base]
-    unlike: dict[bytes, Match] = {}
+    named = [match for match in agree if match.is_named]
+    return [match.result.convention for match in named or agree or _unlike(matches)[:_SAMPLE]]
+
+
+def _unlike(matches: Iterable[Match]) -> list[Match]:
+    """Return the first of all matches whose APs are the same."""
+    first: dict[bytes, Match] = {}
     for match in matches:
-        unlike.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
-    return [match.result.convention
-            for match in named or agree or list(unlike.values())[:_SAMPLE]]
+        first.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
+    return list(first.values())
 
 
 def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
@@ -138,10 +147,9 @@ def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
     def merit(match: Match) -> tuple[float, ...]:
         other, means = match.result.convention.base != expected, match.level(*MEANS)
         differing = sum(match.level(quantity) == DIFFERS for quantity in match.agreement)
-        named = match.name == match.result.convention.base
         return (not match.agrees, match.agrees and means >= 2, match.agrees and other,
                 -int(match.equal.sum()), differing, means, match.level("cmc"),
-                0.0 if match.agrees else match.away, other, not named)
+                0.0 if match.agrees else match.away, other, not match.is_named)
     return sorted(matches, key=merit)
 
 
@@ -340,12 +348,9 @@ def explain(arrays: Arrays, matches: list[Match],
 
     Of the closest matches, the one that they explain comes first.
     """
-    closest: dict[bytes, Match] = {}
-    for match in matches:
-        if match.equal.sum() == matches[0].equal.sum():
-            closest.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
+    closest = _unlike(match for match in matches if match.equal.sum() == matches[0].equal.sum())
     order_of = functools.lru_cache(256)(partial(_order, arrays.distances))
-    for count, match in itertools.product((1, 2), list(closest.values())[:_SAMPLE]):
+    for count, match in itertools.product((1, 2), closest[:_SAMPLE]):
         reason = _reason(arrays, match, theirs, count, order_of)
         if reason is not None:
             return [match, *(other for other in matches if other is not match)], reason

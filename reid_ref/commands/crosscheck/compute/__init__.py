@@ -17,7 +17,7 @@ from reid_ref.commands.crosscheck.compute.comparison import (
     DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects, explain, likely,
     problems, same_ranks)
 from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
-from reid_ref.conventions import METRICS, Convention
+from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.result import RANKS, Ranks
@@ -230,12 +230,12 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
              progress: Progress) -> CrossCheck:
     about, loading = child.load()
     few = _some(every, _FIRST)
-    first = asked = _ask(child, data, how, few,
+    first = asked = _ask(child, "few", data, how, few,
                          progress if len(few) == len(every) else lambda _: None)
-    matches = _matches(asked, about.expected)
+    matches = best_matches(first.answer, first.arrays, about.expected)
     if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
-        asked = _ask(child, data, how, every, progress, first)
-        matches = _matches(asked, about.expected, likely(matches))
+        asked = _ask(child, "all", data, how, every, progress, first)
+        matches = best_matches(asked.answer, asked.arrays, about.expected, likely(matches))
     queries, arrays, outcome, answer, _ = asked
     reason = None
     if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
@@ -247,7 +247,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
     again = None
     if verdict == "different" or match is not None and match.result.convention.curve.draws:
-        again = child.ask(_name(few), seed=1).answer
+        again = child.ask("few", seed=1).answer
     ranks = np.arange(1, len(answer.curve) + 1)
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, matches, reason),
@@ -267,21 +267,10 @@ def _some(queries: Integers, n: int) -> Integers:
     return chosen
 
 
-def _name(queries: Integers) -> str:
-    return f"{len(queries)}-queries"
-
-
-def _matches(asked: _Asked, expected: str | None,
-             conventions: list[Convention] | None = None) -> list[Match]:
-    if asked.outcome.failure and asked.answer.ap is None:
-        return []
-    return best_matches(asked.answer, asked.arrays, expected, conventions)
-
-
-def _ask(child: Child, data: ResultFile, how: How, queries: Integers, progress: Progress,
-         first: _Asked | None = None) -> _Asked:
+def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
+         progress: Progress, first: _Asked | None = None) -> _Asked:
     """Ask about some queries, for the AP of each, too, unless that failed at `first`."""
-    name, query, gallery, n = _name(queries), data.query[queries], data.gallery, len(queries)
+    query, gallery, n = data.query[queries], data.gallery, len(queries)
     labels = {"q_pids": query.identity, "g_pids": gallery.identity, "q_camids": query.camera,
               "g_camids": gallery.camera, "q_clothes": query.clothes, "g_clothes": gallery.clothes}
     arrays = child.give(name, data.input.exact_rows(queries, how), {
@@ -386,11 +375,5 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
     k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
     text = (f"CMC differs from {matches[0].name} first at Rank-{k + 1}: "
             f"{float(theirs[k])!r} for {float(ours[k])!r}")
-    like = [match.name for match in matches if _has_curve(answer, match)]
+    like = [match.name for match in matches if match.level("cmc") < DIFFERS]
     return f"{text}; it is that of {', '.join(like[:3])}" if like else text
-
-
-def _has_curve(answer: Answer, match: Match) -> bool:
-    theirs, ours = same_ranks(answer, match.result)
-    return len(theirs) == len(answer.curve) and bool(
-        (np.abs(theirs - ours) <= ROUNDING).all())

@@ -103,6 +103,8 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
     where no quick and named convention gives the same numbers. A mean alone matches nothing:
     without the AP of each query the list is empty unless a CMC curve agrees.
     """
+    if answer.ap is None and not len(answer.curve):
+        return []
     # Without label -1 a toolbox and its bare function are the same.
     junk = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
     conventions = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]

@@ -42,6 +42,8 @@ MEANS = "ap", "mAP", "mINP"
 _OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 #: Queries looked at on either side (differing, equal) for one explanation, and conventions.
 _SAMPLE = 12
+#: Conventions whose other orders of ties are tried on all queries.
+_FEW = 4
 
 
 # ------------------------------------------------------------------ which convention
@@ -99,7 +101,7 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
                  among: list[Convention] | None = None) -> list[Match]:
     """Compare an answer with every convention, or `among` some; return the matches, best first.
 
-    Other orders of ties (`among` some: of the best), and the slow conventions, are tried only
+    Other orders of ties (`among` some: of a few), and the slow conventions, are tried only
     where no quick and named convention gives the same numbers. A mean alone matches nothing:
     without the AP of each query the list is empty unless a CMC curve agrees.
     """
@@ -112,7 +114,8 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
     matches = _match_all(answer, arrays, among or quick)
     if not any(m.agrees and m.level(*MEANS) < 2 and expected in (None, m.name) for m in matches):
         if among:
-            quick = [_sorted(matches, expected)[0].result.convention]
+            rule = _sorted(matches, expected)[0].result.convention.not_ranked
+            quick = [c for c in among if c.not_ranked == rule][:_FEW]
         ties = [c.replace(ties=ties) for c in quick for ties in _OTHER_TIES
                 if c.ties == "gallery-order"]
         matches += _match_all(answer, arrays, ties) if ties else []

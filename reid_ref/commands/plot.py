@@ -11,7 +11,7 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import add_images, check_images, evaluate_file, image_names
-from reid_ref.console.terminal import show
+from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
 from reid_ref.datasets.names import path_below
 from reid_ref.disk import check_targets
@@ -153,7 +153,9 @@ def _of_each(args: argparse.Namespace, groups: list[list[Path]],
             return name, work(common.read_files(args, files), files)
         return name, saved
 
-    return dict(systems.of_each(args, groups, read))
+    answers = dict(systems.of_each(args, groups, read))
+    phase("drawing")
+    return answers
 
 
 def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:

@@ -10,6 +10,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
+from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
 from reid_ref.result import Result, headline, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
@@ -213,5 +214,6 @@ def find(args: argparse.Namespace, results: dict[str, Result], options: dict[str
     """
     if options is None:
         return results, None
+    phase(f"intervals from {options['resamples']:,} resamples")
     by_name = intervals(results, common.ranks(args), **options)
     return {name: with_signature(result, **options) for name, result in results.items()}, by_name

@@ -12,7 +12,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, warn
 from reid_ref.console import options as common
-from reid_ref.console.terminal import OPTIONS
+from reid_ref.console.terminal import OPTIONS, about, phase
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
 from reid_ref.datasets.names import check_names, names_of_side
@@ -35,7 +35,7 @@ def evaluate_file(args: argparse.Namespace, data: ResultFile, conventions: list[
 @contextlib.contextmanager
 def said_of(name: str, files: list[str]) -> Iterator[None]:
     """Let warnings and errors say which result they are about."""
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, about(name):
         warnings.simplefilter("always")
         try:
             yield
@@ -93,6 +93,7 @@ def check(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> None:
 
 def read(args: argparse.Namespace, file: str) -> ResultFile:
     """Read the lists of a file, and their labels."""
+    phase(f"reading {os.path.basename(file)}")
     query, gallery = read_sides(*args.labels)
     ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
                                args.numbers_from)

@@ -4,13 +4,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console.terminal import WARNINGS, show_plain, shows_progress
+from reid_ref.console.terminal import WARNINGS, phase, show_plain, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, NAMES, Convention, changed, choices_of_text, known_as)
 from reid_ref.datasets import Recognised
@@ -134,7 +135,9 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     max_memory(args)  # a wrong one is known before the work
     if args.metric is not None:
         check_choice(args.metric, "--metric", METRICS)
-    data = read_result(*(args.files if files is None else files), names=names_of_arrays(args))
+    files = list(args.files if files is None else files)
+    phase(f"reading {', '.join(map(os.path.basename, files))}")
+    data = read_result(*files, names=names_of_arrays(args))
     if any(of_features(args).values()):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     return data
@@ -228,13 +231,18 @@ def cmc_length(args: argparse.Namespace) -> int | None:
     return int(args.cmc)
 
 
-def progress_bar(total: int) -> Any:
-    """A bar on stderr for work over two seconds; none where stderr is no terminal, or --quiet."""
+def progress_bar(total: int, what: str = "") -> Any:
+    """Say what is done with so many queries, and from the third second on how far it is.
+
+    Nothing is said where stderr is no terminal, or with --quiet.
+    """
+    what = what or f"ranking {total:,} queries"
+    phase(what)
     if not shows_progress():
         return contextlib.nullcontext()
     from tqdm import tqdm
 
-    return tqdm(total=total, unit="query", delay=2, leave=False, file=sys.stderr)
+    return tqdm(desc=what, total=total, unit="query", delay=2, leave=False, file=sys.stderr)
 
 
 def print_json(answer: Any) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
-from reid_ref.console.terminal import show
+from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
 from reid_ref.result import Result, kind_of_metric
 from reid_ref.result.saved import SUFFIXES, load, read_stored
 from reid_ref.result.systems import System
+from reid_ref.statistics.units import RESAMPLES
 from reid_ref.text.table import PAPER
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
@@ -57,6 +58,7 @@ def read(args: argparse.Namespace) -> dict[str, System]:
     for name, file, is_table in zip(names, args.files, tables):
         with said_of(name, [file]):
             systems[name] = _table(file) if is_table else _evaluated(args, file, convention)
+    phase(f"tests and intervals from {args.resamples or RESAMPLES:,} resamples")
     return systems
 
 

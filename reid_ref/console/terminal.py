@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 
@@ -19,7 +20,8 @@ WARNINGS: list[str] = []
 OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
-    "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
+    "evaluator": "--evaluator", "timeout": "--timeout", "queries": "--queries",
+    "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
     "published": "--published", "key": "KEY", "query_names": "--query-names",
     "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
@@ -33,12 +35,38 @@ _HEADING = re.compile(r"(?m)(?<=\n\n)(?![|`\\])(?!.*(?::|(?<![\w-])\d)).+$(?!\n 
 
 #: Whether standard error gets errors alone; each run of the command sets it.
 _quiet = False
+#: The line of progress that standard error shows, and the result that it is about.
+_phase, _about = "", ""
 
 
 def set_quiet(quiet: bool) -> None:
     """Let standard error have errors alone, or progress and warnings, too."""
-    global _quiet
-    _quiet = quiet
+    global _quiet, _phase
+    _quiet, _phase = quiet, ""
+
+
+@contextlib.contextmanager
+def about(name: str) -> Iterator[None]:
+    """Let the line of progress begin with the name of one of several results."""
+    global _about
+    before, _about = _about, f"{name}: "
+    try:
+        yield
+    finally:
+        _about = before
+
+
+def phase(text: str = "") -> None:
+    """Say what is being done in a line that the next one, or any output, takes the place of."""
+    global _phase
+    if _phase:
+        sys.stderr.write(f"\r{' ' * len(_phase)}\r")
+    _phase = ""
+    if text and shows_progress():
+        width = shutil.get_terminal_size().columns - 1
+        _phase = visible(f"reid-ref: {_about}{text} ...")[:width]
+        sys.stderr.write(_phase)
+        sys.stderr.flush()
 
 
 def shows_progress() -> bool:
@@ -62,6 +90,7 @@ def _visible_lines(text: str) -> str:
 
 
 def _print(text: str) -> None:
+    phase()
     with _stdout_named():
         print(text, flush=True)
 
@@ -106,6 +135,7 @@ def _stdout_named() -> Iterator[None]:
 
 def print_stderr(text: str) -> None:
     """Print one line on stderr."""
+    phase()
     if sys.stderr is not None:  # or print would take standard output
         print(visible(f"reid-ref: {text}"), file=sys.stderr)
 

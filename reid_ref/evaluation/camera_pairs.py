@@ -159,7 +159,13 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
     convention = CONVENTIONS["matlab"].replace(ignored=IGNORED[rule])
     cameras = _cameras(query, gallery, rule)
     ranks = ranked.ranks(query, gallery, replace(how, conventions=(convention,)))
-    ap, rank1 = _scores(ranks.of(convention), query, gallery, cameras, rule)
+    return pairs_of_ranks(ranks.of(convention), query, gallery, cameras, rule, ranks.provenance)
+
+
+def pairs_of_ranks(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers, rule: str,
+                   provenance: dict[str, str]) -> CameraPairs:
+    """Compute the scores from ranks of all images but those that `IGNORED` names."""
+    ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
     ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
                                (~np.isnan(ap), ~np.isnan(rank1)))
     row = np.searchsorted(cameras, query.camera)
@@ -167,7 +173,7 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
     return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
                        _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
-                       signature({"rule": rule, **ranks.provenance}, query, gallery))
+                       signature({"rule": rule, **provenance}, query, gallery))
 
 
 @options_by_name

@@ -168,14 +168,6 @@ class Features(Ranked):
         return blas.distance_matrix(read_rows(self.query), read_rows(self.gallery),
                                     *how.distance())
 
-    def whole(self, query: Labels, gallery: Labels, how: How) -> Array:
-        """Return all exact distances; one matrix and one block are in memory."""
-        matrix, done = np.empty((len(query), len(gallery))), 0
-        for block in self.exact_blocks(query, gallery, how):
-            matrix[done:done + len(block)] = block
-            done += len(block)
-        return matrix
-
     def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         query, gallery = _take(self.query, queries), _take(self.gallery, images)
@@ -235,11 +227,6 @@ class Distances(Ranked):
         """Return the matrix."""
         return read_rows(self.matrix)
 
-    def whole(self, query: Labels, gallery: Labels, how: How) -> Array:
-        """Return the matrix, checked."""
-        matrix: Array = read_rows(check_distances(self.matrix, query, gallery))
-        return matrix
-
     def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         distances = _take(self.matrix, queries)[:, images]
@@ -275,7 +262,7 @@ class Lists(Ranked):
         raise InputError(
             "data", "features or distances", "ranked lists", "read the result file itself")
 
-    exact_blocks = by_product = whole = rankings = sample = sample_bytes = exact_rows
+    exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""

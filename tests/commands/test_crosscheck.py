@@ -19,7 +19,8 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.text.plain import plain
-from reid_ref.commands.crosscheck.compute import TOOLBOXES, crosscheck as crosscheck_data
+from reid_ref.commands.crosscheck.compute import (
+    TOOLBOXES, comparison, crosscheck as crosscheck_data)
 from reid_ref.commands.crosscheck.compute.comparison import WORDS
 from reid_ref.commands.crosscheck.compute.evaluators import MAX_RANK, Arrays, load_evaluator
 from reid_ref.commands.crosscheck.command import as_text
@@ -275,6 +276,109 @@ def test_a_good_query_that_it_drops_is_told():
     assert check.verdict == "different"
     assert arrays[1].identity[check.first_difference.query] == dropped
     assert "it gave no AP: RuntimeError: I do not like this one" in check.first_difference.why
+
+
+# ------------------------------------------------------------------ few queries first, then all
+MANY = {"n_query": 100, "unmatched": False}
+
+
+def counted(monkeypatch):
+    """How many queries are ranked under how many conventions, at each call."""
+    calls, results_of = [], comparison.results_of
+
+    def counting(ranked, query, gallery, how):
+        calls.append((len(query), len(how.conventions)))
+        return results_of(ranked, query, gallery, how)
+    monkeypatch.setattr(comparison, "results_of", counting)
+    return calls
+
+
+@pytest.mark.parametrize(("evaluator", "verdict"), [
+    (made(), "equal"), (made(ignore_label=True, rule=trapezoid, unmatched=0), "equal"),
+    (made(sort=None), "equal"), (made(interpolated), "different")])
+def test_all_queries_are_ranked_for_the_likely_conventions_alone(evaluator, verdict, monkeypatch):
+    calls, seen = counted(monkeypatch), []
+    check = crosscheck(evaluator, *data(**MANY), progress=seen.append)
+    assert check.verdict == verdict
+    assert check.queries.compared == sum(seen) == len(check.ap) == 100
+    of_all = [n for queries, n in calls if queries == 100]
+    assert len(of_all) <= 2 and max(of_all) <= 12 and calls[0][0] == 64 < 100
+    whole = crosscheck(evaluator, *data(**MANY), queries=100)
+    assert (whole.closest, whole.also) == (check.closest, check.also)
+
+
+def test_ties_that_the_few_queries_lack_are_found():
+    distances, query, gallery = data(**MANY, n_gallery=400)
+    alone = np.setdiff1d(np.arange(100), crosscheck(
+        tells_its_identities, distances, Labels(np.arange(100), query.camera), gallery).ap)[0]
+    distances[alone] = np.floor(3 * distances[alone])
+    check = crosscheck(made(ties="reversed"), distances, query, gallery)
+    assert (check.verdict, check.follows) == ("equal", "torchreid-function[ties=reversed]")
+    assert check.agreement["ap"].level in ("bit", "double")
+
+
+def tells_its_identities(distances, query, gallery):
+    if len(query) != 64:
+        raise RuntimeError("the few alone")
+    return SimpleNamespace(mAP=0.5, cmc=np.ones(3), per_query=SimpleNamespace(ap=query.identity))
+
+
+def test_what_fails_is_known_before_the_distances(tmp_path, monkeypatch):
+    *features, query, gallery = nearly_tied(100, 30, lowest=1)
+    given = reid_ref.ResultFile("arrays", query, gallery, *features)
+    rows, exact_rows = [], type(given.input).exact_rows
+    monkeypatch.setattr(type(given.input), "exact_rows", lambda self, queries, how: (
+        rows.append(len(queries)) or exact_rows(self, queries, how)))
+    (tmp_path / "bad.py").write_text("import none_such\n")
+    with pytest.raises(InputError, match="No module named 'none_such'"):
+        crosscheck_data(given, f"{tmp_path}/bad.py:f")
+    assert rows == []
+    check = crosscheck_data(given, raising(RuntimeError("not at all")))
+    assert (check.verdict, rows) == ("failed", [64])
+    assert check.remarks[0] == "called with a sample of 64 of 100 queries"
+
+
+def test_some_queries():
+    arrays = data(**MANY)
+    wrong = ours(change=lambda ap: ap / np.where(np.arange(len(ap)) > 6, 2, 1))
+    check = crosscheck(wrong, *arrays, queries=10)
+    again = crosscheck(wrong, *arrays, queries=10)
+    numbers = check.queries.differing
+    assert (len(numbers), len(check.ap)) == (3, 10) and numbers == again.queries.differing
+    assert numbers == sorted(set(numbers)) and min(numbers) > 10
+    expected = reid_ref.evaluate_distances(*arrays).per_query.ap[numbers]
+    np.testing.assert_array_equal(check.ap[7:], expected / 2)
+    assert check.first_difference.query == numbers[0]
+    assert check.first_difference.ours == expected[0]
+    assert "note        called with a sample of 10 of 100 queries" in as_text(check)
+    with pytest.raises(InputError, match="queries: expected .* got 0"):
+        crosscheck(wrong, *arrays, queries=0)
+
+
+# ------------------------------------------------------------------ clothes
+def clothed(distmat, q_pids, g_pids, q_camids, g_camids, q_clothids, g_clothids, mode="CC"):
+    assert [len(q_clothids), len(g_clothids)] == list(distmat.shape)
+    print(q_clothids[0], g_clothids[0], mode)
+    return made()(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def test_clothes_are_the_labels():
+    distances, query, gallery = data()
+    query, gallery = (Labels(side.identity, side.camera, clothes=np.arange(len(side)) + start)
+                      for side, start in ((query, 7), (gallery, 70)))
+    check = crosscheck(clothed, distances, query, gallery)
+    assert check.verdict == "equal" and check.printed == "7 70 CC"
+    assert "(distmat, q_pids, g_pids, q_camids, g_camids, q_clothids, g_clothids)" in check.fed
+
+    def takes_labels(distances, query, gallery):
+        print(query.clothes[0], gallery.clothes[0])
+        return ours()(distances, query, gallery)
+    assert crosscheck(takes_labels, distances, query, gallery).printed == "7 70"
+
+
+def test_clothes_that_the_labels_lack():
+    check = crosscheck(clothed, *data())
+    assert check.failure == "it takes q_clothids, g_clothids, and the labels have no clothes"
 
 
 # ------------------------------------------------------------------ known defects

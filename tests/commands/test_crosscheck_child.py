@@ -168,6 +168,22 @@ def test_a_function_of_a_file(folder, function, code, words):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("imports", [
+    "from utils.reranking import re_ranking", "import utils.reranking, config"])
+def test_a_file_of_a_repository_whose_root_is_not_on_the_path(folder, imports, monkeypatch):
+    """As TransReID's utils/metrics.py; another package of this name is imported already."""
+    (folder / "repo" / "utils").mkdir(parents=True)
+    (folder / "other" / "utils").mkdir(parents=True)
+    for name, text in (("utils/reranking.py", "re_ranking = 0"), ("config.py", ""),
+                       ("utils/__init__.py", ""), ("../other/utils/__init__.py", ""),
+                       ("utils/metrics.py", f"{imports}\n"
+                        "from tests.commands.faulty import sound as eval_func")):
+        (folder / "repo" / name).write_text(f"{text}\n")
+    monkeypatch.setenv("PYTHONPATH", str(folder / "other"), prepend=os.pathsep)
+    done = run_on(folder, "repo/utils/metrics.py:eval_func")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
 @pytest.mark.parametrize(("spec", "message"), [
     ("code/none.py:ap", "code/none.py: expected a Python file, got none; the current folder is"),
     ("code:ap", "code:ap cannot be imported: AttributeError: module 'code' has no attribute 'ap'"),

@@ -1,4 +1,5 @@
 """Streams that are closed or full, signals, and names that a terminal would act on."""
+import io
 import json
 import pkgutil
 import re
@@ -160,6 +161,56 @@ def test_a_bar_is_drawn_on_a_terminal_alone_and_never_with_quiet(monkeypatch):
     assert bar(True) is None
     assert cli.main(["conventions"]) == 0  # without --quiet
     assert bar(True).total == 10
+
+
+class Screen(io.StringIO):
+    """A terminal: what it was sent, and the lines that are left on it."""
+
+    def isatty(self):
+        return True
+
+    def lines(self):
+        lines = []
+        for sent in self.getvalue().split("\n"):
+            shown = ""
+            for part in sent.split("\r"):
+                shown = part + shown[len(part):]
+            lines.append(shown.rstrip())
+        return lines
+
+
+RANKING = "ranking 48 queries ..."
+
+
+@pytest.mark.parametrize("columns", [80, 30])
+@pytest.mark.parametrize(("words", "phases"), [
+    ("evaluate A --confidence", ["reading A ...", RANKING, "intervals from 10,000 resamples ..."]),
+    ("evaluate A B", [f"A: {RANKING}", f"B: {RANKING}"]),
+    ("compare A B", [f"B: {RANKING}", "tests and intervals from 10,000 resamples ..."]),
+    ("plot cmc A -o c.pdf", [RANKING, "drawing ..."]),
+    ("report A -o r.html", [RANKING, "drawing the page ..."]),
+    ("crosscheck A --evaluator tests.commands.faulty:sound",
+     ["asking tests.commands.faulty:sound ..."])])
+def test_long_work_says_its_phase_in_one_line(tmp_path, monkeypatch, columns, words, phases):
+    for name in "AB":
+        (tmp_path / f"{name}.mat").write_bytes(Path(MARKET).read_bytes())
+    words = [f"{word}.mat" if word in "AB" else word for word in words.split()]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    screens = {}
+    for quiet in ([], ["--quiet"]):
+        screen = Screen()
+        monkeypatch.setattr(sys, "stderr", screen)
+        assert cli.main([*words, *quiet]) == 0
+        screens[bool(quiet)] = screen
+    assert screens[True].getvalue() == ""
+    sent = re.split("[\r\n]", screens[False].getvalue())
+    for phase in phases:
+        text = f"reid-ref: {phase}".replace("A ...", "A.mat ...")
+        assert text[:columns - 1] in sent, sent
+    assert all(not line or line.startswith("reid-ref: warning: ")
+               for line in screens[False].lines())
 
 
 # ---------------------------------------------------------------- names

@@ -53,8 +53,9 @@ def test_bands_are_the_intervals():
         interval = result.interval(f"Rank-{k}")
         assert (k, 100 * interval.low) in corners and (k, 100 * interval.high) in corners
     assert not figures.cmc({"ours": result}, bands=False).collections
-    # Every rank, also where the curve stands still and the interval of the rank before is taken.
+    # Also where the curve stands still and the interval of the rank before is taken.
     found = rank_band(result, 50)
+    assert found.rank.tolist() == [*range(1, 11), 15, 20, 25, 30, 35, 40, 45, 50]
     assert (np.diff(result.cmc[:50]) == 0).any()
     ax = figures.cmc({"ours": result})
     assert ax.get_ylim()[0] == max(0, 100 * min(found.low) - 5)

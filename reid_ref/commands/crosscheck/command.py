@@ -39,16 +39,18 @@ def add(command: argparse.ArgumentParser) -> None:
              "returns (cmc, mAP); or fastreid or torchreid, if installed")
     command.add_argument("--timeout", type=float, default=600, metavar="SECONDS",
                          help="how long importing it, or any one call, may take (default 600)")
+    command.add_argument("--queries", type=int, metavar="N",
+                         help="compare N queries, the same ones each time (default: all)")
     common.add_options(command, "--metric", "--normalize", formats=("table", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
-    with common.progress_bar(len(data.query)) as bar:
+    with common.progress_bar(args.queries or len(data.query), f"asking {args.evaluator}") as bar:
         how = common.how(args, (), bar=bar)
         metric, normalize = how.distance()
         check = crosscheck(data, args.evaluator, metric=metric, normalize=normalize,
-                           timeout=args.timeout, progress=how.progress)
+                           timeout=args.timeout, queries=args.queries, progress=how.progress)
     if args.format == "json":
         common.print_json(Answered(**vars(check), files=args.files, layout=data.layout))
     else:

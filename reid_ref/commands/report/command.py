@@ -9,7 +9,7 @@ from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import add_images, check_images, image_names
-from reid_ref.console.terminal import show
+from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import find_convention
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     n_query = sum(len(data.query) for _, data in files.values() if isinstance(data, ResultFile))
     with common.progress_bar(n_query) as bar:
         content = gather(files, options, None if bar is None else bar.update)
+    phase("drawing the page")
     text = page(content, images)
     with whole_files(args.output) as (file,):
         file.write(text)

@@ -14,7 +14,7 @@ from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.results import DistanceSample, distance_sample
-from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
+from reid_ref.evaluation.camera_pairs import IGNORED, CameraPairs, pairs_of_ranks
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_lists
@@ -25,7 +25,9 @@ from reid_ref.statistics import Interval
 #: Numbers of the headline.
 METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 #: Queries, and values, of the sample of distances.
-SAMPLE_QUERIES, SAMPLE_VALUES = 500, 10_000_000
+SAMPLE_QUERIES, SAMPLE_VALUES = 200, 4_000_000
+#: What pairs of cameras are computed from: the ranks of all images but label -1.
+_OF_PAIRS = CONVENTIONS["matlab"].replace(ignored=IGNORED["plain"])
 #: Said of a saved result, on stderr and on the page.
 NO_DISTANCES = (
     "a saved result has no distances, so rank lists, pairs of cameras, distances, other "
@@ -160,7 +162,7 @@ def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str
     """Return the result under the page's convention, and under every other that applies."""
     conventions = dict.fromkeys((*how.conventions, *(
         convention for name, convention in CONVENTIONS.items() if name not in NOT_IN_ALL)))
-    how = replace(how, conventions=tuple(conventions), progress=progress)
+    how = replace(how, conventions=(*conventions, _OF_PAIRS), progress=progress)
     return by_name(results_of(data.input, data.query, data.gallery, how))
 
 
@@ -183,10 +185,13 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
         cameras = np.union1d(data.query.camera, data.gallery.camera)
+        pairs = conventions.pop(_OF_PAIRS.name)
+        provenance = {key: str(value) for key, value in pairs.signature.items()
+                      if key in ("distances", "metric", "normalize", "features")}
         return FromDistances(
             data, recognise(data.query, data.gallery), doctor(data, seed=options.seed),
             conventions, left_out,
-            camera_pairs_of(data.input, data.query, data.gallery, "plain", how)
+            pairs_of_ranks(pairs.ranks, data.query, data.gallery, cameras, "plain", provenance)
             if len(cameras) > 1 else None,
             _sample(data, how, options.seed),
             dict(zip(queries, rank_lists(data, queries, how, options.top))))

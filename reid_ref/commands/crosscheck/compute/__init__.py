@@ -5,16 +5,17 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_real_distances
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, check_choice, check_count, check_real_distances)
 from reid_ref.arrays.value import Value
 from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.comparison import (
-    DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects, explain, problems,
-    same_ranks)
+    DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects, explain, likely,
+    problems, same_ranks)
 from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How, Progress
@@ -22,6 +23,9 @@ from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.result import RANKS, Ranks
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
+
+#: Queries that are compared first, with every convention.
+_FIRST = 64
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -84,8 +88,8 @@ class CrossCheck(Value, Ranks):
         The convention that it follows, or else the closest; None where there is too little to
         compare, such as a mean alone.
     Rank_1, Rank_5, Rank_10, Rank_20, mAP, mINP, cmc, ap
-        Their numbers, None where they gave none; `cmc` at `ranks`; `ap` has an entry per query,
-        NaN where they gave none.
+        Their numbers, None where they gave none; `cmc` at `ranks`; `ap` has an entry per query
+        that was compared, NaN where they gave none.
     reference : Reference or None
         Our numbers under the closest convention.
     agreement : dict of str to Agreement
@@ -134,13 +138,13 @@ class CrossCheck(Value, Ranks):
 
 def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
                metric: str = "euclidean", normalize: bool = True, timeout: float = 600,
-               progress: Progress | None = None) -> CrossCheck:
+               queries: int | None = None, progress: Progress | None = None) -> CrossCheck:
     """Run another evaluator on the same arrays and compare, query by query.
 
-    It runs in a process of its own, on copies, and is called once on everything and, unless it
-    returns the AP of each query, once on each query alone. Whatever it raises, prints or returns
-    is reported; a crash, an exit or a hang is, too. It has your rights: do not run what you do not
-    trust.
+    It runs in a process of its own, on copies, and is called on a few queries, then on everything
+    and, unless it returns the AP of each query, on each query alone. Whatever it raises, prints or
+    returns is reported; a crash, an exit or a hang is, too. What fails on the few queries ends
+    there. It has your rights: do not run what you do not trust.
 
     A name is imported in a fresh interpreter. A function object runs in a fork of this process:
     CUDA that is in use here does not work there, and torch there has one thread. Where there is no
@@ -155,11 +159,14 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         A key of `TOOLBOXES`; or "module:function", "file.py:function" or the function itself,
         with torchreid's signature (distmat, q_pids, g_pids, q_camids, g_camids, max_rank) or
         ours (distances, query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc,
-        all_AP, all_INP) or a `Result`.
+        all_AP, all_INP) or a `Result`. What takes clothes, by names such as q_clothids, gets
+        those of the labels.
     metric, normalize
         As for `reid_ref.evaluate`; for features.
     timeout : float
         Seconds that importing it, or any one call, may take.
+    queries : int, optional
+        Compare so many queries, the same ones each time, instead of all.
     progress : callable, optional
         Called with 1 after each query.
 
@@ -197,72 +204,103 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     if not timeout > 0:
         raise InputError("timeout", "seconds above 0", repr(timeout))
     check_choice(metric, "metric", METRICS)
-    distances = data.input.whole(data.query, data.gallery, How(metric=metric, normalize=normalize))
-    check_real_distances(distances)
-    arrays = Arrays(distances, data.query.identity, data.gallery.identity, data.query.camera,
-                    data.gallery.camera)
+    data.input.check(data.query, data.gallery)
+    every = np.arange(len(data.query))
+    if queries is not None:
+        check_count(queries, "queries")
+        every = _some(every, queries)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, arrays, timeout, folder)) as child:
-        check = _compare(child, arrays, progress)
+            closing(Child(evaluator, timeout, folder)) as child:
+        check = _compare(child, data, How(metric=metric, normalize=normalize), every,
+                         progress or (lambda _: None))
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 
 
-def _compare(child: Child, arrays: Arrays, progress: Progress | None) -> CrossCheck:
+class _Asked(NamedTuple):
+    """What it answered about some queries: `refused` says which ones alone failed, and why."""
+
+    queries: Integers
+    arrays: Arrays
+    outcome: Outcome
+    answer: Answer
+    refused: dict[int, str]
+
+
+def _compare(child: Child, data: ResultFile, how: How, every: Integers,
+             progress: Progress) -> CrossCheck:
     about, loading = child.load()
-    outcome, answer, refused = _answered(child, len(arrays.q_pids), progress)
-    matches = [] if outcome.failure and answer.ap is None else best_matches(
-        answer, arrays, about.expected)
+    few = _some(every, _FIRST)
+    first = asked = _ask(child, "few", data, how, few,
+                         progress if len(few) == len(every) else lambda _: None)
+    matches = best_matches(first.answer, first.arrays, about.expected)
+    if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
+        asked = _ask(child, "all", data, how, every, progress, first)
+        matches = best_matches(asked.answer, asked.arrays, about.expected, likely(matches))
+    queries, arrays, outcome, answer, _ = asked
     reason = None
     if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
         matches, reason = explain(arrays, matches, answer.ap)
     match = matches[0] if matches else None
     agrees = match is not None and match.agrees
-    wrong = problems(answer, len(arrays.g_pids),
+    wrong = problems(answer, queries, len(arrays.g_pids),
                      agrees and match is not None and bool(match.compared.any()))
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
     again = None
     if verdict == "different" or match is not None and match.result.convention.curve.draws:
-        again = child.ask(seed=1).answer
+        again = child.ask("few", seed=1).answer
     ranks = np.arange(1, len(answer.curve) + 1)
     return CrossCheck(
-        **about._asdict(), verdict=verdict, **_closest(answer, matches, reason, refused),
+        **about._asdict(), verdict=verdict, **_closest(asked, matches, reason),
         follows=match.name if match is not None and verdict == "equal" else None,
         also=_also(matches) if verdict == "equal" else (),
         **_rank(answer.curve), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=answer.curve,
-        ap=answer.ap,
-        remarks=tuple(_remarks(outcome, answer, matches, refused)),
-        defects=defects(arrays, answer, again, match, reason),
+        ap=answer.ap, remarks=tuple(_remarks(asked, matches, len(data.query))),
+        defects=defects(arrays, first.answer, again, match, reason),
         problems=tuple(wrong), failure=outcome.failure,
         printed="\n".join(filter(None, (loading.printed.strip(), outcome.printed.strip()))),
         warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
 
 
-def _answered(child: Child, n_query: int,
-              progress: Progress | None) -> tuple[Outcome, Answer, dict[int, str]]:
-    """Return what it answered, with an AP of every query; and which it refused, and why."""
-    done = progress or (lambda _: None)
-    outcome, refused = child.ask(), {}
-    answer, ap = outcome.answer or Answer(), np.full(n_query, np.nan)
-    if answer.ap is not None and len(answer.ap) == n_query:
-        done(n_query)
-        return outcome, answer, {}
-    for k in range(0 if outcome.hung else n_query):
-        single = child.ask(k)
+def _some(queries: Integers, n: int) -> Integers:
+    """Return n of the queries, drawn with a fixed seed, in order."""
+    chosen: Integers = queries[np.sort(np.random.RandomState(0).permutation(len(queries))[:n])]
+    return chosen
+
+
+def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
+         progress: Progress, first: _Asked | None = None) -> _Asked:
+    """Ask about some queries, for the AP of each, too, unless that failed at `first`."""
+    query, gallery, n = data.query[queries], data.gallery, len(queries)
+    labels = {"q_pids": query.identity, "g_pids": gallery.identity, "q_camids": query.camera,
+              "g_camids": gallery.camera, "q_clothes": query.clothes, "g_clothes": gallery.clothes}
+    arrays = child.give(name, data.input.exact_rows(queries, how), {
+        column: values for column, values in labels.items() if values is not None})
+    check_real_distances(arrays.distances)
+    outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
+    answer = outcome.answer or Answer()
+    if answer.ap is not None and len(answer.ap) == n:
+        progress(n)
+        return _Asked(queries, arrays, outcome, answer, {})
+    if first is not None and first.answer.ap is None:  # it cannot be asked query by query
+        return _Asked(queries, arrays, outcome, replace(answer, ap=None), first.refused)
+    for k in range(0 if outcome.hung else n):
+        single = child.ask(name, k)
         if single.answer is None or single.answer.mAP is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
             ap[k] = single.answer.mAP
-        done(1)
+        progress(1)
         if single.hung:
-            refused, ap = {k: f"query {k} alone: {single.failure}"}, np.full(n_query, np.nan)
+            refused, ap = {k: f"query {queries[k]} alone: {single.failure}"}, np.full(n, np.nan)
         if single.hung or outcome.failure and k == 4 and np.isnan(ap).all():
             break  # it fails on everything
-    return outcome, replace(answer, ap=None if np.isnan(ap).all() else ap), refused
+    return _Asked(queries, arrays, outcome,
+                  replace(answer, ap=None if np.isnan(ap).all() else ap), refused)
 
 
-def _closest(answer: Answer, matches: list[Match], reason: Reason | None,
-             refused: dict[int, str]) -> dict[str, Any]:
+def _closest(asked: _Asked, matches: list[Match], reason: Reason | None) -> dict[str, Any]:
     """Return the fields of the comparison with the convention that it follows, or the closest."""
+    queries, _, _, answer, refused = asked
     if not matches:
         return {"closest": None, "reference": None, "agreement": {}, "queries": None,
                 "first_difference": None}
@@ -274,11 +312,13 @@ def _closest(answer: Answer, matches: list[Match], reason: Reason | None,
             k, why = next(k for k in differing if not np.isnan(answer.ap[k])), str(reason)
         elif np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
-        first = FirstDifference(k, float(answer.ap[k]), float(result.per_query.ap[k]), why)
+        first = FirstDifference(int(queries[k]), float(answer.ap[k]),
+                                float(result.per_query.ap[k]), why)
     return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
             "reference": Reference(**_rank(result.cmc), mAP=result.mAP, mINP=result.mINP,
                                    cmc=result.cmc),
-            "queries": Queries(int(match.compared.sum()), int(match.equal.sum()), differing)}
+            "queries": Queries(int(match.compared.sum()), int(match.equal.sum()),
+                               queries[differing].tolist())}
 
 
 def _rank(cmc: Doubles) -> dict[str, Any]:
@@ -287,13 +327,14 @@ def _rank(cmc: Doubles) -> dict[str, Any]:
 
 def _also(matches: list[Match]) -> tuple[str, ...]:
     """Return the other conventions, as named, that give the same numbers here."""
-    return tuple(m.name for m in matches[1:] if m.agrees and m.name == m.result.convention.base
+    return tuple(m.name for m in matches[1:] if m.agrees and m.is_named
                  and m.level(*MEANS) <= max(matches[0].level(*MEANS), 1))
 
 
-def _remarks(outcome: Outcome, answer: Answer, matches: list[Match],
-             refused: dict[int, str]) -> list[str]:
-    remarks = []
+def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
+    queries, _, outcome, answer, refused = asked
+    remarks = [f"called with a sample of {len(queries):,} of {n_query:,} queries"
+               ] if len(queries) < n_query else []
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP")
@@ -306,7 +347,7 @@ def _remarks(outcome: Outcome, answer: Answer, matches: list[Match],
     silent = [k for k in sorted(refused) if n_good[k]]
     if answer.ap is not None and silent:
         remarks.append(f"asked alone, it fails on {len(silent)} with a good image, first on query "
-                       f"{silent[0]}: {refused[silent[0]]}")
+                       f"{queries[silent[0]]}: {refused[silent[0]]}")
     if match.level("ap") < DIFFERS == match.level("mAP"):
         remarks.append(_mean_remark(answer, match))
     if match.level("cmc") == DIFFERS:
@@ -334,11 +375,5 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
     k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
     text = (f"CMC differs from {matches[0].name} first at Rank-{k + 1}: "
             f"{float(theirs[k])!r} for {float(ours[k])!r}")
-    like = [match.name for match in matches if _has_curve(answer, match)]
+    like = [match.name for match in matches if match.level("cmc") < DIFFERS]
     return f"{text}; it is that of {', '.join(like[:3])}" if like else text
-
-
-def _has_curve(answer: Answer, match: Match) -> bool:
-    theirs, ours = same_ranks(answer, match.result)
-    return len(theirs) == len(answer.curve) and bool(
-        (np.abs(theirs - ours) <= ROUNDING).all())

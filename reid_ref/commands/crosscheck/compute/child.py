@@ -2,14 +2,16 @@
 
 A name is imported in a fresh interpreter that `subprocess` starts. A function object exists only
 in this process, so a fork of it, by `multiprocessing`, calls it. Either way the arrays are copies.
-Requests go through a pipe; an answer is a JSON file, and what is printed a text file, in a folder
-of this user's. A crash, an exit or a hang ends that process and becomes an answer. One process
-serves all calls; after a crash the next call starts another.
+Requests go through a pipe; arrays are files that both processes map, an answer is a JSON file, and
+what is printed a text file, in a folder of this user's. A crash, an exit or a hang ends that
+process and becomes an answer. One process serves all calls; after a crash the next call starts
+another.
 """
 from __future__ import annotations
 
 import ctypes
 import faulthandler
+import functools
 import gc
 import json
 import os
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref.arrays import InputError
 from reid_ref.commands.crosscheck.compute.evaluators import (
@@ -72,30 +75,38 @@ class Child:
     ----------
     evaluator : str or callable
         A key of `TOOLBOXES`, "module:function", "file.py:function", or the function itself.
-    arrays : Arrays
     timeout : float
         Seconds that importing it, or any one call, may take.
     folder : str
         An empty folder that only this user can enter.
     """
 
-    def __init__(self, evaluator: str | Callable[..., Any], arrays: Arrays, timeout: float,
-                 folder: str) -> None:
-        self._evaluator, self._arrays, self._timeout = evaluator, arrays, timeout
+    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str) -> None:
+        self._evaluator, self._timeout = evaluator, timeout
         self._folder, self._answer = Path(folder), Path(folder, "answer.json")
         self._printed = Path(folder, "printed")
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
-        if not isinstance(evaluator, str):
-            if not hasattr(os, "fork"):
-                raise InputError("evaluator", "module:function or file.py:function, since this "
-                                 "system has no fork", text_of(evaluator))
-            return
+        if not (isinstance(evaluator, str) or hasattr(os, "fork")):
+            raise InputError("evaluator", "module:function or file.py:function, since this "
+                             "system has no fork", text_of(evaluator))
+
+    def give(self, name: str, rows: Iterable[npt.NDArray[Any]],
+             labels: Mapping[str, Any]) -> Arrays:
+        """Write arrays, by a name, where both processes read them; return them."""
         try:
-            np.savez(self._folder / "arrays.npz", **arrays._asdict())
+            np.savez(self._folder / f"{name}.npz", **labels)
+            with open(self._folder / f"{name}.npy", "wb") as file:
+                for row in rows:
+                    if not file.tell():
+                        np.lib.format.write_array_header_1_0(file, {
+                            "descr": np.lib.format.dtype_to_descr(row.dtype),
+                            "fortran_order": False, "shape": (len(labels["q_pids"]), len(row))})
+                    file.write(row.tobytes())
         except OSError as error:
             raise InputError("evaluator", got="its process gets the arrays in a file, which "
-                             f"cannot be written to {folder}: {error.strerror}", remedy="set "
-                             "TMPDIR to a folder with more room") from None
+                             f"cannot be written to {self._folder}: {error.strerror}",
+                             remedy="set TMPDIR to a folder with more room") from None
+        return _read_arrays(self._folder, name)
 
     def load(self) -> tuple[About, Outcome]:
         """Import the evaluator; return what it is, and what it printed and warned.
@@ -111,14 +122,14 @@ class Child:
             raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
         return outcome.about, outcome
 
-    def ask(self, query: int = -1, seed: int = 0) -> Outcome:
-        """Call the evaluator on all queries, or on a single query."""
+    def ask(self, name: str, query: int = -1, seed: int = 0) -> Outcome:
+        """Call the evaluator on the arrays of a name, on all queries or on a single one."""
         if self._process is None:
             outcome = self._start()
             if outcome.ended:
                 return outcome
         with suppress(OSError):  # it has ended, which is noticed below
-            os.write(self._requests, f"{query} {seed}".encode())
+            os.write(self._requests, f"{name} {query} {seed}".encode())
         return self._receive()
 
     def _start(self) -> Outcome:
@@ -133,7 +144,7 @@ class Child:
                     creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0))
             else:
                 self._process = get_context("fork").Process(target=_serve_function, args=(
-                    self._evaluator, self._arrays, self._folder, os.getpid(),
+                    self._evaluator, self._folder, os.getpid(),
                     (requests, printed.fileno(), printed.fileno()), self._requests))
                 _flush()
                 with warnings.catch_warnings():
@@ -149,7 +160,7 @@ class Child:
         code, late, long = None, False, False
         while not self._answer.exists() and not (late or long or code is not None):
             time.sleep(pause)
-            pause, late = min(2 * pause, _LOOKS[1]), time.monotonic() > until
+            pause, late = min(1.2 * pause, _LOOKS[1]), time.monotonic() > until
             code, long = self._exit_code(), self._printed.stat().st_size > MOST_TEXT
         if self._answer.exists():
             failure, hung = "it wrote something else where its answer would come", False
@@ -216,17 +227,21 @@ def _last_words(code: int) -> str:
     return f"its process was ended by {name}{_CAUSES.get(name, '')}"
 
 
+def _read_arrays(folder: Path, name: str) -> Arrays:
+    with np.load(folder / f"{name}.npz") as labels:
+        return Arrays(np.load(folder / f"{name}.npy", mmap_mode="r"), **labels)
+
+
 # ------------------------------------------------------------------ the evaluator's side
 def main(spec: str, folder: str, parent: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
     _end_with(int(parent))
     sys.argv = [spec]
-    with np.load(Path(folder, "arrays.npz")) as arrays:
-        _serve(spec, Arrays(**arrays), Path(folder))
+    _serve(spec, Path(folder))
 
 
-def _serve_function(function: Any, arrays: Arrays, folder: Path, parent: int,
-                    streams: tuple[int, ...], not_its: int) -> NoReturn:
+def _serve_function(function: Any, folder: Path, parent: int, streams: tuple[int, ...],
+                    not_its: int) -> NoReturn:
     """Serve a function object in a fork."""
     _end_with(parent)
     os.setsid()
@@ -236,7 +251,7 @@ def _serve_function(function: Any, arrays: Arrays, folder: Path, parent: int,
     if "torch" in sys.modules:
         # Its threads stayed in the parent; with more than one it would wait for them for ever.
         sys.modules["torch"].set_num_threads(1)
-    _serve(function, arrays, folder)
+    _serve(function, folder)
 
 
 def _end_with(parent: int) -> None:
@@ -247,9 +262,9 @@ def _end_with(parent: int) -> None:
             os._exit(0)
 
 
-def _serve(evaluator: Any, arrays: Arrays, folder: Path) -> NoReturn:
+def _serve(evaluator: Any, folder: Path) -> NoReturn:
     """Import the evaluator, then answer requests on 0 until none comes; never return."""
-    owner = os.getpid()
+    owner, read = os.getpid(), functools.lru_cache(1)(_read_arrays)
 
     def send(message: dict[str, Any]) -> None:
         if os.getpid() != owner:
@@ -271,9 +286,10 @@ def _serve(evaluator: Any, arrays: Arrays, folder: Path) -> NoReturn:
             message["about"] = loaded[0]._asdict()
         send(message)
         while loaded is not None and (request := os.read(requests, 64)):
-            query, seed = map(int, request.split())
-            part = arrays if query < 0 else arrays.rows(slice(query, query + 1))
-            send(_call(loaded[1], part, seed))
+            name, query, seed = request.decode().split()
+            arrays, k = read(folder, name), int(query)
+            part = arrays if k < 0 else arrays.rows(slice(k, k + 1))
+            send(_call(loaded[1], part, int(seed)))
     finally:
         os._exit(0)
 
@@ -281,7 +297,9 @@ def _serve(evaluator: Any, arrays: Arrays, folder: Path) -> NoReturn:
 def _call(evaluator: Call, arrays: Arrays, seed: int) -> dict[str, Any]:
     def call() -> Answer:
         np.random.seed(seed)
-        return read_answer(evaluator(Arrays(*map(np.array, arrays))))
+        return read_answer(evaluator(Arrays(**{
+            name: np.array(array) for name, array in arrays._asdict().items()
+            if array is not None})))
 
     answer, message = _guarded(call)
     if answer is not None:

@@ -5,22 +5,25 @@ gallery in the plainest way and shares no code with the fast path: it is a secon
 """
 from __future__ import annotations
 
+import functools
 import itertools
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, Integers
 from reid_ref.arrays.value import Value
 from reid_ref.commands.crosscheck.compute.evaluators import Answer, Arrays
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, TOOLBOXES, Convention
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances
-from reid_ref.labels import JUNK, Labels
+from reid_ref.labels import JUNK
 from reid_ref.result import Result
 
 #: How near two numbers are, nearest first: the words, and the rounding error of an operation.
@@ -39,6 +42,8 @@ MEANS = "ap", "mAP", "mINP"
 _OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 #: Queries looked at on either side (differing, equal) for one explanation, and conventions.
 _SAMPLE = 12
+#: Conventions whose other orders of ties are tried on all queries.
+_FEW = 4
 
 
 # ------------------------------------------------------------------ which convention
@@ -79,6 +84,10 @@ class Match(Value):
         return self.result.convention.name
 
     @property
+    def is_named(self) -> bool:
+        return self.name == self.result.convention.base
+
+    @property
     def agrees(self) -> bool:
         return bool(self.agreement) and self.level(*self.agreement) < DIFFERS
 
@@ -88,29 +97,51 @@ class Match(Value):
                     for quantity in quantities if quantity in self.agreement), default=0)
 
 
-def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None) -> list[Match]:
-    """Compare an answer with every convention; return the matches, the best first.
+def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
+                 among: list[Convention] | None = None) -> list[Match]:
+    """Compare an answer with every convention, or `among` some; return the matches, best first.
 
-    Other orders of ties, and the slow conventions, are tried only where no quick and named
-    convention gives the same numbers. A mean alone matches nothing: without the AP of each query
-    the list is empty unless a CMC curve agrees.
+    Other orders of ties (`among` some: of a few), and the slow conventions, are tried only
+    where no quick and named convention gives the same numbers. A mean alone matches nothing:
+    without the AP of each query the list is empty unless a CMC curve agrees.
     """
+    if answer.ap is None and not len(answer.curve):
+        return []
     # Without label -1 a toolbox and its bare function are the same.
     junk = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
     conventions = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
     quick = [c for c in conventions if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
-    matches = _match_all(answer, arrays, quick)
+    matches = _match_all(answer, arrays, among or quick)
     if not any(m.agrees and m.level(*MEANS) < 2 and expected in (None, m.name) for m in matches):
+        if among:
+            rule = _sorted(matches, expected)[0].result.convention.not_ranked
+            quick = [c for c in among if c.not_ranked == rule][:_FEW]
         ties = [c.replace(ties=ties) for c in quick for ties in _OTHER_TIES
                 if c.ties == "gallery-order"]
-        matches += _match_all(answer, arrays, ties)
+        matches += _match_all(answer, arrays, ties) if ties else []
     best = _sorted(matches, expected)[0]
-    if best.level("ap") < DIFFERS == best.level("cmc"):
+    if not among and best.level("ap") < DIFFERS == best.level("cmc"):
         matches += _match_all(answer, arrays, [c for c in conventions if c not in quick
                                                and not c.needs_lists])
     if answer.ap is None:
         matches = [m for m in matches if "cmc" in m.agreement and m.level("cmc") < DIFFERS]
     return _sorted(matches, expected)
+
+
+def likely(matches: list[Match]) -> list[Convention]:
+    """Return the conventions whose APs agree; if none do, a few of the nearest, no two alike."""
+    matches = sorted(matches, key=lambda match: not match.is_named)
+    agree = [match for match in matches if match.level("ap") < DIFFERS]
+    named = [match for match in agree if match.is_named]
+    return [match.result.convention for match in named or agree or _unlike(matches)[:_SAMPLE]]
+
+
+def _unlike(matches: Iterable[Match]) -> list[Match]:
+    """Return the first of all matches whose APs are the same."""
+    first: dict[bytes, Match] = {}
+    for match in matches:
+        first.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
+    return list(first.values())
 
 
 def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
@@ -121,18 +152,17 @@ def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
     def merit(match: Match) -> tuple[float, ...]:
         other, means = match.result.convention.base != expected, match.level(*MEANS)
         differing = sum(match.level(quantity) == DIFFERS for quantity in match.agreement)
-        named = match.name == match.result.convention.base
         return (not match.agrees, match.agrees and means >= 2, match.agrees and other,
                 -int(match.equal.sum()), differing, means, match.level("cmc"),
-                0.0 if match.agrees else match.away, other, not named)
+                0.0 if match.agrees else match.away, other, not match.is_named)
     return sorted(matches, key=merit)
 
 
 def _match_all(answer: Answer, arrays: Arrays, conventions: list[Convention]) -> list[Match]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
-        results = results_of(Distances(arrays.distances), Labels(arrays.q_pids, arrays.q_camids),
-                             Labels(arrays.g_pids, arrays.g_camids), How(tuple(conventions)))
+        results = results_of(Distances(arrays.distances), *arrays.labels(),
+                             How(tuple(conventions)))
     return [_match(answer, result) for result in results]
 
 
@@ -172,13 +202,15 @@ def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
     return Agreement(level, float(away.max(initial=0.0)))
 
 
-def problems(answer: Answer, n_gallery: int, nan_agrees: bool) -> list[str]:
+def problems(answer: Answer, queries: Integers, n_gallery: int, nan_agrees: bool) -> list[str]:
     """Return what is wrong with the numbers of an answer, whatever convention they follow."""
     cmc, ap = answer.curve, np.zeros(0) if answer.ap is None else answer.ap
     numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
-    for name, first, values in (("AP of query ", 0, np.nan_to_num(ap)), ("CMC at Rank-", 1, cmc)):
+    ranks = np.arange(1, len(cmc) + 1)
+    for name, places, values in (("AP of query ", queries, np.nan_to_num(ap)),
+                                 ("CMC at Rank-", ranks, cmc)):
         wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
-        numbers |= {f"{name}{k + first}": float(values[k]) for k in wrong}
+        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
     texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
              + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
              if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
@@ -251,7 +283,21 @@ class Reason:
         return f"{words} (explains the {self.looked_at} differing queries looked at)"
 
 
-def average_precision(choices: dict[str, str], arrays: Arrays, query: int) -> float:
+def _order(distances: npt.NDArray[Any], query: int, arithmetic: str, order: str,
+           ties: str) -> tuple[npt.NDArray[Any], Integers]:
+    """Return the row of a query as these choices have it, and the order of its images."""
+    row = np.array(distances[query])
+    if arithmetic != "as given":
+        with np.errstate(over="ignore"):
+            row = row.astype(arithmetic)
+    row = -row if order == "descending" else row
+    if ties == "reversed":
+        return row, np.lexsort((-np.arange(len(row)), row))
+    return row, np.argsort(row, kind=None if ties == "numpy" else "stable")
+
+
+def average_precision(choices: dict[str, str], arrays: Arrays, query: int,
+                      order_of: Callable[..., Any] | None = None) -> float:
     """Return the AP of one query under these choices; NaN without a good image.
 
     Examples
@@ -263,11 +309,7 @@ def average_precision(choices: dict[str, str], arrays: Arrays, query: int) -> fl
     ...     {}, {"rule": "step"}, {"label": "-1 wrong"})]
     [0.7917, 0.8333, 0.3333]
     """
-    row, labels, identity = arrays.distances[query], arrays.g_pids, arrays.q_pids[query]
-    if choices["arithmetic"] != "as given":
-        with np.errstate(over="ignore"):
-            row = row.astype(choices["arithmetic"])
-    row = -row if choices["order"] == "descending" else row
+    labels, identity = arrays.g_pids, arrays.q_pids[query]
     if choices["identity"] == "float32":
         labels, identity = labels.astype(np.float32), np.float32(identity)
     same, same_camera = labels == identity, arrays.g_camids == arrays.q_camids[query]
@@ -275,11 +317,11 @@ def average_precision(choices: dict[str, str], arrays: Arrays, query: int) -> fl
     if choices["camera"] in ("same identity ignored", "camera ignored"):
         ignored = ignored | (same_camera & (same | (choices["camera"] == "camera ignored")))
     good = same & ~ignored & ((choices["camera"] == "nothing ignored") | ~same_camera)
-    second = {"reversed": -np.arange(len(row)), "good first": ~good, "good last": good}
-    if choices["ties"] in second:
-        order = np.lexsort((second[choices["ties"]], row))
-    else:
-        order = np.argsort(row, kind=None if choices["ties"] == "numpy" else "stable")
+    row, order = (order_of or partial(_order, arrays.distances))(
+        query, *(choices[name] for name in ("arithmetic", "order", "ties")))
+    if choices["ties"] in ("good first", "good last"):
+        second = good if choices["ties"] == "good last" else ~good
+        order = np.lexsort((second, row))
     order = order[~ignored[order]]
     hit, values, n = good[order], row[order], int(good.sum())
     recall, _, k = choices["cutoff"].rpartition(" ")
@@ -311,25 +353,24 @@ def explain(arrays: Arrays, matches: list[Match],
 
     Of the closest matches, the one that they explain comes first.
     """
-    closest: dict[bytes, Match] = {}
-    for match in matches:
-        if match.equal.sum() == matches[0].equal.sum():
-            closest.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
-    for count, match in itertools.product((1, 2), list(closest.values())[:_SAMPLE]):
-        reason = _reason(arrays, match, theirs, count)
+    closest = _unlike(match for match in matches if match.equal.sum() == matches[0].equal.sum())
+    order_of = functools.lru_cache(256)(partial(_order, arrays.distances))
+    for count, match in itertools.product((1, 2), closest[:_SAMPLE]):
+        reason = _reason(arrays, match, theirs, count, order_of)
         if reason is not None:
             return [match, *(other for other in matches if other is not match)], reason
     return matches, None
 
 
-def _reason(arrays: Arrays, match: Match, theirs: Doubles, count: int) -> Reason | None:
+def _reason(arrays: Arrays, match: Match, theirs: Doubles, count: int,
+            order_of: Callable[..., Any]) -> Reason | None:
     ours, known = match.result.per_query.ap, match.compared & ~np.isnan(theirs)
     differ, same = (np.flatnonzero(known & of)[:_SAMPLE].tolist()
                     for of in (~match.equal, match.equal))
 
     def fit(choices: dict[str, str], target: Doubles) -> bool:
         # A query labelled -1 has AP 0 in evaluation.m, though its good images are all ignored.
-        return all(abs(np.nan_to_num(average_precision(choices, arrays, k)) - target[k])
+        return all(abs(np.nan_to_num(average_precision(choices, arrays, k, order_of)) - target[k])
                    <= match.tolerance[k] for k in differ + same)
 
     for start in _baselines() if differ else ():

@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -32,18 +32,29 @@ MAX_RANK = 50
 
 
 class Arrays(NamedTuple):
-    """What an evaluator is given: distances (query x gallery) and labels, in torchreid's order."""
+    """What an evaluator is given: distances (query x gallery) and labels, in torchreid's order.
+
+    Clothes are None where the labels have none.
+    """
 
     distances: npt.NDArray[Any]
     q_pids: Integers
     g_pids: Integers
     q_camids: Integers
     g_camids: Integers
+    q_clothes: Integers | None = None
+    g_clothes: Integers | None = None
+
+    def labels(self) -> tuple[Labels, Labels]:
+        """Return the labels of both sides."""
+        return (Labels(self.q_pids, self.q_camids, clothes=self.q_clothes),
+                Labels(self.g_pids, self.g_camids, clothes=self.g_clothes))
 
     def rows(self, which: slice) -> Arrays:
         """Return some of the queries."""
-        return self._replace(distances=self.distances[which], q_pids=self.q_pids[which],
-                             q_camids=self.q_camids[which])
+        return self._replace(**{
+            name: array[which] for name, array in self._asdict().items()
+            if name[0] in "dq" and array is not None})
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +106,7 @@ def load_evaluator(evaluator: Any) -> tuple[About, Call]:
     is_file = module.endswith(".py")
     try:
         sys.path.insert(0, str(Path(module).absolute().parent) if is_file else os.getcwd())
-        target = (_run_file("reid_ref_evaluator", Path(module)) if is_file else
+        target = (_run_in_repository(Path(module)) if is_file else
                   importlib.import_module(module))
         target = attrgetter(name)(target)
     except BaseException as error:
@@ -111,6 +122,21 @@ def check_spec(spec: str) -> None:
         raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
         raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
+
+
+def _run_in_repository(file: Path) -> Any:
+    """Run a file; a module that it lacks is looked for in the folders above it."""
+    while True:
+        try:
+            return _run_file("reid_ref_evaluator", file)
+        except ModuleNotFoundError as error:
+            name = str(error.name).partition(".")[0]
+            root = next((str(folder) for folder in file.absolute().parents
+                         if (folder / name).is_dir() or (folder / f"{name}.py").is_file()), "")
+            if not root or root in sys.path[:1]:
+                raise
+            sys.path.insert(0, root)
+            sys.modules.pop(name, None)  # another package of this name, such as utils
 
 
 def _run_file(name: str, file: Path) -> Any:
@@ -139,21 +165,27 @@ def from_function(function: Any, name: str) -> tuple[About, Call]:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # built-in functions may have none
         signature = inspect.Signature([inspect.Parameter("a", inspect.Parameter.VAR_POSITIONAL)])
-    count, keywords = _arguments(signature, name)
+    clothes = {given: f"{given[0]}_clothes" for given in signature.parameters
+               if given[0] in "qg" and "cloth" in given}
+    count, keywords = _arguments(signature, name, clothes)
     rank = f", max_rank={MAX_RANK}" if keywords else f", {MAX_RANK}" * (count - 5)
     form = ("(distances, query, gallery), our signature" if count == 3 else
-            f"(distmat, q_pids, g_pids, q_camids, g_camids{rank}), torchreid's signature")
+            f"({', '.join(['distmat, q_pids, g_pids, q_camids, g_camids', *clothes])}{rank}), "
+            "torchreid's signature")
 
     def call(arrays: Arrays) -> Any:
         if count == 3:
-            return function(arrays.distances, Labels(arrays.q_pids, arrays.q_camids),
-                            Labels(arrays.g_pids, arrays.g_camids))
-        return function(*(*arrays, MAX_RANK)[:count], **keywords)
+            return function(arrays.distances, *arrays.labels())
+        worn = {given: getattr(arrays, column) for given, column in clothes.items()}
+        if any(column is None for column in worn.values()):
+            raise InputError("", got=f"it takes {', '.join(worn)}, and the labels have no clothes")
+        return function(*(*arrays[:5], MAX_RANK)[:count], **keywords, **worn)
     return About(name, f"called as {form}; the arrays as they are, label -1 included"), call
 
 
-def _arguments(signature: inspect.Signature, name: str) -> tuple[int, dict[str, int]]:
-    """Return how many positional arguments a function gets, and which by name."""
+def _arguments(signature: inspect.Signature, name: str,
+               clothes: Iterable[str]) -> tuple[int, dict[str, int]]:
+    """Return how many positional arguments a function gets, and which by name, besides clothes."""
     parameters = list(signature.parameters.values())
     forms: list[tuple[int, dict[str, int]]] = [(5, {}), (6, {}), (3, {})]
     if parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL:
@@ -164,7 +196,7 @@ def _arguments(signature: inspect.Signature, name: str) -> tuple[int, dict[str, 
         forms.insert(0, (3, {}))
     for count, keywords in forms:
         with suppress(TypeError):
-            signature.bind(*range(count), **keywords)
+            signature.bind(*range(count), **keywords, **dict.fromkeys(clothes))
             return count, keywords
     raise InputError("evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
                      "q_camids, g_camids, max_rank) or of (distances, query, gallery), got one of "
@@ -273,7 +305,8 @@ def _load_toolbox(name: str) -> tuple[About, Call]:
         name, "the arrays as they are, label -1 included (its loader drops such images)", version,
         "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
         "use_cython off")
-    return about, lambda arrays: rank.evaluate_rank(*arrays, max_rank=MAX_RANK, use_cython=False)
+    return about, lambda arrays: rank.evaluate_rank(
+        *arrays[:5], max_rank=MAX_RANK, use_cython=False)
 
 
 def _rank_file(package: str) -> Any:

@@ -28,6 +28,7 @@ from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.console import confidence
 from reid_ref.console.answers import dataset_of
+from reid_ref.console.terminal import phase
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS
 from reid_ref.drawing.rank_lists import MARKS, read_image
 from reid_ref.drawing.style import as_bytes, draw_panels
@@ -196,6 +197,7 @@ class Cards:
         root, names = self._images
         name = names[system][side][image]
         if name not in self.pictures:
+            phase(f"{len(self.pictures) + 1:,} pictures")
             small = thumbnail(path_below(root, name))
             self.pictures[name] = {"picture": len(self.pictures), "name": name, **small}
         return self.pictures[name]

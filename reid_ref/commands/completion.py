@@ -5,14 +5,14 @@ import argparse
 
 from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show_plain
-from reid_ref.conventions import NAMES
+from reid_ref.conventions import METRICS, NAMES
 from reid_ref.datasets.driver_files import DRIVERS
-from reid_ref.conventions import METRICS
 from reid_ref.reranking.k_reciprocal import VARIANTS
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: The metavar of an option that takes a file or a folder.
-FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"))
+FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
+         "FILE|FOLDER|NAME=FILE[,FILE]")
 #: The names that argparse does not know, by the argument's name.
 KNOWN = {"convention": [*NAMES, "all"], "name": [*NAMES], "origin": [*NAMES], "target": [*NAMES],
          "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}

@@ -113,9 +113,11 @@ def is_saved(args: argparse.Namespace, files: Sequence[str]) -> bool:
 
 def _names(args: argparse.Namespace) -> list[str]:
     """Return the name of each file; of a file that is named twice, with a number."""
+    if args.names is not None:
+        return names_of_results(args.names, [[Path(file)] for file in args.files])
     # Only a file that is named twice can have the name of another.
-    files = list(dict.fromkeys(args.files)) if args.names is None else args.files
-    by_file = dict(zip(files, names_of_results(args.names, [[Path(file)] for file in files])))
+    files = list(dict.fromkeys(args.files))
+    by_file = dict(zip(files, names_of_results(None, [[Path(file)] for file in files])))
     names = [by_file[file] for file in args.files]
     return [f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name
             for k, name in enumerate(names)]

@@ -50,6 +50,8 @@ def test_identical_lists():
         assert all((one["p"], one["difference"], one["better"], one["worse"], one["same"]) == (
             1, 0, 0, 0, 333) for one in found["comparisons"])
     assert list(found["values"]) == ["mat", "mat (2)"]
+    named = answer("compare", *lists("mat", "mat"), "--name", "ours,again")
+    assert list(named["values"]) == ["ours", "again"]
     out = table("compare", *lists("mat", "track2"))
     assert out.count("track2: identical per-query values; p = 1") == 2
     assert "could have shown" not in out and "gained most" not in out

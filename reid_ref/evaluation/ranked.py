@@ -73,6 +73,10 @@ class Ranked(Value):
         """Rank the gallery for every query."""
         raise NotImplementedError
 
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Ranked:
+        """Return what ranks some images for some queries; each side is "query" or "gallery"."""
+        raise NotImplementedError
+
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
         return [how]
@@ -117,6 +121,11 @@ class Features(Ranked):
     def features(self, refusal: InputError) -> tuple[Any, Any]:
         """Return the arrays of both sides; without features, raise `refusal`."""
         return self.query, self.gallery
+
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Features:
+        """Return the features of these rows, in this order."""
+        return Features(_chosen(getattr(self, asks), rows),
+                        _chosen(getattr(self, answers), images))
 
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
@@ -204,6 +213,15 @@ class Distances(Ranked):
         """Whether reading a part reads from a file, or computes."""
         return is_stored(self.matrix)
 
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
+        """Return the distances of these rows, in this order."""
+        (matrix,) = where_they_are(self.matrix)
+        if asks == "gallery":
+            return Distances(in_main_memory(matrix).T[rows][:, images])
+        chosen = _chosen(matrix, rows)
+        return Distances(chosen if _is_all(images, chosen.shape[1]) else
+                         in_main_memory(chosen)[:, images])
+
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""
         return {"distances": {}}
@@ -269,6 +287,13 @@ class Lists(Ranked):
     def check(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
+
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Lists:
+        """Return the lists, if these are all queries and images."""
+        if asks == "query" and _is_all(rows, len(self.lists)):
+            return self
+        raise InputError("data", "features or distances, of which a part can be taken",
+                         "ranked lists")
 
     def exact_rows(self, *_: Any) -> Any:
         """Ranked lists have no distances."""
@@ -341,6 +366,18 @@ def _rising(values: Doubles) -> Doubles:
     risen: Doubles = values.copy()
     risen[known] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
     return risen
+
+
+def _is_all(rows: Integers, n: int) -> bool:
+    return len(rows) == n and np.array_equal(rows, np.arange(n))
+
+
+def _chosen(array: Any, rows: Integers) -> Any:
+    """Return rows of an array in any order, on its accelerator; all of them as they are."""
+    (array,) = where_they_are(array)
+    if _is_all(rows, array.shape[0]):
+        return array
+    return (read_rows(array) if is_stored(array) else array)[rows]
 
 
 def _take(array: Any, rows: Integers) -> Array:

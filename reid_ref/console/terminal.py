@@ -21,7 +21,8 @@ OPTIONS = {
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
     "evaluator": "--evaluator", "timeout": "--timeout", "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
-    "published": "--published", "key": "KEY", "query_names": "--query-names",
+    "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
+    "trials": "--trials", "key": "KEY", "query_names": "--query-names",
     "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
 
 

@@ -126,7 +126,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
         said["seed"] = str(record.trials.seed if seed is None else seed)
     results = [_of_trial(part, ranked, sides, how, trial) for trial in rows]
     return of_trials(part.name, results, record.average,
-                     {**said, "follows": record.source.replace("|", "/")})
+                     {**said, "follows": record.follows})
 
 
 def _of_trial(part: Part, ranked: Input, sides: Sides, how: How, rows: Trial) -> Result:
@@ -166,5 +166,5 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     cmc = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
     return PartResult(
         part.name, mAP, mAP, cmc, {}, len(expected.ap), len(query), n_identity,
-        signature({**fields_of(convention), **said, "follows": record.source.replace("|", "/")},
+        signature({**fields_of(convention), **said, "follows": record.follows},
                   query, gallery), expected=expected)

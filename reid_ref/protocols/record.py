@@ -196,6 +196,11 @@ class Protocol:
     def __post_init__(self) -> None:
         check_choice(self.average, "average", ("trials", "pooled"))
 
+    @property
+    def follows(self) -> str:
+        """The repository and commit of the code, for signatures."""
+        return self.source.partition(",")[0].replace("|", "/")
+
     def part(self, name: str, argument: str = "part") -> Part:
         """Return the part of that name."""
         parts = {part.name: part for part in self.parts}

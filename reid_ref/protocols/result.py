@@ -79,7 +79,7 @@ class PartResult(Value):
         return float(self.cmc[check_count(k, "k", 1, len(self.cmc),
                                           "the length of this CMC curve") - 1])
 
-    def interval(self, metric: str = "mAP", unit: str = "identity", **options: Any) -> Interval:
+    def interval(self, metric: str = "mAP", unit: Any = "identity", **options: Any) -> Interval:
         """Return the confidence interval of a mean over trials, by identity or query.
 
         `metric` and `options` are those of `Result.interval`. Queries of one identity are one

@@ -1,4 +1,7 @@
 """Every protocol against the recorded answers of the benchmark's own code."""
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.io import loadmat
@@ -6,7 +9,8 @@ from scipy.io import loadmat
 from reid_ref import Labels
 from reid_ref.protocols import find_protocol, read_trials
 from reid_ref.protocols.trials import rows_of_trials
-from tests.protocols.recordings import FOLDER, kind_of, largest
+from tests.documents import ROOT
+from tests.protocols.recordings import FOLDER, KINDS, kind_of, largest
 from tests.shared import shared
 
 FILES = [path.stem for path in sorted(FOLDER.glob("*.npz")) if kind_of(path.stem)]
@@ -61,3 +65,13 @@ def test_galleries_of_llcm():
         drawn = [rows[side][chosen] for _, chosen in rows_of_trials(
             protocol, protocol.parts[part], sides, None, 1, None)]
         np.testing.assert_array_equal(drawn, recorded[key])
+
+
+def test_the_page_says_what_is_held():
+    """The rows of docs/protocols.md: protocols, number of files, differences within the bounds."""
+    rows = re.findall(r"^\| (.+) \| (\d+) \| (\S+) \| (\S+) \|$",
+                      (ROOT / "docs/protocols.md").read_text(), re.MULTILINE)
+    shared("goldens/protocols")
+    files = Counter(KINDS[kind_of(name)][1] for name in FILES)
+    assert {names: int(n) for names, n, _, _ in rows} == files
+    assert all(float(double) <= 1e-12 and float(single) <= 1e-7 for *_, double, single in rows)

@@ -160,8 +160,8 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
     assert shown == {
         "--map", "--convention", "--set", "--metric", "--normalize", "--index-lists",
         "--max-memory", "--protocol", "--format", "--json", "--ranks", "--name", "--confidence",
-        "--save", "--per-query", "--at", "--worst", "--by", "--expect", "--fail-under", "--baseline",
-        "--quiet", "--help", "--help-all"}
+        "--save", "--per-query", "--at", "--worst", "--by", "--expect", "--fail-under",
+        "--baseline", "--quiet", "--help", "--help-all"}
     assert whole == shown | set(MORE)
 
 

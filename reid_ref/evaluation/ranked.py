@@ -81,6 +81,10 @@ class Ranked(Value):
         """Return `how` once for each ranking that its conventions need."""
         return [how]
 
+    def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
+        """Return what ranks parts of it often without measuring distances anew."""
+        return self
+
     def features(self, refusal: InputError) -> tuple[Any, Any]:
         """Return the features of both sides; without features, raise `refusal`."""
         raise refusal
@@ -130,6 +134,16 @@ class Features(Ranked):
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
         return how.passes()
+
+    def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
+        """Return all exact distances, if they fit in the memory; else itself.
+
+        They are in the order of the features' distances, with their ties.
+        """
+        if 8 * len(query) * len(gallery) > bytes_of(how.max_memory):
+            return self
+        return Distances(self.whole(query, gallery, how), features_provenance(
+            *check_feature_shapes(self.query, self.gallery, query, gallery), how))
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """Return the ways to rank that differ: by name, what changes in `How`.
@@ -197,9 +211,11 @@ class Features(Ranked):
 
 @dataclass(frozen=True, eq=False)
 class Distances(Ranked):
-    """A distance matrix, queries in rows; smaller is nearer."""
+    """A distance matrix, queries in rows; smaller is nearer. `provenance`: if it is of features.
+    """
 
     matrix: Any
+    provenance: dict[str, str] = field(default_factory=dict)
     noun = "distances"
     if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
                    "them.")
@@ -217,10 +233,10 @@ class Distances(Ranked):
         """Return the distances of these rows, in this order."""
         (matrix,) = where_they_are(self.matrix)
         if asks == "gallery":
-            return Distances(in_main_memory(matrix).T[rows][:, images])
+            return replace(self, matrix=in_main_memory(matrix).T[rows][:, images])
         chosen = _chosen(matrix, rows)
-        return Distances(chosen if _is_all(images, chosen.shape[1]) else
-                         in_main_memory(chosen)[:, images])
+        return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
+                       in_main_memory(chosen)[:, images])
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""
@@ -237,7 +253,8 @@ class Distances(Ranked):
         check_real_distances(distances)
         if how.needs_rows:
             distances = in_main_memory(distances)
-        blocks = Blocks(row_blocks(distances, memory), {"distances": str(distances.dtype)})
+        blocks = Blocks(row_blocks(distances, memory),
+                        self.provenance or {"distances": str(distances.dtype)})
         return blocks.ranks(query, gallery, how)
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
@@ -289,9 +306,14 @@ class Lists(Ranked):
         _check(self.lists, query, gallery)
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Lists:
-        """Return the lists, if these are all queries and images."""
-        if asks == "query" and _is_all(rows, len(self.lists)):
-            return self
+        """Return the lists of these queries, if these are all images."""
+        if asks == "query" and _is_all(images, len(images)):
+            if _is_all(rows, len(self.lists)):
+                return self
+            lists, n_good = self.lists, self.lists.n_good
+            chosen = [row[row >= 0] for row in map(np.asarray, map(lists.lists.__getitem__, rows))]
+            return Lists(replace(lists, lists=chosen, where=lambda k: lists.where(int(rows[k])),
+                                 n_good=None if n_good is None else n_good[rows]))
         raise InputError("data", "features or distances, of which a part can be taken",
                          "ranked lists")
 

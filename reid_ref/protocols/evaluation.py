@@ -9,13 +9,13 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, each_warning_once
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How, documented
-from reid_ref.evaluation.ranked import Distances, Features
+from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
 from reid_ref.metrics import mean_in_order
 from reid_ref.protocols.expectation import expectation
 from reid_ref.protocols.record import Part, Protocol, Seeded, Sides
-from reid_ref.protocols.records import find_protocol
+from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import PartResult, ProtocolResult, of_trials
 from reid_ref.protocols.trials import is_exact, rows_of_trials
 from reid_ref.result import Result
@@ -72,7 +72,7 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
     >>> query = Labels([7, 8], [1, 1], clothes=[0, 0])
     >>> gallery = Labels([7, 7, 8, 8], [2, 2, 2, 2], clothes=[0, 1, 1, 0])
     >>> distances = np.array([[.1, .4, .2, .3], [.3, .4, .2, .1]])
-    >>> result = evaluate_protocol("ltcc", None, None, query, gallery, distances=distances)
+    >>> result = evaluate_protocol("ccvid", None, None, query, gallery, distances=distances)
     >>> {part: round(numbers.mAP, 4) for part, numbers in result.items()}
     {'general': 0.875, 'sc': 1.0, 'cc': 0.6667}
     >>> evaluate_protocol("regdb", None, None, query, gallery, part="visible-to-thermal",
@@ -115,6 +115,8 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
                                                         sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
+    if trials is None:
+        check_counts(record, part, len(part.query.of(sides)), len(part.gallery.of(sides)))
     said: dict[str, str] = {"protocol": record.name, "part": part.name}
     if record.shots != (1,):
         said["shots"] = str(shots)
@@ -124,19 +126,32 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
     said["trials"] = str(len(rows))
     if trials is None and isinstance(record.trials, Seeded):
         said["seed"] = str(record.trials.seed if seed is None else seed)
-    results = [_of_trial(part, ranked, sides, how, trial) for trial in rows]
+    results = _of_trials(part, ranked, sides, how, rows)
     return of_trials(part.name, results, record.average,
                      {**said, "follows": record.follows})
 
 
-def _of_trial(part: Part, ranked: Input, sides: Sides, how: How, rows: Trial) -> Result:
-    """Evaluate the rows of one trial."""
-    (query, gallery), asks, answers = _labels(part, sides, rows), part.query, part.gallery
-    chosen = ranked.between(asks.side, rows[0], answers.side, rows[1])
-    result, = summaries(chosen.ranks(query, gallery, how), query, gallery, how)
-    if not part.unmatched:
-        warn_unmatched(result, query, gallery)
-    return result
+def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
+               trials: list[Trial]) -> list[Result]:
+    """Evaluate each trial; distances are measured once where trials have many in common."""
+    asks, answers = part.query.side, part.gallery.side
+    labels = [_labels(part, sides, rows) for rows in trials]
+    all_asks, all_answers = (np.unique(np.concatenate(rows)) for rows in zip(*trials))
+    pairs = sum(len(asking) * len(answering) for asking, answering in trials)
+    source: Ranked = ranked
+    if pairs > 1.5 * len(all_asks) * len(all_answers):
+        source = ranked.between(asks, all_asks, answers, all_answers).measured(
+            sides[asks][all_asks], sides[answers][all_answers], how)
+        asks, answers = "query", "gallery"
+        trials = [(np.searchsorted(all_asks, asking), np.searchsorted(all_answers, answering))
+                  for asking, answering in trials]
+    results = []
+    for (asking, answering), (query, gallery) in zip(trials, labels):
+        chosen = source.between(asks, asking, answers, answering)
+        results += summaries(chosen.ranks(query, gallery, how), query, gallery, how)
+        if not part.unmatched:
+            warn_unmatched(results[-1], query, gallery)
+    return results
 
 
 def _labels(part: Part, sides: Sides, rows: Trial) -> tuple[Labels, Labels]:

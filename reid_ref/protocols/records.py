@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import check_choice
+from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import folded
 from reid_ref.labels import Labels
@@ -251,6 +251,17 @@ _EVERY = (
            "The authors give loaders only; the evaluator is fast-reid's."),
           ("ag-reid-v2", "huynguyen792/AG-ReID.v2 30f558e, agreidtools/datasets/"
            "agreidv2.py:70-93", "As ag-reid."))),
+    Protocol(
+        "atrw", "atrw", "cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py:8-93",
+        _step("atrw", ("label -1", "same identity, near frame"), recall="found"),
+        "All images on both sides, or ranked lists: identity, camera, video and frame of the "
+        "ground truth, and as the view what asks: 1 single-camera queries, 2 cross-camera ones, 0 "
+        "neither.", tuple(Part(name, Rows("query", {"view": (view,)}), Rows("gallery"))
+                          for name, view in (("single", 1), ("cross", 2))),
+        needs=("view", "video", "frame"), counts={"single": (701, 1764), "cross": (1063, 1764)},
+        note="AP divides by the good images in the list. The code's top-k divides by all "
+        "annotated queries, its mAP by those answered: the same where all are answered, and here "
+        "both are over the queries of the file. The wild track is no protocol yet."),
     *(Protocol(
         name, name, f"KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/image/"
         f"{file}.py", _step(name, ()), "Query and gallery of one split, or all images, and the "
@@ -288,6 +299,21 @@ def folded_name(name: str) -> str:
 
 #: Name to protocol.
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
+
+
+def check_counts(protocol: Protocol, part: Part, n_query: int, n_gallery: int) -> None:
+    """Warn of other counts than the benchmark's; refuse those of another benchmark."""
+    expected, got = protocol.counts.get(part.name), (n_query, n_gallery)
+    if expected is None or expected == got:
+        return
+    for other in PROTOCOLS.values():
+        if other.name != protocol.name and got in other.counts.values():
+            raise InputError(
+                "protocol", f"{protocol.name}, which has {expected[0]:,} queries and "
+                f"{expected[1]:,} gallery images", f"{got[0]:,} and {got[1]:,}, those of "
+                f"{other.name}", "name that one")
+    warn(f"{protocol.name}, part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, "
+         f"where the benchmark has {expected[0]:,} and {expected[1]:,}")
 
 
 def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:

@@ -28,6 +28,7 @@ def expected(file, protocol="sysu-mm01-python", **options):
                                  **options)
 
 
+@pytest.mark.filterwarnings("ignore:.*where the benchmark has")
 class TestEvaluate:
     def test_table(self, file):
         text = run("evaluate", file, "--protocol", "SYSU-MM01-python").stdout

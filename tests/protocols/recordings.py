@@ -285,6 +285,21 @@ def cuhk03_classic(recorded):
     yield drawn, theirs.round() / n_drawn
 
 
+def atrw(recorded):
+    _, identity, video, camera, frame, kind = recorded["gt"].T
+    images = Labels(identity, camera, view=kind, video=video, frame=frame)
+    answered, features = recorded["answered"], recorded["features"].astype(np.int64)
+    squared = ((features[answered, np.newaxis] - features)**2).sum(axis=2)
+    lists = np.argsort(squared, axis=1, kind="stable")[:, :recorded["list_length"]]
+    result = evaluate_ranked("atrw", Lists(as_ranked_lists(lists, None, None)), images[answered],
+                             images)
+    for part, view, numbers in (("single", 1, recorded["numbers"][:3]),
+                                ("cross", 2, recorded["numbers"][3:])):
+        # The code divides its top-k by all annotated queries.
+        share = np.count_nonzero(kind[answered] == view) / np.count_nonzero(kind == view)
+        yield [result[part].mAP, *(result[part].rank(k) * share for k in (1, 5))], numbers
+
+
 #: Beginning of a file's name to its function and to the protocols that it holds.
 KINDS = {
     "sysu_all": (sysu, "sysu-mm01, sysu-mm01-python"),
@@ -307,6 +322,7 @@ KINDS = {
     "mars": (mars, "mars, mars-torchreid"),
     "cargo": (cargo, "cargo"),
     "agreid": (agreid, "ag-reid, ag-reid-v2"),
+    "atrw": (atrw, "atrw"),
     "splits_viper": (splits("viper", np.tile(np.arange(632), 2)), "viper"),
     "splits_viper_evalcmc": (viper_evalcmc, "viper"),
     "splits_cuhk01": (splits("cuhk01", np.arange(800) // 4), "cuhk01"),

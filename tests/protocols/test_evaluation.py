@@ -1,4 +1,5 @@
 """Protocols: parts, trials, means and intervals over them, and wrong input."""
+import dataclasses
 import itertools
 import json
 import random
@@ -8,7 +9,10 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
-from reid_ref.protocols import PROTOCOLS, find_protocol, permuted_galleries, read_trials
+from reid_ref.evaluation.ranked import Lists
+from reid_ref.protocols import (
+    PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_trials)
+from reid_ref.ranking.ranked_lists import as_ranked_lists
 
 QUERY = Labels([7, 8, 9, 7], [3, 3, 6, 6])
 GALLERY = Labels(np.repeat([7, 8, 9], 8), np.tile([1, 1, 2, 2, 4, 4, 5, 5], 3))
@@ -20,6 +24,11 @@ def evaluated(protocol="sysu-mm01-python", query=QUERY, gallery=GALLERY, distanc
     return evaluate_protocol(protocol, None, None, query, gallery, distances=distances, **options)
 
 
+#: The sets here are small.
+SMALL = "ignore:.*where the benchmark has"
+
+
+@pytest.mark.filterwarnings(SMALL)
 class TestEvaluation:
     def test_a_trial_is_an_evaluation_of_its_rows(self):
         rows = np.array([5, 0, 9, 20])
@@ -41,6 +50,30 @@ class TestEvaluation:
         for part, numbers in evaluated(distances=squared).items():
             np.testing.assert_array_equal(of_features[part].cmc, numbers.cmc)
             assert of_features[part].mAP == numbers.mAP
+
+    def test_distances_that_are_measured_once_change_nothing(self):
+        """Trials with most images in common, with equal distances, next to each on its own."""
+        rng = np.random.default_rng(4)
+        query, gallery = rng.integers(-2, 3, (4, 3)), rng.integers(-2, 3, (24, 3))
+        trials = [(None, rng.permutation(24)[:20]) for _ in range(4)] + [([3, 1, 2], None)]
+        for protocol in ("sysu-mm01-python", "regdb"):
+            once, anew = (evaluate_protocol(protocol, query, gallery, QUERY, GALLERY,
+                                            trials=trials, max_memory=memory)
+                          for memory in (None, 100))
+            for part in once:
+                assert once[part].signature == anew[part].signature
+                assert once[part].trials == anew[part].trials
+
+    def test_a_part_of_ranked_lists(self):
+        lists = np.argsort(DISTANCES, axis=1, kind="stable")[:, :20]
+        lists[2, 15:] = -1
+        ranked = Lists(as_ranked_lists(lists, None, None))
+        result = evaluate_ranked("mars", ranked, QUERY, GALLERY, trials=[([3, 2], None)])
+        assert result.trials[0].per_query == reid_ref.evaluate_ranked_lists(
+            lists[[3, 2]], QUERY[np.array([3, 2])], GALLERY,
+            convention=find_protocol("mars").convention).per_query
+        with pytest.raises(InputError, match="features or distances"):
+            evaluate_ranked("mars", ranked, QUERY, GALLERY, trials=[(None, [1, 2])])
 
     def test_a_part_that_turns_the_sides(self):
         result = evaluated("regdb", trials=[(None, [1, 9, 17])])
@@ -110,6 +143,7 @@ class TestEvaluation:
             assert protocol.source and protocol.prepare
 
 
+@pytest.mark.filterwarnings(SMALL)
 class TestWrongInput:
     @pytest.mark.parametrize("options, message", [
         ({"protocol": "sysu"}, "protocol: unknown 'sysu'.*Did you mean 'sysu-mm01'"),
@@ -133,6 +167,21 @@ class TestWrongInput:
     def test_one_sentence(self, options, message):
         with pytest.raises(InputError, match=message):
             evaluated(**options)
+
+    @pytest.mark.parametrize("n_gallery, message", [
+        (7, "mars, part all: 5 queries and 7 gallery images, where the benchmark has 5 and 6"),
+        (8, "protocol: expected mars, which has 5 queries and 6 gallery images, got 5 and 8, "
+            "those of other")])
+    def test_counts_of_another_benchmark(self, n_gallery, message, monkeypatch):
+        record = find_protocol("mars")
+        other = dataclasses.replace(record, name="other", counts={"all": (5, 8)})
+        monkeypatch.setitem(PROTOCOLS, "other", other)
+        record = dataclasses.replace(record, counts={"all": (5, 6)})
+        query, gallery = Labels([1] * 5, [1] * 5), Labels([1] * n_gallery, [2] * n_gallery)
+        kind, context = ((UserWarning, pytest.warns) if n_gallery == 7 else
+                         (InputError, pytest.raises))
+        with context(kind, match=message):
+            evaluated(record, query, gallery, np.zeros((5, n_gallery)))
 
     def test_permutations_of_another_size(self):
         order = np.empty((1, 1), object)

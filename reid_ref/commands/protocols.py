@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reid_ref.console import options as common
+from reid_ref.console.protocols import named
 from reid_ref.console.terminal import show
 from reid_ref.conventions import IGNORED
 from reid_ref.datasets.benchmarks import BENCHMARKS
-from reid_ref.protocols import PROTOCOLS, Exact, Part, Protocol, Rows, Seeded, find_protocol
+from reid_ref.protocols import PROTOCOLS, Exact, Part, Protocol, Rows, Seeded
 from reid_ref.text import row, wrap
 
 
@@ -40,10 +41,14 @@ class ProtocolRecords:
 def record_of(protocol: Protocol) -> ProtocolRecord:
     """Return a protocol in words."""
     return ProtocolRecord(
-        protocol.name, BENCHMARKS[protocol.benchmark].name, protocol.source, protocol.prepare,
+        protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
         {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol),
         list(protocol.shots), list(protocol.needs), protocol.convention.name,
         {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note)
+
+
+def _benchmark(protocol: Protocol) -> str:
+    return BENCHMARKS[protocol.benchmark].name if protocol.benchmark else "-"
 
 
 def words_of(protocol: Protocol, part: Part) -> str:
@@ -126,7 +131,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    protocol = None if args.name is None else find_protocol(args.name, "NAME")
+    protocol = None if args.name is None else named(args.name, "NAME")
     if args.json:
         common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
             {name: record_of(record) for name, record in PROTOCOLS.items()}))

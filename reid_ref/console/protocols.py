@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once
@@ -11,7 +12,7 @@ from reid_ref.arrays.errors import check_count
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.systems import is_saved, show_answer
 from reid_ref.protocols import (
-    Protocol, ProtocolResult, evaluate_ranked, find_protocol, read_trials)
+    Protocol, ProtocolResult, evaluate_ranked, find_protocol, read_protocol, read_trials)
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.result import PartResult
 from reid_ref.result import Ranks, ranks_of
@@ -58,7 +59,7 @@ def add(command: Any) -> None:
     """Take the name of a protocol, and what belongs to it."""
     command.add_argument("--protocol", metavar="NAME",
                          help="evaluate a benchmark as its own code does, with its trials; "
-                              "`reid-ref protocols` lists the names")
+                              "`reid-ref protocols` lists the names; or a .toml or .json file")
     command.add_argument("--part", metavar="NAME", help="one part of the protocol (default: all)")
     command.add_argument("--trials", metavar="FILE",
                          help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or "
@@ -66,6 +67,13 @@ def add(command: Any) -> None:
     command.add_argument("--shots", type=int, metavar="N",
                          help="images of each identity and camera in the gallery: 1 or 10 for "
                               "SYSU-MM01")
+
+
+def named(name: str, argument: str) -> Protocol:
+    """Return the protocol of a name, or of a .toml or .json file."""
+    if Path(name).suffix.lower() in (".toml", ".json"):
+        return read_protocol(name)
+    return find_protocol(name, argument)
 
 
 def refused_without(args: argparse.Namespace) -> None:
@@ -76,7 +84,7 @@ def refused_without(args: argparse.Namespace) -> None:
 
 def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
     """Evaluate the files by the protocol, and print its parts; `not_taken`: options by name."""
-    protocol = find_protocol(args.protocol, "--protocol")
+    protocol = named(args.protocol, "--protocol")
     common.refuse(not_taken, "no protocol, which brings what is counted and has several results",
                   f"--protocol {protocol.name}; leave it out")
     if is_saved(args, args.files):

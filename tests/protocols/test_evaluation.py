@@ -3,6 +3,8 @@ import dataclasses
 import itertools
 import json
 import random
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -11,8 +13,9 @@ import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
-    PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_trials)
+    PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_protocol, read_trials)
 from reid_ref.ranking.ranked_lists import as_ranked_lists
+from tests.documents import ROOT
 
 QUERY = Labels([7, 8, 9, 7], [3, 3, 6, 6])
 GALLERY = Labels(np.repeat([7, 8, 9], 8), np.tile([1, 1, 2, 2, 4, 4, 5, 5], 3))
@@ -208,6 +211,56 @@ class TestWrongInput:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=f"{name}: expected rand_perm_cam.mat"):
             read_trials(tmp_path / name, GALLERY)
+
+
+NIGHT = re.search(r"```\n(name = .*?)```", (ROOT / "docs/protocols.md").read_text(), re.DOTALL)[1]
+
+
+class TestFiles:
+    def read(self, folder, text, name="mine.json"):
+        (folder / name).write_text(text)
+        return read_protocol(folder / name)
+
+    @pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML needs Python 3.11")
+    def test_the_file_of_the_page(self, tmp_path):
+        protocol = self.read(tmp_path, NIGHT, "night.toml")
+        view = np.arange(24) % 2
+        query = Labels(GALLERY.identity, GALLERY.camera, view=view)
+        distances = np.random.default_rng(0).random((24, 24))
+        result = evaluated(protocol, query, query, distances)
+        assert len(result.trials) == 5 and list(result) == ["night-to-day"]
+        assert result.trials[0].counts.query == 12
+        assert result.signature["ap"] == "trapezoid"
+
+    def test_defaults(self, tmp_path):
+        protocol = self.read(tmp_path, '{"name": "mine", "convention": "torchreid"}')
+        assert protocol.convention == reid_ref.CONVENTIONS["torchreid"]
+        result = evaluated(protocol)
+        assert result.mAP == evaluate_distances(DISTANCES, QUERY, GALLERY,
+                                                convention="torchreid").mAP
+
+    @pytest.mark.parametrize("text, message", [
+        ("{", "expected a protocol in TOML"), ("[]", "the file: expected a table of name"),
+        ('{"nam": 1}', "the file: unknown 'nam'"), ('{"name": 1}', "name: expected a text"),
+        ('{"name": "a"}', "convention: expected a table of base"),
+        ('{"name": "a", "convention": "b"}', "convention: unknown 'b'"),
+        ('{"name": "a", "convention": {"ap": "b"}}', "ap: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "needs": ["b"]}', "needs: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
+        ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"query": {"side": "b"}}]}',
+         "side: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"query": {"where": {"b": [1]}}}]}',
+         "where: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"ignored": ["b"]}]}',
+         "ignored: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"query": {"drawn": "b"}}]}',
+         "drawn: expected true or false"),
+    ])
+    def test_wrong_files(self, tmp_path, text, message):
+        with pytest.raises(InputError, match=f"mine.json: {message}"):
+            self.read(tmp_path, text)
 
 
 def test_a_curve_over_identities_ends_at_its_length():

@@ -20,7 +20,7 @@ from reid_ref.ranking.good_ranks import stable_order
 #: Nodes of the integral: exact to degree 255, and to the last digits far beyond it.
 _NODES = 128
 #: Good images whose distributions are computed at a time.
-_AT_ONCE = 4096
+_AT_ONCE = 256
 
 
 def expectation(blocks: Iterable[Doubles], query: Labels, gallery: Labels, length: int,

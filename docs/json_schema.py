@@ -20,6 +20,7 @@ from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.explain.show import Explained
+from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
@@ -28,6 +29,7 @@ from reid_ref.commands.table import MainTable
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.options import SCHEMA
+from reid_ref.console.protocols import ProtocolAnswer
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
@@ -38,6 +40,7 @@ from reid_ref.text.plain import is_optional, key
 SHAPES = {
     "evaluate": (Evaluated, "reid-ref evaluate FILE"),
     "evaluate_several": (Evaluations, "reid-ref evaluate of several files or conventions"),
+    "evaluate_protocol": (ProtocolAnswer, "reid-ref evaluate FILE --protocol NAME"),
     "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
     "compare": (Compared, "reid-ref compare FILE FILE"),
     "table": (MainTable, "reid-ref table NAME=FILE"),
@@ -46,6 +49,8 @@ SHAPES = {
     "explain": (Explained, "reid-ref explain FILE"),
     "conventions": (Records, "reid-ref conventions"),
     "conventions_name": (Record, "reid-ref conventions NAME"),
+    "protocols": (ProtocolRecords, "reid-ref protocols"),
+    "protocols_name": (ProtocolRecord, "reid-ref protocols NAME"),
     "ties": (TieAnswer, "reid-ref ties FILE"),
     "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),

@@ -1,7 +1,7 @@
 # The public names of the package: type checkers read this file, and so does __init__.py, which
 # loads each name on first use. Names that are not in __all__ are modules that a user may name.
 from reid_ref import (
-    compat, datasets, drawing as figures, files, matlab, metric_learning, statistics)
+    compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics)
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Comparison, Comparisons, compare
@@ -29,6 +29,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
 from reid_ref.labels import IndexLists, Labels
+from reid_ref.protocols.evaluation import evaluate_protocol
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load
@@ -38,7 +39,8 @@ __all__ = [
     "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
     "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
     "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
-    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_ranked_list",
-    "evaluate_ranked_lists", "evaluate_reranked", "explain", "export", "load", "pool_queries",
-    "read", "rerank", "rerank_blocks", "runs", "splits", "validate", "visualize_ranked_results",
+    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_protocol",
+    "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked", "explain", "export",
+    "load", "pool_queries", "read", "rerank", "rerank_blocks", "runs", "splits", "validate",
+    "visualize_ranked_results",
 ]

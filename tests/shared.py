@@ -14,6 +14,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 SOURCES = {
     "goldens/market1501_full.mat": "evaluation.m of zhunzhong07/person-re-ranking (278f2c7) in "
                                    "Octave, on the labels of Market-1501 and made features",
+    "goldens/protocols": "recorded answers of the benchmarks' own codes, which each file names",
     "published/published.csv": "the figures collected for reid_ref/datasets/published.csv",
     "real/cityflow": "Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework (1941f9b) and "
                      "yp000925/aic19-track2-reid (6d48fd5)",
@@ -26,6 +27,7 @@ SOURCES = {
     "real/occluded_duke": "lightas/Occluded-DukeMTMC-Dataset (dcba185)",
     "real/oxford5k": "oddconcepts/oxford-benchmark (f73b8cb) and zero1778/CS419-Project (9eb4ad9)",
     "real/sketch_reid": "Gralach/SketchReidLightweightCNN (e5cf514)",
+    "real/sysu_mm01": "wuancong/SYSU-MM01 (0499112)",
     "real/veri776": "liu-xb/RAM (fb92aab)",
 }
 

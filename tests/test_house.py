@@ -9,7 +9,7 @@ PACKAGE = ROOT / "reid_ref"
 ROOMS = (
     "_version", "matlab", "arrays", "text", "disk", "labels", "statistics", "ranking", "metrics",
     "conventions", "signature", "result", "distances", "evaluation", "reranking",
-    "metric_learning", "files", "datasets", "compat", "drawing", "console",
+    "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
     "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute"}

@@ -46,6 +46,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "report": ("report.command", "one HTML page: numbers, rank lists, figures, tables")},
     "understand": {
         "explain": ("explain.command", "why two conventions give two numbers"),
+        "protocols": ("protocols", "benchmarks by their names: parts, trials, files"),
         "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
         "ties": ("ties", "how much the order of equal distances can change"),
         "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),

@@ -2,18 +2,16 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.arrays import InputError, Integers
 from reid_ref.commands.runs import Runs, Words, add_files, spread_of
 from reid_ref.result import QueryValues, Result
 from reid_ref.result.systems import (
-    METRICS, System, check_same_convention, results_by_name, scores_of)
+    METRICS, System, check_same_convention, pooled, results_by_name, scores_of)
 from reid_ref.statistics import unit_sums
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
@@ -87,28 +85,12 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
     """Sum up splits by per-query values, by metric and split; `identity`: of all their queries."""
     sums = []
     for scores in by_metric.values():
-        values, weight, counted = _pooled(list(scores.values()))
+        values, weight, counted = pooled(list(scores.values()))
         by_query = np.arange(len(values))
         groups = by_query if unit == "query" else identity
         sums.append((unit_sums(values, groups, counted, weight),
                      unit_sums(values, by_query, counted, weight)))
     return spread_of(by_metric, sums, unit, **options)
-
-
-def _pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
-    """Return values, weights and counted flags of all queries; the weights of each set are one.
-
-    A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
-    weights the number of queries. Values are shifted so that each set has the mean of all: the
-    error of a query is that from its own set's mean.
-    """
-    mean = math.fsum(values.mean for values in scores) / len(scores)
-    sizes = [int(np.count_nonzero(values.counted)) for values in scores]
-    share = sum(sizes) / len(sizes)
-    weight = np.concatenate([np.full(len(values.values), share / max(size, 1))
-                             for values, size in zip(scores, sizes)])
-    return (np.concatenate([values.values - values.mean + mean for values in scores]), weight,
-            np.concatenate([values.counted for values in scores]))
 
 
 def add(command: argparse.ArgumentParser) -> None:

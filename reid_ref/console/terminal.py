@@ -23,7 +23,8 @@ OPTIONS = {
     "evaluator": "--evaluator", "timeout": "--timeout", "queries": "--queries",
     "seed": "--seed", "level": "--level",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
-    "published": "--published", "key": "KEY", "query_names": "--query-names",
+    "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
+    "trials": "--trials", "key": "KEY", "query_names": "--query-names",
     "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
 
 

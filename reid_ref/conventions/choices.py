@@ -141,7 +141,7 @@ def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
 
 
 def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
-    counts = np.bincount(values, minlength=length + 1)[1:]
+    counts = np.bincount(values, minlength=length + 1)[1:length + 1]
     # get_cmc_multi_cam.m of SYSU-MM01 adds up shares, not counts.
     curve: Doubles = np.cumsum(metrics.per_query_share(counts.astype(np.float64), n_query))
     return curve
@@ -190,6 +190,24 @@ IGNORED = {
         "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
         "Every image of the query's location is ignored, not only those of its identity and "
         "camera: either way"),
+    "same identity, same clothes": ChoiceValue(
+        "the query's identity in the query's clothes",
+        "Images of the query's identity in its own clothes are ignored: either way, mostly lower"),
+    "same identity, other clothes": ChoiceValue(
+        "the query's identity in other clothes",
+        "Images of the query's identity in other clothes are ignored: either way, mostly higher"),
+    "same identity, same view": ChoiceValue(
+        "the query's identity in the query's view",
+        "Images of the query's identity in its own view are ignored: either way, mostly lower"),
+    "same identity, same video": ChoiceValue(
+        "the query's identity in the query's video or tracklet",
+        "Images of the query's identity in its own video are ignored: either way, mostly lower"),
+    "same identity, same frame": ChoiceValue(
+        "the query's identity in the query's frame, or the image that a caption describes",
+        "Images of the query's identity and frame are ignored: either way, mostly lower"),
+    "same identity, near frame": ChoiceValue(
+        "the query's identity on the query's camera and video, at most three frames apart",
+        "Images of the query's identity at most three frames from it are ignored: either way"),
     "listed as junk": ChoiceValue(
         "the query's junk list; good are those of its good list",
         "Good and junk images come from lists, and label -1 matters only if listed: the same "

@@ -73,9 +73,17 @@ class Ranked(Value):
         """Rank the gallery for every query."""
         raise NotImplementedError
 
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Ranked:
+        """Return what ranks some images for some queries; each side is "query" or "gallery"."""
+        raise NotImplementedError
+
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
         return [how]
+
+    def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
+        """Return what ranks parts of it often without measuring distances anew."""
+        return self
 
     def features(self, refusal: InputError) -> tuple[Any, Any]:
         """Return the features of both sides; without features, raise `refusal`."""
@@ -118,9 +126,24 @@ class Features(Ranked):
         """Return the arrays of both sides; without features, raise `refusal`."""
         return self.query, self.gallery
 
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Features:
+        """Return the features of these rows, in this order."""
+        return Features(_chosen(getattr(self, asks), rows),
+                        _chosen(getattr(self, answers), images))
+
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
         return how.passes()
+
+    def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
+        """Return all exact distances, if they fit in the memory; else itself.
+
+        They are in the order of the features' distances, with their ties.
+        """
+        if 8 * len(query) * len(gallery) > bytes_of(how.max_memory):
+            return self
+        return Distances(self.whole(query, gallery, how), features_provenance(
+            *check_feature_shapes(self.query, self.gallery, query, gallery), how))
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """Return the ways to rank that differ: by name, what changes in `How`.
@@ -180,9 +203,11 @@ class Features(Ranked):
 
 @dataclass(frozen=True, eq=False)
 class Distances(Ranked):
-    """A distance matrix, queries in rows; smaller is nearer."""
+    """A distance matrix, queries in rows; smaller is nearer. `provenance`: if it is of features.
+    """
 
     matrix: Any
+    provenance: dict[str, str] = field(default_factory=dict)
     noun = "distances"
     if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
                    "them.")
@@ -195,6 +220,15 @@ class Distances(Ranked):
     def is_stored(self) -> bool:
         """Whether reading a part reads from a file, or computes."""
         return is_stored(self.matrix)
+
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
+        """Return the distances of these rows, in this order."""
+        (matrix,) = where_they_are(self.matrix)
+        if asks == "gallery":
+            return replace(self, matrix=in_main_memory(matrix).T[rows][:, images])
+        chosen = _chosen(matrix, rows)
+        return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
+                       in_main_memory(chosen)[:, images])
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""
@@ -211,7 +245,8 @@ class Distances(Ranked):
         check_real_distances(distances)
         if how.needs_rows:
             distances = in_main_memory(distances)
-        blocks = Blocks(row_blocks(distances, memory), {"distances": str(distances.dtype)})
+        blocks = Blocks(row_blocks(distances, memory),
+                        self.provenance or {"distances": str(distances.dtype)})
         return blocks.ranks(query, gallery, how)
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
@@ -256,6 +291,18 @@ class Lists(Ranked):
     def check(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
+
+    def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Lists:
+        """Return the lists of these queries, if these are all images."""
+        if asks == "query" and _is_all(images, len(images)):
+            if _is_all(rows, len(self.lists)):
+                return self
+            lists, n_good = self.lists, self.lists.n_good
+            chosen = [row[row >= 0] for row in map(np.asarray, map(lists.lists.__getitem__, rows))]
+            return Lists(replace(lists, lists=chosen, where=lambda k: lists.where(int(rows[k])),
+                                 n_good=None if n_good is None else n_good[rows]))
+        raise InputError("data", "features or distances, of which a part can be taken",
+                         "ranked lists")
 
     def exact_rows(self, *_: Any) -> Any:
         """Ranked lists have no distances."""
@@ -328,6 +375,18 @@ def _rising(values: Doubles) -> Doubles:
     risen: Doubles = values.copy()
     risen[known] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
     return risen
+
+
+def _is_all(rows: Integers, n: int) -> bool:
+    return len(rows) == n and np.array_equal(rows, np.arange(n))
+
+
+def _chosen(array: Any, rows: Integers) -> Any:
+    """Return rows of an array in any order, on its accelerator; all of them as they are."""
+    (array,) = where_they_are(array)
+    if _is_all(rows, array.shape[0]):
+        return array
+    return (read_rows(array) if is_stored(array) else array)[rows]
 
 
 def _take(array: Any, rows: Integers) -> Array:

@@ -13,10 +13,26 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import InputError, Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 
 Mask = npt.NDArray[np.bool_]
+#: How many frames apart two images of one video are at most to be near, in ATRW.
+NEAR_FRAMES = 3
+
+#: Rules about the images of the query's identity: for each column, the test of the query's and
+#: the image's values; an image that passes all of them is ignored.
+OF_IDENTITY: dict[str, dict[str, Callable[[Integers, Integers], Mask]]] = {
+    "same identity, same camera": {"camera": np.equal},
+    "same identity, same clothes": {"clothes": np.equal},
+    "same identity, other clothes": {"clothes": np.not_equal},
+    "same identity, same view": {"view": np.equal},
+    "same identity, same video": {"video": np.equal},
+    "same identity, same frame": {"frame": np.equal},
+    "same identity, near frame": {
+        "camera": np.equal, "video": np.equal,
+        "frame": lambda query, image: np.abs(query - image) <= NEAR_FRAMES},
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +104,6 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
         everything = np.ones(len(gallery), dtype=bool)
         return Roles(*_flat(lists.good), *_flat(lists.junk), everything, None, None)
     row, image = _same_identity(query, gallery)
-    same_camera = gallery.camera[image] == query.camera[row]
     columns = (gallery.identity != JUNK) | ("label -1" not in rules)
     place = query_place = None
     if "same location" in rules:
@@ -98,10 +113,25 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     elsewhere = np.ones(len(row), dtype=bool)
     if place is not None and query_place is not None:
         elsewhere = place[image] != query_place[row]
-    junk = elsewhere & same_camera & ("same identity, same camera" in rules)
+    passed = np.zeros(len(row), dtype=bool)
+    for rule in OF_IDENTITY.keys() & rules:
+        passed |= np.logical_and.reduce([
+            test(_column(query, "query", name, rule)[row],
+                 _column(gallery, "gallery", name, rule)[image])
+            for name, test in OF_IDENTITY[rule].items()])
+    junk = elsewhere & passed
     good = elsewhere & ~junk
     junk &= columns[image]
     return Roles(row[good], image[good], row[junk], image[junk], columns, place, query_place)
+
+
+def _column(labels: Labels, side: str, name: str, rule: str) -> Integers:
+    values: Integers | None = getattr(labels, name)
+    if values is None:
+        raise InputError(side, f"labels with {name}, for {rule!r} is ignored", "none",
+                         f"give Labels(identity, camera, {name}=...), or {side}_{name} in the "
+                         "file")
+    return values
 
 
 def find_all_roles(query: Labels, gallery: Labels, rules: Iterable[tuple[str, ...]],

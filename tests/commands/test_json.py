@@ -56,6 +56,11 @@ COMMANDS = [
     ("runs", f"runs {MARKET} {MARKET} --metric mAP,mINP --resamples 99", 0),
     ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
     ("scripts", f"scripts {MARKET} --only port", 0),
+    ("evaluate_protocol", f"evaluate {MARKET} --protocol msmt17", 0),
+    ("evaluate_protocol", f"evaluate {MARKET} --protocol occluded-duke --confidence "
+                          "--resamples 99", 0),
+    ("protocols", "protocols", 0),
+    ("protocols_name", "protocols sysu-mm01", 0),
     ("ties", f"ties {TIES}", 0),
     ("camera_pairs", f"camera-pairs {MARKET}", 0),
     ("camera_pairs", f"camera-pairs {MARS} --rule script", 0),

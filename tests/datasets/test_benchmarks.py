@@ -38,7 +38,7 @@ def test_the_page_says_what_the_table_says():
     ("sysu", "papers print --convention sysu-mm01 there (mean of ten galleries"),
     ("regdb", "papers print --convention simpleir"), ("VehicleID", "--convention simpleir"),
     ("veri-wild", "--convention torchreid"), ("prcc", "--convention torchreid"),
-    ("LTCC", "reid_ref.compat.ccreid.evaluate_with_clothes"), ("msmt17", "--convention torchreid"),
+    ("LTCC", "--protocol ltcc"), ("msmt17", "--convention torchreid"),
     ("prw", "'prw' is a benchmark, and no convention; detections are needed"),
     ("sysu-mn01", "Did you mean 'sysu-mm01'?")])
 def test_a_benchmark_is_no_convention(name, said):

@@ -16,7 +16,8 @@ from reid_ref.commands.evaluate.compute import (
     worst_rows)
 from reid_ref.commands.evaluate.show import rows
 from reid_ref.commands.gate import command as gates
-from reid_ref.console import confidence, files as ranked_lists, options as common, systems
+from reid_ref.console import confidence, files as ranked_lists, options as common
+from reid_ref.console import protocols, systems
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
@@ -32,12 +33,13 @@ from reid_ref.text.table import PAPER
 #: Columns that no convention counts by, and what that means.
 NOT_COUNTED = {
     "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
-               "reid_ref.compat.ccreid.evaluate_with_clothes",
+               "--protocol ltcc",
     "view": "every image is ranked whatever its view", "video": "each row is an image",
     "frame": "neighbouring frames count"}
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
-        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good")
+        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
+        "--shots")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -52,6 +54,7 @@ def add(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("what is counted, and how")
     common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--index-lists",
                        "--max-memory")
+    protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
@@ -87,6 +90,12 @@ class Request:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.protocol is not None:
+        return protocols.run(args, {
+            "--convention": args.convention, "--set": args.choices,
+            "--index-lists": args.index_lists, "--name": args.names, "--strict": args.strict,
+            **_of_one_result(args)})
+    protocols.refused_without(args)
     request = _check(args)
     # Ranked lists have their labels in other files: each is a result.
     groups = ([[Path(file)] for file in args.files] if args.labels

@@ -1,0 +1,140 @@
+"""`reid-ref protocols`: the benchmarks by their names, and what each needs."""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reid_ref.console import options as common
+from reid_ref.console.protocols import named
+from reid_ref.console.terminal import show
+from reid_ref.conventions import IGNORED
+from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.protocols import PROTOCOLS, Exact, Part, Protocol, Rows, Seeded
+from reid_ref.text import row, wrap
+
+
+@dataclass(frozen=True)
+class ProtocolRecord:
+    """A protocol as JSON has it."""
+
+    name: str
+    benchmark: str
+    source: str
+    prepare: str
+    parts: dict[str, str]
+    trials: str
+    shots: list[int]
+    needs: list[str]
+    convention: str
+    counts: dict[str, list[int]]
+    note: str
+
+
+@dataclass(frozen=True)
+class ProtocolRecords:
+    """All protocols as JSON has them, by name."""
+
+    protocols: dict[str, ProtocolRecord]
+
+
+def record_of(protocol: Protocol) -> ProtocolRecord:
+    """Return a protocol in words."""
+    return ProtocolRecord(
+        protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
+        {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol),
+        list(protocol.shots), list(protocol.needs), protocol.convention.name,
+        {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note)
+
+
+def _benchmark(protocol: Protocol) -> str:
+    return BENCHMARKS[protocol.benchmark].name if protocol.benchmark else "-"
+
+
+def words_of(protocol: Protocol, part: Part) -> str:
+    """Return who asks, who answers and what is ignored in a part."""
+    ignored = protocol.convention.ignored if part.ignored is None else part.ignored
+    return (f"{_rows(part.query)} ask, {_rows(part.gallery)} answer; ignored: "
+            + ("; ".join(IGNORED[rule].words for rule in ignored) or "nothing"))
+
+
+def _rows(rows: Rows) -> str:
+    where = ", ".join(f"{column} {', '.join(map(str, values))}"
+                      for column, values in rows.where.items())
+    drawn = {None: "", True: " that are drawn", False: " that are not drawn"}[rows.drawn]
+    return ("queries" if rows.side == "query" else "gallery images") + drawn + (
+        f" of {where}" if where else "")
+
+
+def trials_of(protocol: Protocol) -> str:
+    """Return the trials in words."""
+    trials = protocol.trials
+    if isinstance(trials, Exact):
+        return f"the expectation over all galleries of one image of each {', '.join(trials.unit)}"
+    if isinstance(trials, Seeded):
+        return (f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
+                f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
+    if trials.file:
+        return f"{trials.n} galleries of {trials.file}, after --trials"
+    return "one" if trials.n == 1 else f"{trials.n} splits that come with the data set"
+
+
+def as_list() -> str:
+    """Return one line per protocol: its parts and its trials."""
+    lines = [f"{'protocol':24}{'trials':14}parts"]
+    for name, protocol in PROTOCOLS.items():
+        trials = protocol.trials
+        kind = ("expectation" if isinstance(trials, Exact) else
+                f"{trials.n} drawn" if isinstance(trials, Seeded) else
+                "one" if trials.n == 1 else f"{trials.n} given")
+        parts = ", ".join(part.name for part in protocol.parts)
+        lines += wrap(parts, f"{name:24}{kind:14}", " " * 38)
+    return "\n".join([*lines, "", "reid-ref protocols NAME shows one in full; reid-ref evaluate "
+                      "FILE --protocol NAME", "evaluates it."])
+
+
+def as_page(protocol: Protocol) -> str:
+    """Return everything about one protocol in words."""
+    record = record_of(protocol)
+    return "\n".join(line for name, text in _page(record) for line in row(name, text, 12) or [""])
+
+
+def _page(record: ProtocolRecord) -> Iterator[tuple[str, str]]:
+    yield "name", record.name
+    yield "benchmark", record.benchmark
+    yield "follows", record.source
+    yield "file", record.prepare
+    if record.needs:
+        yield "columns", f"identity, camera, {', '.join(record.needs)}"
+    yield "trials", record.trials
+    if record.shots != [1]:
+        yield "shots", " or ".join(map(str, record.shots)) + ", after --shots"
+    for name, words in record.parts.items():
+        size = record.counts.get(name)
+        yield "part", f"{name}: {words}" + (
+            f"; {size[0]:,} queries, {size[1]:,} gallery images in all" if size else "")
+    yield "convention", record.convention
+    if record.note:
+        yield "note", record.note
+    yield "", ""
+    given = " --trials rand_perm_cam.mat" if "rand_perm_cam" in record.trials else ""
+    yield "command", f"reid-ref evaluate FILE --protocol {record.name}{given}"
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "List the benchmarks that can be evaluated by their names, or show one: the code that "
+        "it follows, its parts and trials, and what goes into the file.")
+    command.set_defaults(run=run)
+    command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    protocol = None if args.name is None else named(args.name, "NAME")
+    if args.json:
+        common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
+            {name: record_of(record) for name, record in PROTOCOLS.items()}))
+    else:
+        show(as_list() if protocol is None else as_page(protocol))
+    return 0

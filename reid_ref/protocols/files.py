@@ -1,0 +1,143 @@
+"""A protocol of one's own, as a TOML or JSON file with the fields of `Protocol`."""
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from reid_ref.arrays import InputError, check_choice, check_count
+from reid_ref.conventions import CHOICES, Convention, find_convention
+from reid_ref.disk import PathLike
+from reid_ref.labels import FURTHER
+from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded, Trials
+
+_COLUMNS = ("identity", "camera", *FURTHER[:-1])
+_FIELDS = ("name", "source", "convention", "prepare", "parts", "trials", "shots", "needs",
+           "cameras", "average", "note")
+
+
+def read_protocol(path: PathLike) -> Protocol:
+    """Read a protocol from a .toml or .json file.
+
+    Its fields are those of `Protocol`. `convention` is a name, or a table of a `base` and other
+    choices; `parts` is a list of tables with `name`, `ignored`, and for `query` and `gallery` a
+    table of `side`, `drawn` and `where`; `trials` is a table of `kind` (given, seeded, exact),
+    `n`, `seed` and `unit`. What is left out is as in `Protocol`.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a field is unknown or wrong.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "mine.json")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write('{"name": "mine", "convention": {"base": "matlab", "ap": "step"}}')
+    ...     read_protocol(path).convention.ap
+    'step'
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values = json.loads(text) if Path(path).suffix.lower() == ".json" else _toml(text)
+    except (OSError, ValueError, ImportError) as error:
+        raise InputError(path, "a protocol in TOML (Python 3.11 or later) or JSON",
+                         f"{type(error).__name__}: {error}") from None
+    try:
+        return _protocol(_table(values, "the file", _FIELDS))
+    except InputError as error:
+        raise error.at(path) from None
+
+
+def _toml(text: str) -> Any:
+    return import_module("tomllib").loads(text)
+
+
+def _table(value: Any, name: str, fields: Collection[str]) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(name, f"a table of {', '.join(fields)}", type(value).__name__)
+    for key in value:
+        check_choice(key, name, fields)
+    return dict(value)
+
+
+def _list(values: Mapping[str, Any], name: str, kind: type) -> tuple[Any, ...]:
+    given = values.get(name, [])
+    if not isinstance(given, list) or not all(type(value) is kind for value in given):
+        raise InputError(name, "a list of " + {int: "whole numbers", str: "texts",
+                                               dict: "tables"}[kind], repr(given))
+    return tuple(given)
+
+
+def _texts(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    for name in names:
+        if not isinstance(values.get(name, ""), str):
+            raise InputError(name, "a text", repr(values[name]))
+    return {name: values.get(name, "") for name in names}
+
+
+def _protocol(values: dict[str, Any]) -> Protocol:
+    texts = _texts(values, "name", "source", "prepare", "note")
+    if not texts["name"]:
+        raise InputError("name", "a text", "none")
+    needs = _list(values, "needs", str)
+    for column in needs:
+        check_choice(column, "needs", _COLUMNS)
+    protocol = Protocol(
+        **texts, benchmark="", convention=_convention(values.get("convention"), texts["name"]),
+        parts=tuple(map(_part, _list(values, "parts", dict))) or (Part(),),
+        trials=_trials(values.get("trials", {"kind": "given"})),
+        shots=_list(values, "shots", int) or (1,), needs=needs,
+        cameras=_list(values, "cameras", int), average=values.get("average", "trials"))
+    for part in protocol.parts:
+        protocol.convention_of(part)  # refuses an unknown rule
+    return protocol
+
+
+def _convention(value: Any, name: str) -> Convention:
+    if isinstance(value, str):
+        return find_convention(value)
+    choices = _table(value, "convention", ("base", *CHOICES, "top_k", "metric", "normalize"))
+    base = find_convention(choices.pop("base", "matlab"))
+    return base.replace(name=name, **choices)
+
+
+def _part(value: dict[str, Any]) -> Part:
+    values = _table(value, "parts", ("name", "query", "gallery", "ignored", "unmatched"))
+    return Part(_texts(values, "name")["name"] or "all",
+                _rows(values.get("query", {"side": "query"}), "query"),
+                _rows(values.get("gallery", {"side": "gallery"}), "gallery"),
+                _list(values, "ignored", str) if "ignored" in values else None,
+                bool(values.get("unmatched", False)))
+
+
+def _rows(value: Any, name: str) -> Rows:
+    values = _table(value, name, ("side", "where", "drawn"))
+    side = values.get("side", name)
+    check_choice(side, "side", ("query", "gallery"))
+    where = _table(values.get("where", {}), "where", _COLUMNS)
+    drawn = values.get("drawn")
+    if drawn not in (None, True, False):
+        raise InputError("drawn", "true or false", repr(drawn))
+    return Rows(side, {column: _list(where, column, int) for column in where}, drawn)
+
+
+def _trials(value: Any) -> Trials:
+    values = _table(value, "trials", ("kind", "n", "seed", "unit"))
+    check_choice(values.get("kind", ""), "kind", ("given", "seeded", "exact"))
+    unit = _list(values, "unit", str) or ("identity",)
+    for column in unit:
+        check_choice(column, "unit", _COLUMNS)
+    n = check_count(values.get("n", 1), "n")
+    kinds: dict[str, Trials] = {
+        "given": Given(n), "exact": Exact(unit),
+        "seeded": Seeded(unit, n, check_count(values.get("seed", 0), "seed", 0))}
+    return kinds[values["kind"]]

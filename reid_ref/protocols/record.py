@@ -1,0 +1,225 @@
+"""`Protocol`: what a benchmark's number is made of, as a frozen record."""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from reid_ref.arrays import InputError, Integers, check_choice
+from reid_ref.conventions import Convention
+from reid_ref.labels import Labels
+
+#: The labels of both sides by "query" and "gallery".
+Sides = Mapping[str, Labels]
+
+
+def cells(labels: Labels, rows: Integers,
+          unit: tuple[str, ...]) -> dict[tuple[int, ...], Integers]:
+    """Return the rows of each identity, or identity and camera ...: in the order of their labels.
+
+    Examples
+    --------
+    >>> cells(Labels([7, 8, 7], [1, 1, 2]), np.arange(3), ("camera", "identity"))
+    {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
+    """
+    keys = np.stack([getattr(labels, column)[rows] for column in unit])
+    every, code = np.unique(keys, axis=1, return_inverse=True)
+    in_order = rows[np.argsort(code.reshape(-1), kind="stable")]
+    ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
+    return dict(zip(map(tuple, every.T.tolist()), np.split(in_order, ends)))
+
+
+def sampled(generator: random.Random, labels: Labels, rows: Integers, unit: tuple[str, ...],
+            shots: int) -> Integers:
+    """Return `shots` rows of each cell, drawn cell after cell by `random.sample`."""
+    drawn = []
+    for key, images in cells(labels, rows, unit).items():
+        if len(images) < shots:
+            raise InputError(
+                "shots", f"at most {len(images)}, the images of "
+                + ", ".join(f"{column} {value}" for column, value in zip(unit, key)), shots)
+        drawn += generator.sample(images.tolist(), shots)
+    return np.array(drawn, dtype=np.int64)
+
+
+def first_shuffled(generator: random.Random, labels: Labels, rows: Integers,
+                   unit: tuple[str, ...], shots: int) -> Integers:
+    """Return the first rows of each cell after a shuffle of all rows, in shuffled order."""
+    shuffled = rows.tolist()
+    generator.shuffle(shuffled)
+    images = cells(labels, np.array(shuffled, dtype=np.int64), unit)
+    chosen = np.concatenate([of_cell[:shots] for of_cell in images.values()])
+    return np.array([row for row in shuffled if row in set(chosen.tolist())], dtype=np.int64)
+
+
+class Given(NamedTuple):
+    """Trials that come with the data set: so many, from this file; without one, a single trial.
+
+    Parameters
+    ----------
+    n : int
+    file : str
+        Without which nothing can be evaluated.
+    """
+
+    n: int = 1
+    file: str = ""
+
+
+class Seeded(NamedTuple):
+    """Galleries that a seed draws.
+
+    Parameters
+    ----------
+    unit : tuple of str
+        The columns of the cells of which images are drawn.
+    n, seed : int
+        Trials, and the seed of the first; trial t has seed + t.
+    draw : callable
+        (generator, labels, rows, unit, shots) to rows.
+    anew : bool
+        Whether every trial has a seed; else one generator draws all trials.
+    """
+
+    unit: tuple[str, ...]
+    n: int = 10
+    seed: int = 0
+    draw: Callable[..., Integers] = sampled
+    anew: bool = True
+
+
+class Exact(NamedTuple):
+    """The expectation over all galleries of one image of each cell, in closed form."""
+
+    unit: tuple[str, ...] = ("identity",)
+
+
+Trials = Given | Seeded | Exact
+
+
+class Rows(NamedTuple):
+    """A selection of images: of a side, those with these values of columns.
+
+    `drawn`: in each trial, only the drawn images (True) or only the others (False).
+    """
+
+    side: str
+    where: Mapping[str, tuple[int, ...]] = {}
+    drawn: bool | None = None
+
+    def of(self, sides: Sides) -> Integers:
+        """Return the rows of the side."""
+        labels = sides[self.side]
+        chosen = np.ones(len(labels), dtype=bool)
+        for column, values in self.where.items():
+            chosen &= np.isin(column_of(labels, self.side, column), values)
+        return np.flatnonzero(chosen)
+
+
+def column_of(labels: Labels, side: str, column: str) -> Integers:
+    """Return a column of labels, which must be there."""
+    values: Integers | None = getattr(labels, column)
+    if values is None:
+        raise InputError(side, f"labels with {column}", "none", f"give Labels(identity, camera, "
+                         f"{column}=...), or {side}_{column} in the file")
+    return values
+
+
+class Part(NamedTuple):
+    """A sub-result: who asks, who answers, and what is ignored where the convention's rule is not.
+
+    `unmatched`: whether queries without a good image are no sign of wrong labels.
+    """
+
+    name: str = "all"
+    query: Rows = Rows("query")
+    gallery: Rows = Rows("gallery")
+    ignored: tuple[str, ...] | None = None
+    unmatched: bool = False
+
+
+def unchanged(labels: Labels) -> Labels:
+    """Return the labels as they are."""
+    return labels
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A benchmark's rule, from its own code.
+
+    Parameters
+    ----------
+    name : str
+    benchmark : str
+        Its key in `datasets.benchmarks`.
+    source : str
+        Repository, commit, file and line.
+    convention : Convention
+    prepare : str
+        What a user puts into the file, in one or two sentences.
+    parts : tuple of Part
+    trials : Given, Seeded or Exact
+    shots : tuple of int
+        Images that a trial can have of each cell; the first is the default.
+    needs : tuple of str
+        Columns of the labels besides identity and camera.
+    cameras : tuple of int
+        The numbers that cameras can have, where parts or columns are made of them.
+    relabel : callable
+        Labels to labels: columns that the benchmark makes of others.
+    average : str
+        "trials": the mean of the trials' means; "pooled": the mean over the queries of all.
+    counts : dict of str to (int, int)
+        Queries and gallery images of the whole benchmark, by part.
+    note : str
+        What papers do under this name, and what no recording holds.
+    """
+
+    name: str
+    benchmark: str
+    source: str
+    convention: Convention
+    prepare: str
+    parts: tuple[Part, ...] = (Part(),)
+    trials: Trials = Given()
+    shots: tuple[int, ...] = (1,)
+    needs: tuple[str, ...] = ()
+    cameras: tuple[int, ...] = ()
+    relabel: Callable[[Labels], Labels] = field(default=unchanged, repr=False)
+    average: str = "trials"
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice(self.average, "average", ("trials", "pooled"))
+
+    @property
+    def follows(self) -> str:
+        """The repository and commit of the code, for signatures."""
+        return self.source.partition(",")[0].replace("|", "/")
+
+    def part(self, name: str, argument: str = "part") -> Part:
+        """Return the part of that name."""
+        parts = {part.name: part for part in self.parts}
+        check_choice(name, argument, parts)
+        return parts[name]
+
+    def labelled(self, labels: Labels, side: str) -> Labels:
+        """Return the labels of a side with the columns that the protocol makes, checked."""
+        strange = np.setdiff1d(labels.camera, self.cameras)
+        if self.cameras and len(strange):
+            raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
+                             f"{self.name} numbers them", int(strange[0]))
+        labels = self.relabel(labels)
+        for column in self.needs:
+            column_of(labels, side, column)
+        return labels
+
+    def convention_of(self, part: Part) -> Convention:
+        """Return the convention of a part."""
+        if part.ignored is None:
+            return self.convention
+        return self.convention.replace(name=f"{self.name}-{part.name}", ignored=part.ignored)

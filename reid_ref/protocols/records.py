@@ -1,0 +1,336 @@
+"""The protocols by name. A new benchmark is one entry of `PROTOCOLS`.
+
+Rules, counts and sources are read in the code that each record names. Metric and normalisation
+differ by repository and are the caller's; the default is that of the code, where it has one.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.datasets.benchmarks import folded
+from reid_ref.labels import Labels
+from reid_ref.protocols.record import (
+    Exact, Given, Part, Protocol, Rows, Seeded, first_shuffled)
+
+_CAMERA = "same identity, same camera"
+
+
+def _step(name: str, ignored: tuple[str, ...] = (_CAMERA,), **choices: Any) -> Convention:
+    """Return torchreid's rule, step AP over matched queries, with other choices."""
+    return CONVENTIONS["torchreid-function"].replace(
+        name=name, ignored=ignored, **{"cmc_length": "gallery", **choices})
+
+
+def _turned(name: str, **options: Any) -> Part:
+    """Return the part in which the gallery asks and the queries answer."""
+    return Part(name, Rows("gallery"), Rows("query"), **options)
+
+
+#: Clothes-changing: the same clothes, or others, of the query's identity are left out.
+_CLOTHES = (
+    Part("general"),
+    Part("sc", ignored=(_CAMERA, "same identity, other clothes"), unmatched=True),
+    Part("cc", ignored=(_CAMERA, "same identity, same clothes"), unmatched=True))
+_SIMPLE_CCREID = "guxinqian/Simple-CCReID f773d01"
+_AGW = "mangye16/Cross-Modal-Re-ID-baseline e817a26"
+
+_LISTS = "Query and gallery are the lists of the data set."
+_WITH_CLOTHES = "The column clothes is a number per outfit."
+_TRACKLETS = "One row per tracklet: the mean of its frames."
+_CAPTIONS = "the captions. Gallery: the images; cameras are not looked at."
+_IRRA = "anosorae/IRRA cfc2378, utils/metrics.py:9-39; also TBPS-CLIP, APTM"
+_PRCC_SOURCE = f"{_SIMPLE_CCREID}, data/datasets/prcc.py:145-181"
+_PRCC_FILE = "Query: the images of cameras B (1) and C (2). Gallery: those of A (0)."
+_PRCC = (Part("sc", Rows("query", {"camera": (1,)})), Part("cc", Rows("query", {"camera": (2,)})))
+
+
+def _video(name: str) -> Convention:
+    """Return torchreid's rule for tracklets: label -1 is not loaded."""
+    return _step(name, loads="without label -1")
+
+
+def _views_of_cargo(labels: Labels) -> Labels:
+    """Return the labels with the view, 0 aerial and 1 ground, made of the camera."""
+    if labels.view is not None:
+        return labels
+    return Labels(**{**labels.columns(), "view": (labels.camera > 5).astype(int)})
+
+
+_SYSU_PARTS = (Part("all", Rows("query", {"camera": (3, 6)}),
+                    Rows("gallery", {"camera": (1, 2, 4, 5)})),
+               Part("indoor", Rows("query", {"camera": (3, 6)}),
+                    Rows("gallery", {"camera": (1, 2)}), unmatched=True))
+_SYSU = Protocol(
+    "sysu-mm01", "sysu-mm01",
+    "wuancong/SYSU-MM01 0499112, evaluation/evaluation_SYSU_MM01.m:36-78, get_testing_set.m:40-48",
+    CONVENTIONS["sysu-mm01"],
+    "Query: all infrared images of the 96 test identities (cameras 3 and 6). Gallery: all their "
+    "visible images (cameras 1, 2, 4, 5); those of an identity and camera in the order of their "
+    "file names, for trials count them. --trials: the authors' rand_perm_cam.mat.",
+    _SYSU_PARTS, Given(10, "rand_perm_cam.mat"), (1, 10),
+    cameras=(1, 2, 3, 4, 5, 6), counts={"all": (3803, 6775), "indoor": (3803, 2939)},
+    note="Papers of the authors' line (JSIA, AlignGAN) have these galleries. Those of AGW and its "
+    "copies have others, drawn by seeds: sysu-mm01-python.")
+
+
+_EVERY = (
+    _SYSU,
+    replace(
+        _SYSU, name="sysu-mm01-python",
+        source=f"{_AGW}, data_manager.py:37-67, eval_metrics.py:6-82; ten shots: JDAI-CV/CM-NAS "
+        "bbc77f4, datasets/sysu_dataset.py:67-100",
+        convention=CONVENTIONS["sysu-mm01"].replace(name="sysu-mm01-python", cmc_length=20),
+        prepare=_SYSU.prepare.partition(" --trials")[0],
+        trials=Seeded(("identity", "camera")),
+        note="AGW, DDAG, MMN, DEEN and their copies have these galleries: Python's random, seeds "
+        "0 to 9. mINP is of this line only."),
+    Protocol(
+        "regdb", "regdb", f"{_AGW}, data_manager.py:69-81, eval_metrics.py:86-149, "
+        "test.py:222-285", _step("regdb", (), cmc_length=20),
+        "Query: the 2,060 visible test images of a split. Gallery: its 2,060 thermal ones. Or all "
+        "images, and the rows of each split in --trials.",
+        (Part("visible-to-thermal"), _turned("thermal-to-visible")), Given(10),
+        counts={"visible-to-thermal": (2060, 2060)},
+        note="Each of the ten splits has its own training; papers print the mean over splits, "
+        "both directions apart."),
+    Protocol(
+        "llcm", "llcm", "ZYK100/LLCM 886e27c, DEEN/data_manager.py:70-132, "
+        "DEEN/eval_metrics.py:6-85, DEEN/test.py:181-234",
+        _step("llcm", cmc="identities", cmc_length=20),
+        "Query: all infrared test images. Gallery: all visible test images; those of an identity "
+        "and camera in the order of their file names.",
+        (Part("infrared-to-visible"),
+         _turned("visible-to-infrared"),
+         Part("visible-to-infrared-as-test-py", Rows("query", drawn=True), Rows("gallery"))),
+        Seeded(("identity", "camera")),
+        note="visible-to-infrared is that of DEEN/train.py:399. DEEN/test.py:222-234 prints "
+        "another number under that name: the drawn infrared images ask, and all visible ones "
+        "answer."),
+    Protocol(
+        "msmt17", "msmt17", "December-boy/MSMT17_Evaluation 8b130c6, evaluation_PKU.m:45-64, "
+        "compute_AP.m",
+        CONVENTIONS["matlab"].replace(name="msmt17", ignored=(_CAMERA,), unmatched="nan"),
+        _LISTS, counts={"all": (11659, 82161)},
+        note="The authors' trapezoid. Most later papers print the step mAP: --convention "
+        "torchreid. Identity 0 is a person."),
+    Protocol(
+        "occluded-duke", "occluded-duke", "lightas/ICCV19_Pose_Guided_Occluded_Person_ReID "
+        "f3aaf4c, shared_region_evaluate.py:47-90, test.py:222-239",
+        CONVENTIONS["matlab"].replace(name="occluded-duke", unmatched="drop"), _LISTS,
+        counts={"all": (2210, 17661)},
+        note="The authors' trapezoid, as PGFA's figures have it. TransReID and most later papers "
+        "print the step mAP: --convention torchreid."),
+    Protocol(
+        "ltcc", "ltcc", f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138", _step("ltcc"),
+        f"{_LISTS} {_WITH_CLOTHES}", _CLOTHES, needs=("clothes",), counts={"general": (493, 7050)},
+        note="Papers print general (standard) and cc (cloth-changing). Codes that keep only the "
+        "identities of cloth-change_id_test.txt give another number."),
+    Protocol(
+        "ccvid", "ccvid", f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138, data/datasets/"
+        "ccvid.py:151-156", _step("ccvid"),
+        f"One row per tracklet, the mean of its clips; cameras of session 3 are 12 higher. "
+        f"{_WITH_CLOTHES}", _CLOTHES, needs=("clothes",)),
+    Protocol(
+        "prcc", "prcc", _PRCC_SOURCE, _step("prcc"), _PRCC_FILE, _PRCC, cameras=(0, 1, 2),
+        counts={"sc": (3543, 3384), "cc": (3873, 3384)},
+        note="All gallery images (multi-shot). About half of the papers print the single-shot "
+        "number: prcc-single-shot."),
+    Protocol(
+        "prcc-single-shot", "prcc", f"{_PRCC_SOURCE}:169-175", _step("prcc-single-shot"),
+        _PRCC_FILE, _PRCC, Exact(), cameras=(0, 1, 2),
+        counts={"sc": (3543, 3384), "cc": (3873, 3384)},
+        note="The expectation over all galleries of one image per identity. The code's ten draws "
+        "depend on the order of a folder; --trials takes such draws."),
+    Protocol(
+        "vc-clothes", "vc-clothes", f"{_SIMPLE_CCREID}, data/datasets/vcclothes.py:122-168",
+        _step("vc-clothes"), f"{_LISTS} Cameras from 0, as the loader gives them.", (
+            Part("all"), *(Part(name, Rows("query", {"camera": cameras}),
+                                Rows("gallery", {"camera": cameras}))
+                           for name, cameras in (("sc", (1, 2)), ("cc", (2, 3))))),
+        cameras=(0, 1, 2, 3)),
+    Protocol(
+        "deepchange", "deepchange", f"{_SIMPLE_CCREID}, data/datasets/deepchange.py:161-164",
+        _step("deepchange", ("same identity, same video",)),
+        f"{_LISTS} The column video is the tracklet, which stands in for the camera.",
+        needs=("video",)),
+    Protocol(
+        "last", "last", f"{_SIMPLE_CCREID}, data/datasets/last.py:131", _step("last", ()), _LISTS,
+        note="Nothing is ignored. By the code's text: no recording holds it."),
+    Protocol(
+        "celeb-reid", "celeb-reid", "Huang-3/Celeb-reID aafe1af, reid/evaluation_metrics/"
+        "ranking.py:21-30,95-130, data_loader_1stream.py:20-45",
+        CONVENTIONS["open-reid-sklearn-0.18-function"].replace(name="celeb-reid"),
+        f"{_LISTS} The camera is the first digit of the running number in the file name, as the "
+        "authors' loader reads it.", counts={"all": (2972, 11006)},
+        note="Figures that count every image, by the step rule, are of another task."),
+    *(Protocol(
+        name, name, source, _step(name, ()), f"Query: {_CAPTIONS}",
+        (Part("text-to-image"), _turned("image-to-text")), note="The step family. " + note)
+      for name, source, note in (
+          ("cuhk-pedes", _IRRA, "1,000 identities, 3,074 images, 6,156 captions."),
+          ("icfg-pedes", _IRRA, "The authors' own first figures are trapezoid: "
+           "icfg-pedes-trapezoid."),
+          ("rstpreid", _IRRA, "200 identities, 1,000 images, 2,000 captions."))),
+    *(Protocol(
+        f"{name}-trapezoid", name, "zifyloo/SSAN 5678369, src/test_during_train.py:27-121",
+        CONVENTIONS["matlab"].replace(name=f"{name}-trapezoid", ignored=(), unmatched="drop"),
+        f"Query: {_CAPTIONS} For the part without-own-image the column frame is the number of the "
+        "image that a caption describes, and of each image.",
+        (Part("text-to-image"), Part("without-own-image", ignored=("same identity, same frame",),
+                                     unmatched=True)),
+        needs=("frame",),
+        note="The trapezoid family: ICFG-PEDES's authors. without-own-image leaves out the image "
+        "that a caption describes, and captions without another good image.")
+      for name in ("cuhk-pedes", "icfg-pedes", "rstpreid")),
+    *(Protocol(
+        name, "vehicleid", source, _step(name, ()),
+        "All test images of one list (800, 1600 or 2400 vehicles), the same on both sides.",
+        (Part("all", Rows("query", drawn=False), Rows("gallery", drawn=True)),), trials,
+        note=note)
+      for name, source, trials, note in (
+          ("vehicleid", "Jakel21/vehicle-ReID-baseline 5c5b798, vehiclereid/eval_metrics.py:8-65",
+           Exact(), "The expectation over all galleries of one image per vehicle, which ten draws "
+           "estimate. 6,493, 13,377 or 19,777 images."),
+          ("vehicleid-draws", "JDAI-CV/fast-reid c9bc3ce, fastreid/data/datasets/"
+           "vehicleid.py:69-81", Seeded(("identity",), draw=first_shuffled),
+           "Ten draws, Python's random with seeds 0 to 9. fast-reid itself draws once, without a "
+           "seed."))),
+    Protocol(
+        "veri-wild", "veri-wild", "PKU-IMRE/VERI-Wild 93783aa, README", _step("veri-wild"), _LISTS,
+        note="The rule of the README since August 2019: images of the query's camera are "
+        "ignored."),
+    Protocol(
+        "veri-wild-2019", "veri-wild", "PKU-IMRE/VERI-Wild 4bde28e, test-code/mAP.py:65-86, "
+        "cmc_wild.py:129-150", _step("veri-wild-2019", (), unmatched="nan"), _LISTS,
+        note="The code of the paper (July 2019): nothing is ignored."),
+    Protocol(
+        "veri-wild-challenge", "veri-wild",
+        "PKU-IMRE/VERI-Wild 447736f, test-code/GC_test_map.py:32-58",
+        CONVENTIONS["simpleir"].replace(name="veri-wild-challenge"),
+        "Ranked lists; an unanswered query has an empty one.",
+        note="AP over the hits in the submitted list, nothing ignored."),
+    Protocol(
+        "veri-776", "veri776", "KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py",
+        _step("veri-776"), _LISTS, counts={"all": (1678, 11579)},
+        note="Image to image, by the step rule that papers print. Held by no recording of its "
+        "own: the rule is that of torchreid. For images to tracks, give distances: the least over "
+        "the images of a track."),
+    Protocol(
+        "cityflow", "cityflow", "Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b, "
+        "Evaluation_CityFlow.py:32-71", CONVENTIONS["cityflow"],
+        "Lists of 100 images per query, or features.",
+        note="By a follower's script: the challenge's server code is not public."),
+    Protocol(
+        "mars", "mars", "guxinqian/AP3D 84bd12a, tools/eval_metrics.py", _video("mars-ap3d"),
+        f"{_TRACKLETS} The query tracklets stay in the gallery.", counts={"all": (1980, 11310)},
+        note="Step mAP. The authors' own trapezoid: --convention mars."),
+    Protocol(
+        "mars-torchreid", "mars", "KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/"
+        "video/mars.py:57-62", _video("mars-torchreid"),
+        f"{_TRACKLETS} The gallery has no tracklet of the queries.",
+        (Part(unmatched=True),), counts={"all": (1980, 9330)},
+        note="140 queries have no good image and are left out: another task than mars."),
+    Protocol(
+        "cargo", "cargo", "LinlyAC/VDT-AGPReID ad01007, fastreid/data/datasets/cargo.py:34-170",
+        _step("cargo"), f"{_LISTS} Cameras 1 to 13 as in the file names, of which 1 to 5 are "
+        "aerial; or with a column view, 0 aerial and 1 ground.", (
+            Part("all", unmatched=True),
+            *(Part(name, Rows("query", {"view": view}), Rows("gallery", {"view": view}),
+                   unmatched=True) for name, view in (("gg", (1,)), ("aa", (0,)))),
+            Part("ag", ignored=("same identity, same view",), unmatched=True)),
+        cameras=tuple(range(1, 14)), relabel=_views_of_cargo,
+        counts={"gg": (134, 18444), "aa": (178, 32268), "ag": (312, 50712)}),
+    *(Protocol(
+        name, "ag-reid", source, _step(name), f"{_LISTS} One view asks and another answers. "
+        "The identity is the digits of P, T and A put together.", note=note)
+      for name, source, note in (
+          ("ag-reid", "huynguyen792/AG-ReID 0d72a45, agreidtools/datasets/agreid.py:70-93",
+           "The authors give loaders only; the evaluator is fast-reid's."),
+          ("ag-reid-v2", "huynguyen792/AG-ReID.v2 30f558e, agreidtools/datasets/"
+           "agreidv2.py:70-93", "As ag-reid."))),
+    Protocol(
+        "atrw", "atrw", "cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py:8-93",
+        _step("atrw", ("label -1", "same identity, near frame"), recall="found"),
+        "All images on both sides, or ranked lists: identity, camera, video and frame of the "
+        "ground truth, and as the view what asks: 1 single-camera queries, 2 cross-camera ones, 0 "
+        "neither.", tuple(Part(name, Rows("query", {"view": (view,)}), Rows("gallery"))
+                          for name, view in (("single", 1), ("cross", 2))),
+        needs=("view", "video", "frame"), counts={"single": (701, 1764), "cross": (1063, 1764)},
+        note="AP divides by the good images in the list. The code's top-k divides by all "
+        "annotated queries, its mAP by those answered: the same where all are answered, and here "
+        "both are over the queries of the file. The wild track is no protocol yet."),
+    *(Protocol(
+        name, name, f"KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/image/"
+        f"{file}.py", _step(name, ()), "Query and gallery of one split, or all images, and the "
+        "rows of each split in --trials.", trials=Given(n))
+      for name, file, n in (("viper", "viper", 20), ("cuhk01", "cuhk01", 20), ("grid", "grid", 10),
+                            ("prid2011", "prid", 10), ("ilids", "ilids", 10))),
+    *(Protocol(
+        name, name, f"KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/video/"
+        f"{file}.py", _video(name), _TRACKLETS, trials=Given(n),
+        note="By the code's text: no recording holds it.")
+      for name, file, n in (("duke-video", "dukemtmcvidreid", 1), ("ilids-vid", "ilidsvid", 10))),
+    *(Protocol(
+        name, name, "JDAI-CV/fast-reid c9bc3ce, fastreid/evaluation/rank.py", _step(name), _LISTS,
+        note="By the code's text: no recording holds it. " + note)
+      for name, note in (
+          ("p-dukemtmc", ""),
+          *((name, "Two readings of the camera: light-reid gives queries camera 0 and the gallery "
+             "camera 1, so that nothing is ignored; fast-reid takes the second number of the file "
+             "name.") for name in ("occluded-reid", "partial-reid", "partial-ilids")))),
+    Protocol(
+        "cuhk03-classic", "cuhk03-classic", "KaiyangZhou/deep-person-reid f8cd150, "
+        "torchreid/metrics/rank.py:17-91, torchreid/data/datasets/image/cuhk03.py:167-228",
+        CONVENTIONS["cuhk03-single-shot-function"].replace(name="cuhk03-classic"),
+        "All test images of one split on both sides, cameras 0 and 1; or all images, and the rows "
+        "of each split in --trials.", trials=Given(20),
+        note="CMC is the expectation of one gallery image per identity, which the code estimates "
+        "by ten draws per query."),
+)
+
+
+def folded_name(name: str) -> str:
+    """Return a name as lookups compare it: any case, with - or _."""
+    return folded(name).replace(" ", "-")
+
+
+#: Name to protocol.
+PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
+
+
+def check_counts(protocol: Protocol, part: Part, n_query: int, n_gallery: int) -> None:
+    """Warn of other counts than the benchmark's; refuse those of another benchmark."""
+    expected, got = protocol.counts.get(part.name), (n_query, n_gallery)
+    if expected is None or expected == got:
+        return
+    for other in PROTOCOLS.values():
+        if other.name != protocol.name and got in other.counts.values():
+            raise InputError(
+                "protocol", f"{protocol.name}, which has {expected[0]:,} queries and "
+                f"{expected[1]:,} gallery images", f"{got[0]:,} and {got[1]:,}, those of "
+                f"{other.name}", "name that one")
+    warn(f"{protocol.name}, part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, "
+         f"where the benchmark has {expected[0]:,} and {expected[1]:,}")
+
+
+def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:
+    """Return the record of that name, or the record itself.
+
+    Raises
+    ------
+    InputError
+        An unknown name; the known ones and the nearest are listed.
+
+    Examples
+    --------
+    >>> find_protocol("SYSU_MM01").name
+    'sysu-mm01'
+    """
+    if isinstance(protocol, Protocol):
+        return protocol
+    name = folded_name(protocol) if isinstance(protocol, str) else protocol
+    check_choice(name, argument, PROTOCOLS)
+    return PROTOCOLS[name]

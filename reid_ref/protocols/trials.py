@@ -1,0 +1,192 @@
+"""The rows of each trial: given by the caller or a file, or drawn by seeds."""
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import InputError, Integers, as_integers, warn
+from reid_ref.disk import PathLike
+from reid_ref.labels import Labels
+from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, cells
+
+
+class Pair(NamedTuple):
+    """Rows of the query and of the gallery array, as numbers; None is every row."""
+
+    query: Any
+    gallery: Any
+
+
+def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, shots: int,
+                   seed: int | None) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the rows of who asks and who answers in each trial, each of its own side."""
+    asks, answers = part.query.of(sides), part.gallery.of(sides)
+    if given is not None:
+        for pair in checked(given, sides):
+            yield (_among(getattr(pair, part.query.side), asks),
+                   _among(getattr(pair, part.gallery.side), answers))
+        return
+    trials = protocol.trials
+    if isinstance(trials, Seeded):
+        yield from _drawn(trials, part, sides, asks, answers, shots, seed)
+        return
+    if isinstance(trials, Given) and trials.file:
+        raise InputError("trials", f"{trials.file}, for {protocol.name} is the mean of "
+                         f"{trials.n} given galleries", "none",
+                         f"trials=read_trials({trials.file!r}, gallery), or --trials "
+                         f"{trials.file}")
+    if isinstance(trials, Given) and trials.n > 1:
+        warn(f"{protocol.name} is the mean of {trials.n} splits, and this is one; their rows go "
+             "into trials, or evaluate each file and average with reid-ref splits")
+    yield asks, answers
+
+
+def _drawn(trials: Seeded, part: Part, sides: Sides, asks: Integers, answers: Integers,
+           shots: int, seed: int | None) -> Iterator[tuple[Integers, Integers]]:
+    first = trials.seed if seed is None else seed
+    generator = random.Random(first)
+    by_query = part.query.drawn is True
+    labels, rows = ((sides[part.query.side], asks) if by_query else
+                    (sides[part.gallery.side], answers))
+    for trial in range(trials.n):
+        if trials.anew:
+            generator = random.Random(first + trial)
+        drawn = trials.draw(generator, labels, rows, trials.unit, shots)
+        if by_query:
+            yield drawn, answers
+        else:
+            yield np.setdiff1d(asks, drawn) if part.query.drawn is False else asks, drawn
+
+
+def _among(rows: Integers | None, chosen: Integers) -> Integers:
+    """Return the rows of a trial that the part takes, in the trial's order."""
+    return chosen if rows is None else rows[np.isin(rows, chosen)]
+
+
+def checked(given: Any, sides: Sides) -> list[Pair]:
+    """Return pairs of rows, checked: in range, each row once."""
+    pairs = list(given)
+    if not pairs:
+        raise InputError("trials", "at least one pair of query rows and gallery rows", "none")
+    return [Pair(*_checked_pair(pair, f"trials[{k}]", sides)) for k, pair in enumerate(pairs)]
+
+
+def _checked_pair(pair: Any, name: str, sides: Sides) -> Iterator[Integers | None]:
+    if not isinstance(pair, Sequence) or len(pair) != 2:
+        raise InputError(name, "a pair: query rows or None, gallery rows or None",
+                         type(pair).__name__)
+    for (side, labels), rows in zip(sides.items(), pair):
+        if rows is None:
+            yield None
+            continue
+        rows = as_integers(rows, f"{name}, {side}")
+        if len(rows) == 0 or rows.min() < 0 or rows.max() >= len(labels):
+            raise InputError(f"{name}, {side}", f"rows from 0, below {len(labels)}",
+                             "no row" if len(rows) == 0 else f"{rows.min()} to {rows.max()}",
+                             "trials of another file?")
+        every, count = np.unique(rows, return_counts=True)
+        if len(every) < len(rows):
+            raise InputError(f"{name}, {side}", "each row once",
+                             f"row {every[count > 1][0]} twice")
+        yield rows
+
+
+def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> list[Pair]:
+    """Return the ten trials of SYSU-MM01's authors, as pairs for `evaluate_protocol`.
+
+    Parameters
+    ----------
+    permutations : array of object, shape (6, 1)
+        `rand_perm_cam` of rand_perm_cam.mat, as `scipy.io.loadmat` returns it: by camera and
+        identity the order of the images, counted from 1, in each of ten trials.
+    gallery : Labels
+        All images of the test identities on the visible cameras, those of an identity and camera
+        in the order of their file names.
+    shots : int
+        Images of each identity and camera in a trial.
+
+    Raises
+    ------
+    InputError
+        An identity and camera with another number of images than its permutations.
+
+    Examples
+    --------
+    >>> order = np.empty((1, 1), object)
+    >>> order[0, 0] = np.empty((7, 1), object)
+    >>> order[0, 0][6, 0] = np.array([[2, 1], [1, 2]])
+    >>> permuted_galleries(order, Labels([7, 7], [1, 1]))[0].gallery
+    array([1])
+    """
+    orders = []
+    for (camera, identity), rows in cells(gallery, np.arange(len(gallery)),
+                                          ("camera", "identity")).items():
+        try:
+            order = np.asarray(permutations[camera - 1, 0][identity - 1, 0], dtype=np.int64)
+        except (IndexError, TypeError, ValueError):
+            order = np.zeros((0, 0), np.int64)
+        if order.ndim != 2 or order.shape[1] != len(rows) or not (
+                np.sort(order, axis=1) == np.arange(1, len(rows) + 1)).all():
+            raise InputError(
+                "trials", f"permutations of the {len(rows)} images of identity {identity} on "
+                f"camera {camera}", f"permutations of {order.shape[-1]}", "the gallery must be "
+                "all images of the test identities, not one trial's")
+        if shots > len(rows):
+            raise InputError("shots", f"at most {len(rows)}, the images of identity {identity} "
+                             f"on camera {camera}", shots)
+        orders.append(rows[order[:, :shots] - 1])
+    return [Pair(None, np.concatenate([rows[trial] for rows in orders]))
+            for trial in range(len(orders[0]))]
+
+
+def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
+    """Read the rows of every trial from a file.
+
+    Parameters
+    ----------
+    path : str or path
+        SYSU-MM01's rand_perm_cam.mat; an .npz file with `gallery` and perhaps `query`, one row
+        of rows per trial; or a .json file: a list of pairs, of lists or null.
+    gallery : Labels
+    shots : int
+        Of rand_perm_cam.mat.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is none of these.
+    """
+    suffix = Path(path).suffix.lower()
+    try:
+        if suffix == ".mat":
+            from scipy.io import loadmat
+
+            return permuted_galleries(loadmat(str(path), variable_names=["rand_perm_cam"])
+                                      ["rand_perm_cam"], gallery, shots)
+        if suffix == ".npz":
+            with np.load(path, allow_pickle=False) as stored:
+                every = {name: stored[name] for name in stored.files}
+            return _pairs(every["gallery"], every.get("query"))
+        return [Pair(*pair) for pair in json.loads(Path(path).read_text(encoding="utf-8"))]
+    except InputError:
+        raise
+    except Exception as error:  # readers raise whatever a damaged file makes of them
+        raise InputError(
+            path, "rand_perm_cam.mat, an .npz file with gallery (and query) of shape (trials, "
+            "rows), or JSON pairs", f"{type(error).__name__}: {error}") from None
+
+
+def _pairs(gallery: npt.NDArray[Any], query: npt.NDArray[Any] | None) -> list[Pair]:
+    queries: Iterable[Any] = [None] * len(gallery) if query is None else query
+    return [Pair(*rows) for rows in zip(queries, gallery, strict=True)]
+
+
+def is_exact(protocol: Protocol, given: Any) -> bool:
+    """Return whether the number is an expectation, not a mean over trials."""
+    return given is None and isinstance(protocol.trials, Exact)

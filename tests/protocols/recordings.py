@@ -1,0 +1,354 @@
+"""The recordings of the benchmarks' own code, each evaluated by its protocol.
+
+A function below takes the arrays of a file and yields, number by number, what the protocol gives
+and what the code answered. `largest` puts the differences of a file together.
+"""
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_protocol
+from reid_ref.evaluation.ranked import Lists
+from reid_ref.protocols import Part, evaluate_ranked, find_protocol
+from reid_ref.ranking.ranked_lists import as_ranked_lists
+from tests.shared import SHARED
+
+FOLDER = SHARED / "goldens" / "protocols"
+
+
+def numbers(result, recorded, key):
+    """Each trial's curve, mAP and mINP next to those recorded under a key."""
+    for end, ours in (("cmc", [trial.cmc for trial in result.trials]),
+                      ("map", [trial.mAP for trial in result.trials]),
+                      ("minp", [trial.mINP for trial in result.trials])):
+        if f"{key}{end}" in recorded:
+            theirs = np.atleast_1d(recorded[f"{key}{end}"])
+            if end == "cmc":
+                theirs = np.atleast_2d(theirs)
+                length = min(theirs.shape[1], *(len(curve) for curve in ours))
+                assert length >= min(theirs.shape[1], 10)
+                ours, theirs = [curve[:length] for curve in ours], theirs[:, :length]
+            yield np.array(ours), theirs
+
+
+def sides(recorded, *columns):
+    """Features and labels under query and gallery, with these columns."""
+    for side in ("query", "gallery"):
+        yield recorded[f"{side}_features"]
+    for side in ("query", "gallery"):
+        every = dict(zip(columns, recorded[side].T))
+        yield Labels(every.pop("identity"), every.pop("camera"), **every)
+
+
+def sysu(recorded):
+    camera, identity, _ = recorded["image"].T
+    images, probe = Labels(identity, camera), recorded["probe"]
+    part = "all" if (camera == 5).any() else "indoor"
+    shots = 10 if recorded["matlab_gallery"].shape[1] > 1000 else 1
+    for line, protocol in (("matlab", "sysu-mm01"), ("python", "sysu-mm01-python")):
+        result = evaluate_protocol(
+            protocol, recorded["features"][probe], recorded["features"], images[probe], images,
+            part=part, shots=shots,
+            trials=[(None, rows) for rows in recorded[f"{line}_gallery"]])
+        yield from numbers(result, recorded, f"{line}_")
+        if line == "matlab":
+            yield result.cmc, recorded["matlab_cmc_mean"]
+            yield result.mAP, recorded["matlab_map_mean"]
+
+
+def regdb(recorded):
+    labels, features = recorded["labels"], recorded["features"]
+    images = Labels(labels, np.ones_like(labels))
+    rows = [np.flatnonzero(np.isin(labels, split)) for split in recorded["splits"]]
+    result = evaluate_protocol("regdb", features[:len(labels)], features[len(labels):], images,
+                               images, trials=[(split, split) for split in rows])
+    for part in ("visible_to_thermal", "thermal_to_visible"):
+        yield from numbers(result[part.replace("_", "-")], recorded, f"{part}_")
+
+
+def llcm(recorded):
+    _, camera, identity, _ = recorded["image"].T
+    images, features = Labels(identity, camera), recorded["features"]
+    query, gallery = recorded["query_nir"], recorded["query_vis"]
+    result = evaluate_protocol("llcm", features[query], features[gallery], images[query],
+                               images[gallery])
+    for part, key in (("infrared-to-visible", "ir_to_vis_"), ("visible-to-infrared", "vis_to_ir_"),
+                      ("visible-to-infrared-as-test-py", "vis_to_ir_as_test_py_")):
+        yield from numbers(result[part], recorded, key)
+
+
+def msmt17(recorded):
+    result = evaluate_protocol("msmt17", *sides(recorded, "identity", "camera"), normalize=False)
+    yield result.trials[0].per_query.ap, recorded["ap"]
+    yield result.cmc[:100], recorded["cmc"]
+    yield result.mAP, recorded["ap"].mean()
+    step = evaluate(*sides(recorded, "identity", "camera"), convention="torchreid-function")
+    yield step.cmc, recorded["step_cmc"]
+    yield step.per_query.ap[step.per_query.n_good > 0], recorded["step_ap"]
+    yield step.mINP, recorded["step_minp"]
+
+
+def occluded_duke(recorded):
+    result = evaluate_protocol("occluded-duke", *sides(recorded, "identity", "camera"),
+                               normalize=False)
+    matched = result.trials[0].per_query.n_good > 0
+    yield result.trials[0].per_query.ap[matched], recorded["ap"][matched]
+    yield result.cmc[:100], recorded["cmc"]
+    yield result.mAP, recorded["map"]
+    step = evaluate(*sides(recorded, "identity", "camera"), convention="torchreid-function")
+    yield step.cmc, recorded["step_cmc"]
+    yield step.mAP, recorded["step_map"]
+
+
+def clothes(protocol):
+    def of_file(recorded):
+        result = evaluate_protocol(protocol, *sides(recorded, "identity", "camera", "clothes"))
+        for part in result:
+            yield from numbers(result[part], recorded, f"{part}_")
+    return of_file
+
+
+def deepchange(recorded):
+    query, gallery = (Labels(side[:, 0], np.ones(len(side)), video=side[:, 1])
+                      for side in (recorded["query"], recorded["gallery"]))
+    yield from numbers(evaluate_protocol(
+        "deepchange", recorded["query_features"], recorded["gallery_features"], query, gallery),
+        recorded, "")
+
+
+def prcc(recorded):
+    query = np.concatenate([recorded["query_same"], recorded["query_diff"]])
+    features = np.concatenate([recorded["query_same_features"], recorded["query_diff_features"]])
+    labels = [Labels(side[:, 0], side[:, 1]) for side in (query, recorded["gallery"])]
+    given = features, recorded["gallery_features"], *labels
+    draws = [(None, rows) for rows in recorded["single_gallery"]]
+    for protocol, trials, end in (("prcc", None, "_"), ("prcc-single-shot", draws, "_single_")):
+        result = evaluate_protocol(protocol, *given, trials=trials)
+        for part in ("sc", "cc"):
+            yield from numbers(result[part], recorded, f"{part}{end}")
+
+
+def celeb(recorded):
+    yield from numbers(evaluate_protocol("celeb-reid", *sides(recorded, "identity", "camera")),
+                       recorded, "")
+
+
+def text(recorded):
+    query, gallery = (Labels(recorded[side], np.ones(len(recorded[side])), frame=frame)
+                      for side, frame in (("text", recorded["text_image"]),
+                                          ("image", np.arange(len(recorded["image"])))))
+    given = recorded["text_features"], recorded["image_features"], query, gallery
+    how = {"metric": "dot", "normalize": False}
+    result = evaluate_protocol("cuhk-pedes", *given, **how)
+    for part, key in (("text-to-image", "step"), ("image-to-text", "i2t")):
+        if f"{key}_cmc" in recorded:
+            theirs = [recorded[f"{key}_{end}"] / np.float32(100) for end in ("cmc", "map", "minp")]
+            yield result[part].cmc[:10], theirs[0]
+            means = result[part].mAP, result[part].mINP
+            if key == "i2t":  # some images tie, and the code's sort is not stable
+                assert np.abs(np.ravel(means) - np.ravel(theirs[1:])).max() < 1e-4
+            else:
+                yield means, np.ravel(theirs[1:])
+    step = result["text-to-image"]
+    in_percent = [step.rank(1), step.rank(5), step.rank(10), step.mAP, step.mINP]
+    for key in ("tbps", "aptm"):
+        theirs = (recorded[key] / 100).astype(np.float32)
+        yield in_percent[:len(theirs)], theirs
+    result = evaluate_protocol("icfg-pedes-trapezoid", *given, **how)
+    for part, key in (("text-to-image", "trapezoid"), ("without-own-image", "without_own")):
+        yield from numbers(result[part], recorded, f"{key}_")
+
+
+def pool(recorded):
+    labels = Labels(recorded["label"], np.zeros(len(recorded["label"])))
+    return recorded["features"], recorded["features"], labels, labels
+
+
+def vehicleid_draws(recorded):
+    protocol = find_protocol("vehicleid-draws")
+    n = len(recorded["gallery"])
+    protocol = replace(protocol, trials=protocol.trials._replace(n=n))
+    result = evaluate_protocol(protocol, *pool(recorded))
+    yield from numbers(result, recorded, "")
+    if "query" in recorded:
+        trials = list(zip(recorded["query"], recorded["gallery"]))
+        yield from numbers(evaluate_protocol(protocol, *pool(recorded), trials=trials), recorded,
+                           "")
+    every = [np.setdiff1d(np.arange(len(recorded["label"])), rows) for rows in recorded["gallery"]]
+    asks = list(zip(recorded["gallery"], recorded.get("query", every)))
+    turned = replace(protocol, parts=(Part(),))
+    yield from numbers(evaluate_protocol(turned, *pool(recorded), trials=asks), recorded,
+                       "reversed_")
+
+
+def vehicleid(recorded):
+    result = evaluate_protocol("vehicleid", *pool(recorded))
+    length = min(len(result.cmc), len(recorded["cmc_mean"]))
+    yield result.cmc[:length], recorded["cmc_mean"][:length].astype(np.float32)  # made of these
+    yield result.mAP, recorded["map_mean"]
+
+
+def veriwild(recorded):
+    images = Labels(recorded["label"], recorded["camera"])
+    query, gallery = recorded["query"], recorded["gallery"]
+
+    def of(protocol, gallery):
+        return evaluate_protocol(protocol, recorded["features"][query],
+                                 recorded["features"][gallery], images[query], images[gallery])
+
+    first = {}
+    grouped = np.argsort([first.setdefault(k, len(first)) for k in images.identity[gallery]],
+                         kind="stable")
+    yield from numbers(of("veri-wild-2019", gallery[grouped]), recorded, "code2019_")
+    yield from numbers(of("veri-wild", gallery), recorded, "readme_")
+    lists = [row if k in recorded["challenge_answered"] else []
+             for k, row in enumerate(recorded["challenge_lists"])]
+    result = evaluate_ranked("veri-wild-challenge", Lists(as_ranked_lists(lists, None, None)),
+                             images[query], images[gallery])
+    yield from numbers(result, recorded, "challenge_")
+
+
+def cityflow(recorded):
+    query, gallery = (np.load(SHARED / "real" / "cityflow" / f"{side}_annotation.npy")
+                      for side in ("query", "gallery"))
+    query = query[recorded["query"]]
+    labels = [Labels(side.reshape(len(side), -1)[:, 1], np.zeros(len(side)))
+              for side in (query, gallery)]
+    result = evaluate_ranked("cityflow", Lists(as_ranked_lists(
+        recorded["lists"].astype(np.int64) - 1, None, None)), *labels)
+    yield from numbers(result, recorded, "")
+
+
+def mars(recorded):
+    tracks = Labels(recorded["label"], recorded["camera"])
+    query, features = recorded["query"], recorded["features"]
+    for protocol, key in (("mars", "kept"), ("mars-torchreid", "removed")):
+        gallery = recorded[f"{key}_gallery"]
+        yield from numbers(evaluate_protocol(
+            protocol, features[query], features[gallery], tracks[query], tracks[gallery]),
+            recorded, f"{key}_")
+
+
+def cargo(recorded):
+    result = evaluate_protocol("cargo", *sides(recorded, "identity", "camera"))
+    for part in ("all", "gg", "aa", "ag"):
+        yield from numbers(result[part], recorded, f"{part}_")
+        of_query = result[part].trials[0].per_query
+        yield of_query.ap[of_query.n_good > 0], recorded[f"{part}_ap"]
+        yield of_query.inp[of_query.n_good > 0], recorded[f"{part}_inp"]
+
+
+def agreid(recorded):
+    images, features = Labels(recorded["identity"], recorded["camera"]), recorded["features"]
+    for key in (name.removesuffix("query") for name in recorded if name.endswith("_query")):
+        query, gallery = recorded[f"{key}query"], recorded[f"{key}gallery"]
+        yield from numbers(evaluate_protocol(
+            "ag-reid", features[query], features[gallery], images[query], images[gallery]),
+            recorded, key)
+
+
+def splits(protocol, identity=None):
+    def of_file(recorded):
+        features = recorded["features"]
+        who = recorded["identity"] if identity is None else identity
+        labels = Labels(who, recorded.get("camera", np.zeros(len(who))))
+        result = evaluate_protocol(protocol, features, features, labels, labels,
+                                   trials=list(zip(recorded["query"], recorded["gallery"])))
+        yield from numbers(result, recorded, "")
+        # Their mean of float32 curves is float32; the mean in double is as near as they are.
+        yield result.cmc[:50], recorded["cmc"].mean(axis=0, dtype=np.float64).astype(np.float32)
+        yield result.mAP, recorded["map_mean"]
+    return of_file
+
+
+def viper_evalcmc(recorded):
+    of_halves = np.load(FOLDER / "splits_viper.npz")
+    labels, features = Labels(np.tile(np.arange(632), 2), np.zeros(1264)), of_halves["features"]
+    result = evaluate_protocol(
+        "viper", features, features, labels, labels,
+        trials=list(zip(of_halves["gallery"][::2], of_halves["query"][::2])))
+    yield from numbers(result, recorded, "")
+    yield result.cmc[:100], recorded["cmc_mean"]
+
+
+def cuhk03_classic(recorded):
+    labels = Labels(recorded["identity"], recorded["camera"])
+    given = recorded["features"], recorded["features"], labels, labels
+    protocol = find_protocol("cuhk03-classic")
+    draws = replace(protocol, convention=CONVENTIONS["cuhk03-single-shot-draws-function"])
+    yield evaluate_protocol(protocol, *given).mAP, recorded["map"]
+    drawn, n_drawn = evaluate_protocol(draws, *given).cmc[:20], 10 * len(labels)
+    theirs = recorded["cmc"][0] * np.float64(n_drawn)  # whole numbers but for a sum in float32
+    assert np.abs(theirs - theirs.round()).max() < 0.01
+    yield drawn, theirs.round() / n_drawn
+
+
+def atrw(recorded):
+    _, identity, video, camera, frame, kind = recorded["gt"].T
+    images = Labels(identity, camera, view=kind, video=video, frame=frame)
+    answered, features = recorded["answered"], recorded["features"].astype(np.int64)
+    squared = ((features[answered, np.newaxis] - features)**2).sum(axis=2)
+    lists = np.argsort(squared, axis=1, kind="stable")[:, :recorded["list_length"]]
+    result = evaluate_ranked("atrw", Lists(as_ranked_lists(lists, None, None)), images[answered],
+                             images)
+    for part, view, numbers in (("single", 1, recorded["numbers"][:3]),
+                                ("cross", 2, recorded["numbers"][3:])):
+        # The code divides its top-k by all annotated queries.
+        share = np.count_nonzero(kind[answered] == view) / np.count_nonzero(kind == view)
+        yield [result[part].mAP, *(result[part].rank(k) * share for k in (1, 5))], numbers
+
+
+#: Beginning of a file's name to its function and to the protocols that it holds.
+KINDS = {
+    "sysu_all": (sysu, "sysu-mm01, sysu-mm01-python"),
+    "sysu_indoor": (sysu, "sysu-mm01, sysu-mm01-python"),
+    "regdb": (regdb, "regdb"),
+    "llcm": (llcm, "llcm"),
+    "msmt17": (msmt17, "msmt17"),
+    "occluded_duke": (occluded_duke, "occluded-duke"),
+    "ltcc": (clothes("ltcc"), "ltcc"),
+    "ccvid": (clothes("ccvid"), "ccvid"),
+    "prcc": (prcc, "prcc, prcc-single-shot"),
+    "vcclothes": (clothes("vc-clothes"), "vc-clothes"),
+    "deepchange": (deepchange, "deepchange"),
+    "celeb": (celeb, "celeb-reid"),
+    "text": (text, "cuhk-pedes, icfg-pedes, rstpreid and their trapezoids"),
+    "vehicleid_draws": (vehicleid_draws, "vehicleid-draws"),
+    "vehicleid_expectation": (vehicleid, "vehicleid"),
+    "veriwild": (veriwild, "veri-wild, veri-wild-2019, veri-wild-challenge"),
+    "cityflow": (cityflow, "cityflow"),
+    "mars": (mars, "mars, mars-torchreid"),
+    "cargo": (cargo, "cargo"),
+    "agreid": (agreid, "ag-reid, ag-reid-v2"),
+    "atrw": (atrw, "atrw"),
+    "splits_viper": (splits("viper", np.tile(np.arange(632), 2)), "viper"),
+    "splits_viper_evalcmc": (viper_evalcmc, "viper"),
+    "splits_cuhk01": (splits("cuhk01", np.arange(800) // 4), "cuhk01"),
+    "splits_prid": (splits("prid2011", np.r_[:200, :749]), "prid2011"),
+    "splits_grid": (splits("grid"), "grid"),
+    "splits_ilids": (splits("ilids", np.arange(476) // 4), "ilids"),
+    "cuhk03_classic": (cuhk03_classic, "cuhk03-classic"),
+}
+
+
+def kind_of(name):
+    """The longest beginning of a file's name in `KINDS`, or None."""
+    return max((kind for kind in KINDS if name.startswith(kind)), key=len, default=None)
+
+
+def largest(path):
+    """The largest difference from double and from float32 numbers in a file."""
+    with np.load(path, allow_pickle=False) as stored:
+        recorded = {name: stored[name] for name in stored.files}
+    json.loads(str(recorded["about"]))
+    worst = {"double": 0.0, "float32": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for ours, theirs in KINDS[kind_of(path.stem)][0](recorded):
+            ours, theirs = np.squeeze(ours), np.squeeze(theirs)
+            precision = "float32" if theirs.dtype == np.float32 else "double"
+            assert np.array_equal(np.isnan(ours), np.isnan(theirs))
+            worst[precision] = max(worst[precision], float(np.nanmax(np.abs(ours - theirs))))
+    return worst

@@ -1,0 +1,289 @@
+"""Protocols: parts, trials, means and intervals over them, and wrong input."""
+import dataclasses
+import itertools
+import json
+import random
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
+from reid_ref.evaluation.ranked import Lists
+from reid_ref.protocols import (
+    PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_protocol, read_trials)
+from reid_ref.ranking.ranked_lists import as_ranked_lists
+from tests.documents import ROOT
+
+QUERY = Labels([7, 8, 9, 7], [3, 3, 6, 6])
+GALLERY = Labels(np.repeat([7, 8, 9], 8), np.tile([1, 1, 2, 2, 4, 4, 5, 5], 3))
+DISTANCES = np.random.default_rng(0).random((4, 24))
+
+
+def evaluated(protocol="sysu-mm01-python", query=QUERY, gallery=GALLERY, distances=DISTANCES,
+              **options):
+    return evaluate_protocol(protocol, None, None, query, gallery, distances=distances, **options)
+
+
+#: The sets here are small.
+SMALL = "ignore:.*where the benchmark has"
+
+
+@pytest.mark.filterwarnings(SMALL)
+class TestEvaluation:
+    def test_a_trial_is_an_evaluation_of_its_rows(self):
+        rows = np.array([5, 0, 9, 20])
+        result = evaluated(part="all", trials=[(None, rows), ([2, 0], None)])
+        first = evaluate_distances(DISTANCES[:, rows], QUERY, GALLERY[rows],
+                                   convention="sysu-mm01")
+        second = evaluate_distances(DISTANCES[[2, 0]], QUERY[np.array([2, 0])], GALLERY,
+                                    convention="sysu-mm01")
+        assert [trial.mAP for trial in result.trials] == [first.mAP, second.mAP]
+        assert result.mAP == (first.mAP + second.mAP) / 2
+        assert result.sd["mAP"] == pytest.approx(abs(first.mAP - second.mAP) / np.sqrt(2))
+        np.testing.assert_array_equal(result.cmc[:3], (first.cmc[:3] + second.cmc[:3]) / 2)
+
+    def test_features_and_their_distances_are_the_same(self):
+        rng = np.random.default_rng(1)
+        query, gallery = rng.integers(-9, 9, (4, 3)), rng.integers(-9, 9, (24, 3))
+        squared = ((query[:, np.newaxis] - gallery)**2).sum(axis=2)
+        of_features = evaluate_protocol("sysu-mm01-python", query, gallery, QUERY, GALLERY)
+        for part, numbers in evaluated(distances=squared).items():
+            np.testing.assert_array_equal(of_features[part].cmc, numbers.cmc)
+            assert of_features[part].mAP == numbers.mAP
+
+    def test_distances_that_are_measured_once_change_nothing(self):
+        """Trials with most images in common, with equal distances, next to each on its own."""
+        rng = np.random.default_rng(4)
+        query, gallery = rng.integers(-2, 3, (4, 3)), rng.integers(-2, 3, (24, 3))
+        trials = [(None, rng.permutation(24)[:20]) for _ in range(4)] + [([3, 1, 2], None)]
+        for protocol in ("sysu-mm01-python", "regdb"):
+            once, anew = (evaluate_protocol(protocol, query, gallery, QUERY, GALLERY,
+                                            trials=trials, max_memory=memory)
+                          for memory in (None, 100))
+            for part in once:
+                assert once[part].signature == anew[part].signature
+                assert once[part].trials == anew[part].trials
+
+    def test_a_part_of_ranked_lists(self):
+        lists = np.argsort(DISTANCES, axis=1, kind="stable")[:, :20]
+        lists[2, 15:] = -1
+        ranked = Lists(as_ranked_lists(lists, None, None))
+        result = evaluate_ranked("mars", ranked, QUERY, GALLERY, trials=[([3, 2], None)])
+        assert result.trials[0].per_query == reid_ref.evaluate_ranked_lists(
+            lists[[3, 2]], QUERY[np.array([3, 2])], GALLERY,
+            convention=find_protocol("mars").convention).per_query
+        with pytest.raises(InputError, match="features or distances"):
+            evaluate_ranked("mars", ranked, QUERY, GALLERY, trials=[(None, [1, 2])])
+
+    def test_a_part_that_turns_the_sides(self):
+        result = evaluated("regdb", trials=[(None, [1, 9, 17])])
+        turned = evaluate_distances(DISTANCES.T[[1, 9, 17]], GALLERY[np.array([1, 9, 17])], QUERY,
+                                    convention=find_protocol("regdb").convention)
+        assert result["thermal-to-visible"].mAP == turned.mAP
+
+    def test_seeds(self):
+        result = evaluated(part="indoor", seed=3)
+        drawn = random.Random(3).choice([0, 1]), result.trials[0].counts.gallery
+        assert drawn[1] == 6
+        assert result.signature["seed"] == "3"
+        assert evaluated(part="indoor", seed=3).mAP == result.mAP
+        trial = evaluated(part="indoor", seed=4).trials[0]
+        assert trial.fingerprints == result.trials[1].fingerprints
+        assert trial.mAP == result.trials[1].mAP
+
+    def test_the_signature_says_all(self):
+        signature = evaluated(part="all").signature
+        assert [signature[key] for key in ("protocol", "part", "trials", "seed", "shots")] == [
+            "sysu-mm01-python", "all", "10", "0", "1"]
+        assert signature["follows"] == "mangye16/Cross-Modal-Re-ID-baseline e817a26"
+
+    def test_an_interval_is_of_the_mean_over_trials(self):
+        rng = np.random.default_rng(2)
+        labels = Labels(np.repeat(np.arange(20), 2), [1, 2] * 20)
+        result = evaluated("vehicleid-draws", labels, labels, rng.random((40, 40)))
+        interval = result.interval("mAP", method="analytic")
+        assert interval.value == result.mAP
+        assert interval.units == 20
+        assert interval.low < result.mAP < interval.high
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_an_expectation_is_the_mean_over_all_galleries(self, seed):
+        rng = np.random.default_rng(seed)
+        identity = rng.permutation(np.repeat(np.arange(4), [1, 2, 3, 2]))
+        labels, distances = Labels(identity, np.zeros(8)), rng.integers(0, 9, (8, 8))
+        exact = evaluated("vehicleid", labels, labels, distances)
+        of_identity = [np.flatnonzero(identity == k) for k in range(4)]
+        trials = [(np.setdiff1d(np.arange(8), rows), np.sort(rows))
+                  for rows in itertools.product(*of_identity)]
+        every = evaluated("vehicleid", labels, labels, distances, trials=trials)
+        assert exact.mAP == pytest.approx(every.mAP, abs=1e-14)
+        np.testing.assert_allclose(exact.cmc, every.cmc, atol=1e-14)
+        with pytest.warns(UserWarning, match="only 3 units"):
+            assert exact.interval(method="analytic").value == exact.mAP
+
+    def test_an_expectation_of_many_identities_adds_up(self):
+        """The chances of all ranks, and 1 / rank, of more images than the integral has nodes."""
+        rng = np.random.default_rng(5)
+        labels = Labels(np.repeat(np.arange(400), 3), np.zeros(1200))
+        distances = rng.random((1200, 1200))
+        record = find_protocol("vehicleid")
+        exact = evaluated(record, labels, labels, distances).expected
+        chances = np.diff(exact.match, axis=1, prepend=0)
+        np.testing.assert_allclose((chances / np.arange(1, 401)).sum(axis=1), exact.ap, rtol=1e-10)
+
+    def test_one_part_has_its_attributes_and_several_do_not(self):
+        assert evaluated(part="all").rank(1) == evaluated()["all"].rank(1)
+        with pytest.raises(AttributeError, match="all, indoor"):
+            evaluated().mAP
+
+    def test_every_protocol_is_on_record(self):
+        for name, protocol in PROTOCOLS.items():
+            assert find_protocol(name.upper().replace("-", "_")) is protocol
+            assert protocol.benchmark in reid_ref.datasets.benchmarks.BENCHMARKS
+            assert protocol.source and protocol.prepare
+
+
+@pytest.mark.filterwarnings(SMALL)
+class TestWrongInput:
+    @pytest.mark.parametrize("options, message", [
+        ({"protocol": "sysu"}, "protocol: unknown 'sysu'.*Did you mean 'sysu-mm01'"),
+        ({"part": "outdoor"}, "part: unknown 'outdoor'.*all, indoor"),
+        ({"shots": 5}, "shots: expected 1 or 10, got 5"),
+        ({"shots": 10}, "shots: expected at most 2, the images of identity 7, camera 1, got 10"),
+        ({"protocol": "sysu-mm01"}, "trials: expected rand_perm_cam.mat"),
+        ({"protocol": "ltcc"}, "query: expected labels with clothes, got none"),
+        ({"trials": []}, "trials: expected at least one pair"),
+        ({"trials": [3]}, r"trials\[0\]: expected a pair"),
+        ({"trials": [(None, [1, 2, 1])]}, r"trials\[0\], gallery: expected each row once, got "
+                                          "row 1 twice"),
+        ({"trials": [(None, [24])]}, r"trials\[0\], gallery: expected rows from 0, below 24"),
+        ({"query": Labels([7, 8, 9, 7], [1, 1, 2, 2])}, r"query: expected images of part 'all' "
+                                                        r"\(camera 3, 6\), got none"),
+        ({"query": Labels([7, 8, 9, 7], [0, 3, 3, 6])}, "query: expected cameras 1 to 6"),
+        ({"protocol": "vehicleid"}, "the same images on both sides.*4 and 24"),
+        ({"distances": None}, "distances, or features of both sides"),
+        ({"distances": DISTANCES.T}, "its transpose would fit"),
+    ])
+    def test_one_sentence(self, options, message):
+        with pytest.raises(InputError, match=message):
+            evaluated(**options)
+
+    @pytest.mark.parametrize("n_gallery, message", [
+        (7, "mars, part all: 5 queries and 7 gallery images, where the benchmark has 5 and 6"),
+        (8, "protocol: expected mars, which has 5 queries and 6 gallery images, got 5 and 8, "
+            "those of other")])
+    def test_counts_of_another_benchmark(self, n_gallery, message, monkeypatch):
+        record = find_protocol("mars")
+        other = dataclasses.replace(record, name="other", counts={"all": (5, 8)})
+        monkeypatch.setitem(PROTOCOLS, "other", other)
+        record = dataclasses.replace(record, counts={"all": (5, 6)})
+        query, gallery = Labels([1] * 5, [1] * 5), Labels([1] * n_gallery, [2] * n_gallery)
+        kind, context = ((UserWarning, pytest.warns) if n_gallery == 7 else
+                         (InputError, pytest.raises))
+        with context(kind, match=message):
+            evaluated(record, query, gallery, np.zeros((5, n_gallery)))
+
+    def test_permutations_of_another_size(self):
+        order = np.empty((1, 1), object)
+        order[0, 0] = np.empty((7, 1), object)
+        order[0, 0][6, 0] = np.array([[2, 1, 3]])
+        with pytest.raises(InputError, match="permutations of the 2 images of identity 7 on "
+                                             "camera 1, got permutations of 3"):
+            permuted_galleries(order, Labels([7, 7], [1, 1]))
+
+    def test_files_of_trials(self, tmp_path):
+        pairs = tmp_path / "trials.json"
+        pairs.write_text(json.dumps([[None, [5, 0]], [[2, 0], None]]))
+        np.savez(tmp_path / "trials.npz", gallery=[[5, 0], [3, 4]])
+        of_json, of_npz = (read_trials(path, GALLERY) for path in (
+            pairs, tmp_path / "trials.npz"))
+        assert [of_json[0].gallery, of_json[1].gallery] == [[5, 0], None]
+        assert [pair.gallery.tolist() for pair in of_npz] == [[5, 0], [3, 4]]
+
+    @pytest.mark.parametrize("name, content", [
+        ("a.json", b"{"), ("a.json", b"[[1]]"), ("a.npz", b"PK"), ("a.mat", b"MATLAB"),
+        ("absent.npz", None)])
+    def test_files_that_are_none(self, tmp_path, name, content):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=f"{name}: expected rand_perm_cam.mat"):
+            read_trials(tmp_path / name, GALLERY)
+
+
+NIGHT = re.search(r"```\n(name = .*?)```", (ROOT / "docs/protocols.md").read_text(), re.DOTALL)[1]
+
+
+class TestFiles:
+    def read(self, folder, text, name="mine.json"):
+        (folder / name).write_text(text)
+        return read_protocol(folder / name)
+
+    @pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML needs Python 3.11")
+    def test_the_file_of_the_page(self, tmp_path):
+        protocol = self.read(tmp_path, NIGHT, "night.toml")
+        view = np.arange(24) % 2
+        query = Labels(GALLERY.identity, GALLERY.camera, view=view)
+        distances = np.random.default_rng(0).random((24, 24))
+        result = evaluated(protocol, query, query, distances)
+        assert len(result.trials) == 5 and list(result) == ["night-to-day"]
+        assert result.trials[0].counts.query == 12
+        assert result.signature["ap"] == "trapezoid"
+
+    def test_defaults(self, tmp_path):
+        protocol = self.read(tmp_path, '{"name": "mine", "convention": "torchreid"}')
+        assert protocol.convention == reid_ref.CONVENTIONS["torchreid"]
+        result = evaluated(protocol)
+        assert result.mAP == evaluate_distances(DISTANCES, QUERY, GALLERY,
+                                                convention="torchreid").mAP
+
+    @pytest.mark.parametrize("text, message", [
+        ("{", "expected a protocol in TOML"), ("[]", "the file: expected a table of name"),
+        ('{"nam": 1}', "the file: unknown 'nam'"), ('{"name": 1}', "name: expected a text"),
+        ('{"name": "a"}', "convention: expected a table of base"),
+        ('{"name": "a", "convention": "b"}', "convention: unknown 'b'"),
+        ('{"name": "a", "convention": {"ap": "b"}}', "ap: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "needs": ["b"]}', "needs: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
+        ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"query": {"side": "b"}}]}',
+         "side: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"query": {"where": {"b": [1]}}}]}',
+         "where: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"ignored": ["b"]}]}',
+         "ignored: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "parts": [{"query": {"drawn": "b"}}]}',
+         "drawn: expected true or false"),
+    ])
+    def test_wrong_files(self, tmp_path, text, message):
+        with pytest.raises(InputError, match=f"mine.json: {message}"):
+            self.read(tmp_path, text)
+
+
+def test_a_curve_over_identities_ends_at_its_length():
+    """Where more identities come first than the curve has ranks."""
+    labels = Labels([3], [1]), Labels([1, 2, 3], [2, 2, 2])
+    convention = reid_ref.CONVENTIONS["sysu-mm01"].replace(cmc_length=2)
+    result = evaluate_distances([[.1, .2, .3]], *labels, convention=convention)
+    np.testing.assert_array_equal(result.cmc, [0, 0])
+
+
+@pytest.mark.parametrize("rule, columns, good", [
+    ("same identity, same clothes", {"clothes": [1, 2, 1, 2]}, [1, 3]),
+    ("same identity, other clothes", {"clothes": [1, 2, 1, 2]}, [0, 2]),
+    ("same identity, same view", {"view": [1, 2, 1, 2]}, [1, 3]),
+    ("same identity, same video", {"video": [1, 1, 2, 2]}, [2, 3]),
+    ("same identity, same frame", {"frame": [1, 1, 2, 2]}, [2, 3]),
+    ("same identity, near frame", {"video": [1, 1, 2, 1], "frame": [4, 5, 4, 1]}, [1, 2]),
+])
+def test_what_is_ignored_of_the_query_s_identity(rule, columns, good):
+    gallery = Labels([7] * 4, [1] * 4, **columns)
+    query = Labels([7], [1], **{name: [1] for name in columns})
+    convention = reid_ref.CONVENTIONS["matlab"].replace(ignored=(rule,))
+    result = evaluate_distances([[.1, .2, .3, .4]], query, gallery, convention=convention)
+    np.testing.assert_array_equal(result.ranks.image, good)
+    with pytest.raises(InputError, match="query: expected labels with"):
+        evaluate_distances([[.1, .2, .3, .4]], Labels([7], [1]), gallery, convention=convention)

@@ -142,7 +142,11 @@ class Features(Ranked):
         """
         if 8 * len(query) * len(gallery) > bytes_of(how.max_memory):
             return self
-        return Distances(self.whole(query, gallery, how), features_provenance(
+        matrix, done = np.empty((len(query), len(gallery))), 0
+        for block in self.exact_blocks(query, gallery, how):
+            matrix[done:done + len(block)] = block
+            done += len(block)
+        return Distances(matrix, features_provenance(
             *check_feature_shapes(self.query, self.gallery, query, gallery), how))
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:

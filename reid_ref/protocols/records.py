@@ -1,7 +1,8 @@
 """The protocols by name. A new benchmark is one entry of `PROTOCOLS`.
 
 Rules, counts and sources are read in the code that each record names. Metric and normalisation
-differ by repository and are the caller's; the default is that of the code, where it has one.
+differ by repository and are the caller's; the default is that of the code, or the cosine where it
+is handed distances.
 """
 from __future__ import annotations
 
@@ -18,10 +19,14 @@ from reid_ref.protocols.record import (
 _CAMERA = "same identity, same camera"
 
 
-def _step(name: str, ignored: tuple[str, ...] = (_CAMERA,), **choices: Any) -> Convention:
-    """Return torchreid's rule, step AP over matched queries, with other choices."""
-    return CONVENTIONS["torchreid-function"].replace(
-        name=name, ignored=ignored, **{"cmc_length": "gallery", **choices})
+def _step(name: str, ignored: tuple[str, ...] = (_CAMERA,), measure: str = "",
+          **choices: Any) -> Convention:
+    """Return torchreid's rule, step AP over matched queries, with other choices.
+
+    `measure`: where the code takes the cosine, which is the default where it says nothing.
+    """
+    return CONVENTIONS["torchreid-function"].replace(name=name, ignored=ignored, **{
+        "cmc_length": "gallery", "metric": "cosine", "measure": measure, **choices})
 
 
 def _turned(name: str, **options: Any) -> Part:
@@ -47,9 +52,15 @@ _PRCC_FILE = "Query: the images of cameras B (1) and C (2). Gallery: those of A 
 _PRCC = (Part("sc", Rows("query", {"camera": (1,)})), Part("cc", Rows("query", {"camera": (2,)})))
 
 
-def _video(name: str) -> Convention:
+#: torchreid ranks raw features.
+_RAW = {"metric": "euclidean", "measure": "torchreid/engine/engine.py:124-125"}
+_OF_CCREID = "test.py:38,119"
+_OF_FASTREID = "fastreid/config/defaults.py:299"
+
+
+def _video(name: str, **choices: Any) -> Convention:
     """Return torchreid's rule for tracklets: label -1 is not loaded."""
-    return _step(name, loads="without label -1")
+    return _step(name, loads="without label -1", **choices)
 
 
 def _views_of_cargo(labels: Labels) -> Labels:
@@ -82,14 +93,16 @@ _EVERY = (
         _SYSU, name="sysu-mm01-python",
         source=f"{_AGW}, data_manager.py:37-67, eval_metrics.py:6-82; ten shots: JDAI-CV/CM-NAS "
         "bbc77f4, datasets/sysu_dataset.py:67-100",
-        convention=CONVENTIONS["sysu-mm01"].replace(name="sysu-mm01-python", cmc_length=20),
+        convention=CONVENTIONS["sysu-mm01"].replace(
+            name="sysu-mm01-python", cmc_length=20, metric="cosine",
+            measure="model.py:245, test.py:194"),
         prepare=_SYSU.prepare.partition(" --trials")[0],
         trials=Seeded(("identity", "camera")),
         note="AGW, DDAG, MMN, DEEN and their copies have these galleries: Python's random, seeds "
         "0 to 9. mINP is of this line only."),
     Protocol(
         "regdb", "regdb", f"{_AGW}, data_manager.py:69-81, eval_metrics.py:86-149, "
-        "test.py:222-285", _step("regdb", (), cmc_length=20),
+        "test.py:222-285", _step("regdb", (), "model.py:245, test.py:260", cmc_length=20),
         "Query: the 2,060 visible test images of a split. Gallery: its 2,060 thermal ones. Or all "
         "images, and the rows of each split in --trials.",
         (Part("visible-to-thermal"), _turned("thermal-to-visible")), Given(10),
@@ -99,7 +112,8 @@ _EVERY = (
     Protocol(
         "llcm", "llcm", "ZYK100/LLCM 886e27c, DEEN/data_manager.py:70-132, "
         "DEEN/eval_metrics.py:6-85, DEEN/test.py:181-234",
-        _step("llcm", cmc="identities", cmc_length=20),
+        _step("llcm", measure="DEEN/model.py:272, DEEN/test.py:209", cmc="identities",
+              cmc_length=20),
         "Query: all infrared test images. Gallery: all visible test images; those of an identity "
         "and camera in the order of their file names.",
         (Part("infrared-to-visible"),
@@ -124,40 +138,45 @@ _EVERY = (
         note="The authors' trapezoid, as PGFA's figures have it. TransReID and most later papers "
         "print the step mAP: --convention torchreid."),
     Protocol(
-        "ltcc", "ltcc", f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138", _step("ltcc"),
+        "ltcc", "ltcc", f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138",
+        _step("ltcc", measure=_OF_CCREID),
         f"{_LISTS} {_WITH_CLOTHES}", _CLOTHES, needs=("clothes",), counts={"general": (493, 7050)},
         note="Papers print general (standard) and cc (cloth-changing). Codes that keep only the "
         "identities of cloth-change_id_test.txt give another number."),
     Protocol(
         "ccvid", "ccvid", f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138, data/datasets/"
-        "ccvid.py:151-156", _step("ccvid"),
+        "ccvid.py:151-156", _step("ccvid", measure=_OF_CCREID),
         f"One row per tracklet, the mean of its clips; cameras of session 3 are 12 higher. "
         f"{_WITH_CLOTHES}", _CLOTHES, needs=("clothes",)),
     Protocol(
-        "prcc", "prcc", _PRCC_SOURCE, _step("prcc"), _PRCC_FILE, _PRCC, cameras=(0, 1, 2),
+        "prcc", "prcc", _PRCC_SOURCE,
+        _step("prcc", measure=_OF_CCREID), _PRCC_FILE, _PRCC, cameras=(0, 1, 2),
         counts={"sc": (3543, 3384), "cc": (3873, 3384)},
         note="All gallery images (multi-shot). About half of the papers print the single-shot "
         "number: prcc-single-shot."),
     Protocol(
-        "prcc-single-shot", "prcc", f"{_PRCC_SOURCE}:169-175", _step("prcc-single-shot"),
+        "prcc-single-shot", "prcc", f"{_PRCC_SOURCE}:169-175",
+        _step("prcc-single-shot", measure=_OF_CCREID),
         _PRCC_FILE, _PRCC, Exact(), cameras=(0, 1, 2),
         counts={"sc": (3543, 3384), "cc": (3873, 3384)},
         note="The expectation over all galleries of one image per identity. The code's ten draws "
         "depend on the order of a folder; --trials takes such draws."),
     Protocol(
         "vc-clothes", "vc-clothes", f"{_SIMPLE_CCREID}, data/datasets/vcclothes.py:122-168",
-        _step("vc-clothes"), f"{_LISTS} Cameras from 0, as the loader gives them.", (
+        _step("vc-clothes", measure=_OF_CCREID),
+        f"{_LISTS} Cameras from 0, as the loader gives them.", (
             Part("all"), *(Part(name, Rows("query", {"camera": cameras}),
                                 Rows("gallery", {"camera": cameras}))
                            for name, cameras in (("sc", (1, 2)), ("cc", (2, 3))))),
         cameras=(0, 1, 2, 3)),
     Protocol(
         "deepchange", "deepchange", f"{_SIMPLE_CCREID}, data/datasets/deepchange.py:161-164",
-        _step("deepchange", ("same identity, same video",)),
+        _step("deepchange", ("same identity, same video",), _OF_CCREID),
         f"{_LISTS} The column video is the tracklet, which stands in for the camera.",
         needs=("video",)),
     Protocol(
-        "last", "last", f"{_SIMPLE_CCREID}, data/datasets/last.py:131", _step("last", ()), _LISTS,
+        "last", "last", f"{_SIMPLE_CCREID}, data/datasets/last.py:131",
+        _step("last", (), _OF_CCREID), _LISTS,
         note="Nothing is ignored. By the code's text: no recording holds it."),
     Protocol(
         "celeb-reid", "celeb-reid", "Huang-3/Celeb-reID aafe1af, reid/evaluation_metrics/"
@@ -167,7 +186,7 @@ _EVERY = (
         "authors' loader reads it.", counts={"all": (2972, 11006)},
         note="Figures that count every image, by the step rule, are of another task."),
     *(Protocol(
-        name, name, source, _step(name, ()), f"Query: {_CAPTIONS}",
+        name, name, source, _step(name, (), "utils/metrics.py:79-82"), f"Query: {_CAPTIONS}",
         (Part("text-to-image"), _turned("image-to-text")), note="The step family. " + note)
       for name, source, note in (
           ("cuhk-pedes", _IRRA, "1,000 identities, 3,074 images, 6,156 captions."),
@@ -224,18 +243,20 @@ _EVERY = (
         "Lists of 100 images per query, or features.",
         note="By a follower's script: the challenge's server code is not public."),
     Protocol(
-        "mars", "mars", "guxinqian/AP3D 84bd12a, tools/eval_metrics.py", _video("mars-ap3d"),
+        "mars", "mars", "guxinqian/AP3D 84bd12a, tools/eval_metrics.py",
+        _video("mars-ap3d", measure="test-all.py:45,178"),
         f"{_TRACKLETS} The query tracklets stay in the gallery.", counts={"all": (1980, 11310)},
         note="Step mAP. The authors' own trapezoid: --convention mars."),
     Protocol(
         "mars-torchreid", "mars", "KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/"
-        "video/mars.py:57-62", _video("mars-torchreid"),
+        "video/mars.py:57-62", _video("mars-torchreid", **_RAW),
         f"{_TRACKLETS} The gallery has no tracklet of the queries.",
         (Part(unmatched=True),), counts={"all": (1980, 9330)},
         note="140 queries have no good image and are left out: another task than mars."),
     Protocol(
         "cargo", "cargo", "LinlyAC/VDT-AGPReID ad01007, fastreid/data/datasets/cargo.py:34-170",
-        _step("cargo"), f"{_LISTS} Cameras 1 to 13 as in the file names, of which 1 to 5 are "
+        _step("cargo", measure=_OF_FASTREID),
+        f"{_LISTS} Cameras 1 to 13 as in the file names, of which 1 to 5 are "
         "aerial; or with a column view, 0 aerial and 1 ground.", (
             Part("all", unmatched=True),
             *(Part(name, Rows("query", {"view": view}), Rows("gallery", {"view": view}),
@@ -244,7 +265,8 @@ _EVERY = (
         cameras=tuple(range(1, 14)), relabel=_views_of_cargo,
         counts={"gg": (134, 18444), "aa": (178, 32268), "ag": (312, 50712)}),
     *(Protocol(
-        name, "ag-reid", source, _step(name), f"{_LISTS} One view asks and another answers. "
+        name, "ag-reid", source,
+        _step(name, measure=_OF_FASTREID), f"{_LISTS} One view asks and another answers. "
         "The identity is the digits of P, T and A put together.", note=note)
       for name, source, note in (
           ("ag-reid", "huynguyen792/AG-ReID 0d72a45, agreidtools/datasets/agreid.py:70-93",
@@ -264,17 +286,19 @@ _EVERY = (
         "both are over the queries of the file. The wild track is no protocol yet."),
     *(Protocol(
         name, name, f"KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/image/"
-        f"{file}.py", _step(name, ()), "Query and gallery of one split, or all images, and the "
+        f"{file}.py",
+        _step(name, (), **_RAW), "Query and gallery of one split, or all images, and the "
         "rows of each split in --trials.", trials=Given(n))
       for name, file, n in (("viper", "viper", 20), ("cuhk01", "cuhk01", 20), ("grid", "grid", 10),
                             ("prid2011", "prid", 10), ("ilids", "ilids", 10))),
     *(Protocol(
         name, name, f"KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/video/"
-        f"{file}.py", _video(name), _TRACKLETS, trials=Given(n),
+        f"{file}.py", _video(name, **_RAW), _TRACKLETS, trials=Given(n),
         note="By the code's text: no recording holds it.")
       for name, file, n in (("duke-video", "dukemtmcvidreid", 1), ("ilids-vid", "ilidsvid", 10))),
     *(Protocol(
-        name, name, "JDAI-CV/fast-reid c9bc3ce, fastreid/evaluation/rank.py", _step(name), _LISTS,
+        name, name, "JDAI-CV/fast-reid c9bc3ce, fastreid/evaluation/rank.py",
+        _step(name, measure=_OF_FASTREID), _LISTS,
         note="By the code's text: no recording holds it. " + note)
       for name, note in (
           ("p-dukemtmc", ""),

@@ -6,16 +6,20 @@ and what the code answered. `largest` puts the differences of a file together.
 import json
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_protocol
+import reid_ref
+from reid_ref import CONVENTIONS, Labels, evaluate
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import Part, evaluate_ranked, find_protocol
 from reid_ref.ranking.ranked_lists import as_ranked_lists
 from tests.shared import SHARED
 
 FOLDER = SHARED / "goldens" / "protocols"
+#: The codes were given squared Euclidean distances of the recorded features.
+evaluate_protocol = partial(reid_ref.evaluate_protocol, metric="euclidean", normalize=False)
 
 
 def numbers(result, recorded, key):

@@ -11,6 +11,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
     PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_protocol, read_trials)
@@ -49,7 +50,8 @@ class TestEvaluation:
         rng = np.random.default_rng(1)
         query, gallery = rng.integers(-9, 9, (4, 3)), rng.integers(-9, 9, (24, 3))
         squared = ((query[:, np.newaxis] - gallery)**2).sum(axis=2)
-        of_features = evaluate_protocol("sysu-mm01-python", query, gallery, QUERY, GALLERY)
+        of_features = evaluate_protocol("sysu-mm01-python", query, gallery, QUERY, GALLERY,
+                                        normalize=False, metric="euclidean")
         for part, numbers in evaluated(distances=squared).items():
             np.testing.assert_array_equal(of_features[part].cmc, numbers.cmc)
             assert of_features[part].mAP == numbers.mAP
@@ -61,7 +63,8 @@ class TestEvaluation:
         trials = [(None, rng.permutation(24)[:20]) for _ in range(4)] + [([3, 1, 2], None)]
         for protocol in ("sysu-mm01-python", "regdb"):
             once, anew = (evaluate_protocol(protocol, query, gallery, QUERY, GALLERY,
-                                            trials=trials, max_memory=memory)
+                                            metric="euclidean", normalize=False, trials=trials,
+                                            max_memory=memory)
                           for memory in (None, 100))
             for part in once:
                 assert once[part].signature == anew[part].signature
@@ -287,3 +290,14 @@ def test_what_is_ignored_of_the_query_s_identity(rule, columns, good):
     np.testing.assert_array_equal(result.ranks.image, good)
     with pytest.raises(InputError, match="query: expected labels with"):
         evaluate_distances([[.1, .2, .3, .4]], Labels([7], [1]), gallery, convention=convention)
+
+
+@pytest.mark.parametrize(("name", "metric", "normalize"), [
+    ("ltcc", "cosine", "yes"), ("sysu-mm01-python", "cosine", "yes"),
+    ("msmt17", "euclidean", "yes"),
+    ("mars", "cosine", "yes"), ("mars-torchreid", "euclidean", "no"), ("viper", "euclidean", "no"),
+    ("sysu-mm01", "euclidean", "no"), ("cargo", "cosine", "yes")])
+def test_features_are_measured_as_in_the_code_that_is_followed(name, metric, normalize):
+    convention = PROTOCOLS[name].convention
+    assert How((convention,)).distance() == (metric, normalize == "yes")
+    assert convention.measure

@@ -80,6 +80,9 @@ def answers():
     yield dataclasses.replace(data, ranked=RankedLists([np.arange(3)] * 12, "list {}".format))
     yield datasets.Recognised(datasets.FINGERPRINTS["market1501"], ("x",)), datasets.FORMS
     yield files.LAYOUTS
+    yield reid_ref.protocols.PROTOCOLS["ltcc"], dict(reid_ref.evaluate_protocol(
+        "prcc-single-shot", None, None, reid_ref.Labels(QUERY.identity, QUERY.camera + 1),
+        reid_ref.Labels(GALLERY.identity, [0] * 40), distances=DISTANCES))
     yield datasets.Tracks([0], [1], QUERY), datasets.Partition(QUERY, *[np.arange(2)] * 3)
     yield statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
     yield statistics.unit_sums(RNG.random(40), np.arange(40) % 30)

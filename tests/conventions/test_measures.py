@@ -3,6 +3,9 @@
 Features are whole numbers times a power of two, and normalised ones halves: no product rounds, in
 float32 neither, so that the comparison is exact.
 """
+import ast
+import importlib.metadata
+import importlib.util
 
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS, NAMES
+from tests.compat.test_live import load
+from tests.installed import version_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -96,3 +101,38 @@ def test_several_conventions_each_by_its_own_distances():
     for name, result in together.items():
         alone = reid_ref.evaluate(query_features, gallery_features, *labels, convention=name)
         assert alone == result and alone.signature == result.signature
+
+
+def test_torchreid_itself():
+    """Its own engine's defaults, its distance matrix and its evaluator."""
+    torch = pytest.importorskip("torch")
+    version_of("torchreid")
+    place = importlib.metadata.distribution("torchreid").locate_file
+    tree = ast.parse(place("torchreid/reid/engine/engine.py").read_text())
+    run, = (node for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name == "_evaluate")
+    defaults = dict(zip([argument.arg for argument in run.args.args][-len(run.args.defaults):],
+                        map(ast.literal_eval, run.args.defaults)))
+    assert (defaults["dist_metric"], defaults["normalize_feature"]) == ("euclidean", False)
+    spec = importlib.util.spec_from_file_location(
+        "torchreid_distance", str(place("torchreid/reid/metrics/distance.py")))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    evaluate_rank = load("torchreid", "stable")
+    for seed in range(20):
+        query_features, gallery_features, query, gallery = problem(seed)
+        matrix = module.compute_distance_matrix(
+            torch.tensor(query_features), torch.tensor(gallery_features),
+            defaults["dist_metric"]).numpy()
+        cmc, mAP = evaluate_rank(matrix, query.identity, gallery.identity, query.camera,
+                                 gallery.camera, use_cython=False)
+        result = reid_ref.evaluate(query_features, gallery_features, query, gallery,
+                                   convention="torchreid-function")
+        np.testing.assert_array_equal(result.cmc.astype(np.float32), cmc)
+        np.testing.assert_allclose(result.mAP, mAP, rtol=0, atol=4e-15)  # order of summation
+
+
+def test_fastreid_itself():
+    version_of("fastreid")
+    path = importlib.metadata.distribution("fastreid").locate_file("fastreid/config/defaults.py")
+    assert f'\n_C.TEST.METRIC = "{CONVENTIONS["fast-reid"].metric}"\n' in path.read_text()

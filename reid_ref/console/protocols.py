@@ -175,6 +175,6 @@ def _table(protocol: Protocol, result: ProtocolResult, ranks: tuple[int, ...],
 def _csv(result: ProtocolResult, ranks: tuple[int, ...]) -> str:
     heads = list(dict.fromkeys(name for part in result.values() for name in part.headline(ranks)))
     return as_csv(
-        ["part", "trial", *heads, "counted", "queries", "gallery", "signature"],
-        [[name, "mean", *map(part.headline(ranks).get, heads), part.counted, part.queries,
-          part.gallery, part.signature] for name, part in result.items()])
+        ["part", *heads, "counted", "queries", "gallery", "signature"],
+        [[name, *map(part.headline(ranks).get, heads), part.counted, part.queries, part.gallery,
+          part.signature] for name, part in result.items()])

@@ -110,11 +110,11 @@ class PartResult(Value):
                                        for result in self.trials]))
 
     def headline(self, ranks: tuple[int, ...] = RANKS) -> dict[str, float]:
-        """Return Rank-k, mAP and mINP by name."""
-        return {**named_ranks(self.cmc, ranks), "mAP": self.mAP, "mINP": self.mINP}
+        """Return mAP, Rank-k and mINP by name."""
+        return {"mAP": self.mAP, **named_ranks(self.cmc, ranks), "mINP": self.mINP}
 
     def __str__(self) -> str:
-        """Return Rank-k, mAP and mINP in percent, and the signature."""
+        """Return mAP, Rank-k and mINP in percent, and the signature."""
         said = ", ".join(f"{name} {text.percent(value)}"
                          for name, value in self.headline().items())
         return f"{self.name}: {said} ({self.signature})"

@@ -167,7 +167,7 @@ def _of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]
     gap = np.flatnonzero((filler[:, :-1] & ~filler[:, 1:]).any(axis=1))
     if len(gap):
         raise InputError(ranked.where(queries.start + int(gap[0])),
-                         "-1 behind the last image only", "an image behind it")
+                         "-1 after the last image only", "an image after it")
     return rows[~filler].astype(np.int64, copy=False), length
 
 

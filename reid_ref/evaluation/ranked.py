@@ -89,6 +89,10 @@ class Ranked(Value):
         """Return the features of both sides; without features, raise `refusal`."""
         raise refusal
 
+    def provenance_of(self, how: How) -> dict[str, str]:
+        """Return what a signature says of the distances."""
+        return {}
+
 
 @dataclass(frozen=True, eq=False)
 class Blocks(Ranked):
@@ -125,6 +129,10 @@ class Features(Ranked):
     def features(self, refusal: InputError) -> tuple[Any, Any]:
         """Return the arrays of both sides; without features, raise `refusal`."""
         return self.query, self.gallery
+
+    def provenance_of(self, how: How) -> dict[str, str]:
+        """Return metric, normalisation and dtype."""
+        return features_provenance(self.query, self.gallery, how)
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Features:
         """Return the features of these rows, in this order."""
@@ -224,6 +232,10 @@ class Distances(Ranked):
     def is_stored(self) -> bool:
         """Whether reading a part reads from a file, or computes."""
         return is_stored(self.matrix)
+
+    def provenance_of(self, how: How) -> dict[str, str]:
+        """Return the dtype, or what the features say whose distances these are."""
+        return self.provenance or {"distances": str(self.matrix.dtype)}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
         """Return the distances of these rows, in this order."""

@@ -181,5 +181,5 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     cmc = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
     return PartResult(
         part.name, mAP, mAP, cmc, {}, len(expected.ap), len(query), n_identity,
-        signature({**fields_of(convention), **said, "follows": record.follows},
-                  query, gallery), expected=expected)
+        signature({**fields_of(convention), **chosen.provenance_of(how), **said,
+                   "follows": record.follows}, query, gallery), expected=expected)

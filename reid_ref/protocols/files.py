@@ -9,7 +9,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, check_count
 from reid_ref.conventions import CHOICES, Convention, find_convention
-from reid_ref.disk import PathLike
+from reid_ref.disk import PathLike, check_regular
 from reid_ref.labels import FURTHER
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded, Trials
 
@@ -46,9 +46,12 @@ def read_protocol(path: PathLike) -> Protocol:
     'step'
     """
     try:
+        check_regular(path)
         text = Path(path).read_text(encoding="utf-8")
         values = json.loads(text) if Path(path).suffix.lower() == ".json" else _toml(text)
-    except (OSError, ValueError, ImportError) as error:
+    except InputError:
+        raise
+    except (OSError, ValueError, RecursionError, ImportError) as error:
         raise InputError(path, "a protocol in TOML (Python 3.11 or later) or JSON",
                          f"{type(error).__name__}: {error}") from None
     try:

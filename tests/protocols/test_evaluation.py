@@ -301,3 +301,23 @@ def test_features_are_measured_as_in_the_code_that_is_followed(name, metric, nor
     convention = PROTOCOLS[name].convention
     assert How((convention,)).distance() == (metric, normalize == "yes")
     assert convention.measure
+
+
+@pytest.mark.filterwarnings("ignore:.*where the benchmark has")
+def test_the_signature_of_an_expectation_says_what_was_measured():
+    query, gallery = Labels([0, 1], [1, 1]), Labels([0, 1, 1], [0, 0, 0])
+    features = np.eye(3)[:2] + .1, np.eye(3) + .2
+    said = evaluate_protocol("prcc-single-shot", *features, query, gallery, part="sc").signature
+    assert (said["metric"], said["normalize"], said["features"]) == ("cosine", "yes", "float64")
+    said = evaluate_protocol("prcc-single-shot", None, None, query, gallery, part="sc",
+                             distances=np.eye(2, 3)).signature
+    assert said["distances"] == "float64"
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("/dev/zero", "^/dev/zero: expected a file"), ("deep.json", "^deep.json: expected a protocol")])
+def test_files_of_protocols_that_are_none(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match=message):
+        read_protocol(name)

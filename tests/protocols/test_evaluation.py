@@ -315,7 +315,8 @@ def test_the_signature_of_an_expectation_says_what_was_measured():
 
 
 @pytest.mark.parametrize(("name", "message"), [
-    ("/dev/zero", "^/dev/zero: expected a file"), ("deep.json", "^deep.json: expected a protocol")])
+    ("/dev/zero", "^/dev/zero: expected a file"),
+    ("deep.json", "^deep.json: expected a protocol")])
 def test_files_of_protocols_that_are_none(name, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "deep.json").write_text("[" * 100_000)

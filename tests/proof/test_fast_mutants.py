@@ -678,7 +678,7 @@ def check_wrong_lists():
             ({}, [[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
             ({}, [[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
             ({}, [[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
-            ({}, np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 behind the last"),
+            ({}, np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 after the last"),
             ({}, np.array([0, 1]), "ranked: expected gallery indices"),
             ({}, np.eye(2), "ranked: expected gallery indices"),
             ({}, [["a"], ["b"]], r"ranked\[0\]: a list of names"),

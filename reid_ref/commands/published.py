@@ -13,9 +13,11 @@ from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
+from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import (
     RANKS, HitCounts, MapBounds, Published, by_key, find, nearest, paper_figure,
     possible_of_counts)
+from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import row, wrap
 
 #: Fields whose name is not what a reader calls them.
@@ -90,20 +92,29 @@ def check_all(rows: Sequence[Published]) -> Checked:
 
 
 def as_list(rows: Sequence[Published]) -> str:
-    """Return key, Rank-1 and mAP of each row, below its source and evaluator."""
+    """Return key, Rank-1 and mAP of each row, below its source, evaluator and protocol."""
     lines: list[str] = []
-    heading = ""
+    headings = ["", ""]
     for figure in rows:
         title = f"{figure.source_repo} {figure.source_path}: {figure.evaluator}"
-        if title != heading:
-            heading = title
-            lines += ["", *wrap(title), f"  {'':53} {'Rank-1':>9} {'mAP':>9}"]
+        of = protocol_of(figure)
+        if [title, of] != headings:
+            lines += ["", *wrap(title)] if title != headings[0] else []
+            lines += [f"  {f'protocol {of}':53} {'Rank-1':>9} {'mAP':>9}"]
+            headings = [title, of]
         lines.append(f"  {figure.key:53} {_cell(figure.rank1):>9} {_cell(figure.mAP):>9}"
                      + (" *" if figure.is_suspect else ""))
     starred = sum(figure.is_suspect for figure in rows)
     lines += ["", f"{len(rows)} published figures, percent, as printed"
                   + (f"; * {starred} whose Rank-k is not k/N" if starred else "")]
     return "\n".join(lines[1:])
+
+
+def protocol_of(figure: Published) -> str:
+    """Return the protocol of a figure, and its part where it is one of several."""
+    record = PROTOCOLS.get(figure.protocol)
+    is_one = not figure.part or record is not None and len(record.parts) == 1
+    return (figure.protocol or "not stated") + ("" if is_one else f", {figure.part}")
 
 
 def _cell(text: str) -> str:
@@ -160,11 +171,15 @@ def add(command: argparse.ArgumentParser) -> None:
         "Rank-k that is not k/N: a misprint, a truncation or another set of queries. "
         "Exit code 0; with --check 1 where a figure is impossible; 2: wrong input.")
     command.set_defaults(run=run)
-    command.add_argument("key", nargs="?", metavar="KEY", help="show this one in full")
+    command.add_argument("key", nargs="?", metavar="KEY | BENCHMARK",
+                         help="show this one in full; or list those of a benchmark")
     command.add_argument("--dataset", default="", metavar="TEXT",
                          help="only datasets with this in their name")
     command.add_argument("--method", default="", metavar="TEXT",
                          help="only those with this in their method, backbone or key")
+    command.add_argument("--protocol", default="", metavar="NAME",
+                         help="only those of this protocol or convention, such as "
+                              "sysu-mm01-python or torchreid")
     command.add_argument("--check", action="store_true",
                          help="only those that are impossible: a Rank-k that is not k/N, or an "
                               "mAP out of reach with that Rank-1")
@@ -172,10 +187,15 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.key is not None and (args.dataset or args.method):
+    if args.key is not None and "/" not in args.key and benchmark_named(args.key) is not None:
+        if args.dataset:
+            raise InputError("BENCHMARK, --dataset", "one of them", "both")
+        args.key, args.dataset = None, args.key
+    if args.key is not None and (args.dataset or args.method or args.protocol):
         raise InputError("KEY", got=f"{args.key!r} names one figure already", remedy="leave out "
-                         "--dataset and --method, or the key")
-    rows = find(args.dataset, args.method) if args.key is None else (by_key(args.key),)
+                         "--dataset, --method and --protocol, or the key")
+    rows = (find(args.dataset, args.method, args.protocol) if args.key is None
+            else (by_key(args.key),))
     answer: Checked | Figures | Published = Figures(list(rows))
     if args.check:
         answer = check_all(rows)

@@ -46,7 +46,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
+from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
 from reid_ref.datasets.fingerprints import good_and_same_camera, rows_of_table
 from reid_ref.disk import read_lines
 from reid_ref.labels import JUNK, Labels
@@ -428,9 +428,12 @@ class Published:
         Unique name, ``dataset/method``.
     dataset, split : str
     n_query : str
-        Number of queries that the code of the source ranks, where known: those of the dataset's
-        protocol but for open-reid.
-    method, backbone, protocol, rerank : str
+        Number of queries that Rank-k counts in the code of the source, where known: those of the
+        dataset's protocol but for open-reid, and for MARS without its queries in the gallery.
+    method, backbone, setting, rerank : str
+    protocol, part : str
+        What it is made of: a name of `reid_ref.protocols.PROTOCOLS` and one of its parts, or else
+        a name of `reid_ref.CONVENTIONS`. Empty where the source does not say enough.
     rank1, rank5, rank10, rank20, mAP, mINP : str
         Percent, with the digits that were printed.
     evaluator : str
@@ -438,7 +441,7 @@ class Published:
     label_minus_1 : {"loaded", "not loaded", ""}
         Whether images labelled -1 reached that evaluator; empty where the dataset has none, or
         where it is not known.
-    source_paper, source_repo, source_path, source_commit : str
+    source_paper, year, source_repo, source_path, source_commit : str
     note : str
         What to know before trusting the digits.
     """
@@ -449,7 +452,9 @@ class Published:
     n_query: str
     method: str
     backbone: str
+    setting: str
     protocol: str
+    part: str
     rerank: str
     rank1: str
     rank5: str
@@ -460,6 +465,7 @@ class Published:
     evaluator: str
     label_minus_1: str
     source_paper: str
+    year: str
     source_repo: str
     source_path: str
     source_commit: str
@@ -482,7 +488,7 @@ def load() -> tuple[Published, ...]:
 
     Examples
     --------
-    >>> len(load()) > 500
+    >>> len(load()) > 700
     True
     """
     return tuple(Published(**row) for row in rows_of_table("published.csv"))
@@ -513,7 +519,7 @@ def by_key(key: str) -> Published:
     return known[key]
 
 
-def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
+def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Published, ...]:
     """Return the results whose dataset and method contain these texts, in any case.
 
     Parameters
@@ -522,11 +528,14 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
         Part of the dataset's name, without regard to hyphens and spaces, or any spelling of it.
     method : str
         Part of the method, backbone or key.
+    protocol : str
+        The protocol's whole name, in any case.
 
     Raises
     ------
     InputError
-        No dataset has that in its name (the known ones are listed), or nothing fits both.
+        No dataset has that in its name, or no figure is of that protocol (the known ones are
+        listed), or nothing fits all.
 
     Examples
     --------
@@ -538,6 +547,11 @@ def find(dataset: str = "", method: str = "") -> tuple[Published, ...]:
             or key is not None and key == benchmark_named(row.dataset)]
     if not rows:
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
+    if protocol:
+        name = folded(protocol).replace(" ", "-")
+        known = {folded(row.protocol).replace(" ", "-"): row.protocol for row in rows}
+        check_choice(name, "protocol", sorted(filter(None, known)))
+        rows = [row for row in rows if row.protocol == known[name]]
     wanted = method.casefold()
     rows = [row for row in rows
             if any(wanted in text.casefold() for text in (row.method, row.backbone, row.key))]

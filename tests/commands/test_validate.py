@@ -5,6 +5,7 @@ A real result file is read where it is: see `tests.shared`.
 """
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
@@ -14,12 +15,14 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
+from reid_ref.cli import main
 from reid_ref.commands.validate.compute import validate_file
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
 from reid_ref.datasets.published import (
     Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible)
 from reid_ref.files import ResultFile, read_result
+from tests.cases import save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.shared import shared
 
@@ -312,12 +315,85 @@ def test_a_paper_key_takes_the_figure_and_warns_of_another_test_set():
     assert "published Rank-1 89.91, mAP 73.58 percent market1501/densenet121-news: lay" in words
     evaluator = by_key("market1501/densenet121-news").evaluator
     assert f"evaluator: {evaluator}; label -1: loaded; note: Rank-1" in words
-    answer = json.loads(run(MARKET, "--paper", "vehicleid/bot-r50-ibn-small", "--json")[1])
-    assert answer["published"]["Rank-1"] == "86.6" and answer["published"]["mAP"] is None
-    assert answer["published"]["key"] == "vehicleid/bot-r50-ibn-small"
+    answer = json.loads(run(MARKET, "--paper", "dukemtmc/basel-oim", "--json")[1])
+    assert answer["published"]["Rank-1"] == "68.1" and answer["published"]["mAP"] is None
+    assert answer["published"]["key"] == "dukemtmc/basel-oim"
     answer = json.loads(run(MARKET, "--paper", "market1501/bagtricks-resnet50", "--json")[1])
     assert answer["published"]["label_minus_1"] == "not loaded"
     assert "does not load" in answer["left_out"]["torchreid-function"]
+
+
+def of_paper(monkeypatch, capsys, path, **row):
+    """Validate a file against a figure that is put into the built-in table."""
+    changed = replace(by_key("market1501/bagtricks-resnet50"), label_minus_1="", n_query="", **row)
+    monkeypatch.setattr("reid_ref.commands.validate.command.by_key", lambda key: changed)
+    status = main(["validate", str(path), "--paper", "made", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert main(["validate", str(path), "--paper", "made"]) == status
+    return status, answer, " ".join(capsys.readouterr().out.split())
+
+
+def test_the_same_digits_by_another_protocol_are_no_match(monkeypatch, capsys):
+    figure = {"rank1": "48.89", "mAP": "44.91"}  # torchreid's, see docs/check_a_paper.md
+    for protocol in ("torchreid", ""):
+        status, answer, out = of_paper(monkeypatch, capsys, MARKET, protocol=protocol, **figure)
+        assert (status, answer["candidates"][0]["match"]) == (0, "rounded")
+        assert f"; protocol: {protocol or 'not stated'}; evaluator" in out
+        assert "another protocol" not in out
+    status, answer, out = of_paper(monkeypatch, capsys, MARKET, protocol="matlab", **figure)
+    assert (status, answer["reproduced"]) == (1, False)
+    assert answer["candidates"][0]["match"] == "another protocol"
+    assert answer["published"]["protocol"] == "matlab"
+    assert "Its protocol does not reproduce the figure. The same digits by another protocol, " \
+           "which is no match features" in out and "Reproduced" not in out
+
+
+def test_what_differs_in_the_last_bits_is_the_same_protocol(monkeypatch, capsys):
+    figure = {"rank1": "45.83", "mAP": "40.16", "protocol": "layumi"}
+    status, answer, _ = of_paper(monkeypatch, capsys, MARKET, **figure)
+    names = {way["convention"] for one in answer["candidates"] if one["match"] == "rounded"
+             for way in one["ways"]}
+    assert status == 0 and names >= {"layumi", "matlab"}
+
+
+@pytest.fixture
+def sysu(tmp_path):
+    """Twelve probes and 48 gallery images with the cameras of SYSU-MM01."""
+    rng, path = np.random.default_rng(7), tmp_path / "sysu.npz"
+    query = Labels(np.tile([1, 2, 3], 4), np.repeat([3, 6], 6))
+    gallery = Labels(np.tile([1, 2, 3], 16), np.repeat([1, 2, 4, 5], 12))
+    features = [rng.standard_normal((4, 8))[side.identity] + rng.standard_normal((len(side), 8))
+                for side in (query, gallery)]
+    save_features(path, features, query, gallery)
+    return path, features, query, gallery
+
+
+@pytest.mark.filterwarnings("ignore:sysu-mm01-python")
+def test_a_figure_of_a_protocol_is_compared_with_that_protocol(sysu, monkeypatch, capsys):
+    path, features, query, gallery = sysu
+    for part in ("all", "indoor"):
+        result = reid_ref.evaluate_protocol("sysu-mm01-python", *features, query, gallery,
+                                            metric="dot", normalize=False, part=part)
+        status, answer, out = of_paper(
+            monkeypatch, capsys, path, protocol="sysu-mm01-python", part=part,
+            rank1=f"{100 * result[part].rank(1):.2f}", mAP=f"{100 * result[part].mAP:.2f}")
+        first = answer["candidates"][0]
+        assert (status, first["match"]) == (0, "rounded")
+        assert {"dot"} <= {way["features"] for way in first["ways"]}
+        assert {way["convention"] for one in answer["candidates"] for way in one["ways"]} == {
+            f"sysu-mm01-python, {part}"}
+        assert f"part:{part}|shots:1|trials:10|seed:0" in first["ways"][0]["signature"]
+        assert "Not tried: all conventions: the figure is of protocol sysu-mm01-python." in out
+        assert "no bounds: not known for protocol sysu-mm01-python" in out
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["sysu-mm01/agw-all", "--convention", "matlab"], "expected none with a figure of a protocol, "
+     "got matlab; write its digits after --published"),
+    (["sysu-mm01/vsd-all"], "reid-ref evaluate FILE --protocol sysu-mm01 --trials rand_perm_cam"),
+    (["ltcc/aim-paper-cc"], "query: expected labels with clothes, got none")])
+def test_what_a_figure_of_a_protocol_needs(sysu, words, message):
+    assert_one_line_error(command("validate", str(sysu[0]), "--paper", *words), message)
 
 
 @pytest.fixture
@@ -392,9 +468,16 @@ def test_bounds_of_a_benchmark_are_those_of_its_labels():
             found.hit_counts, found.bounds, found.no_bounds)
 
 
-def test_a_paper_on_another_benchmark_warns():
-    _, _, err = run("--dataset", "mars", "--paper", "market1501/bagtricks-resnet50")
-    assert "is over 3,368 queries of Market-1501, MARS has 1,980: it is not the same" in err
+@pytest.mark.parametrize(("dataset", "key", "message"), [
+    ("mars", "market1501/bagtricks-resnet50", "a figure over the 1,980 queries of MARS, got "
+     "market1501/bagtricks-resnet50, over 3,368 of Market-1501"),
+    ("market1501", "sysu-mm01/agw-all", "got sysu-mm01/agw-all, over SYSU-MM01"),
+    # The same benchmark, but without the queries in the gallery.
+    ("mars", "mars/rnn-resnet50", "got mars/rnn-resnet50, over 1,840 of MARS")])
+def test_a_figure_over_other_images_is_refused(dataset, key, message):
+    assert_one_line_error(command("validate", "--dataset", dataset, "--paper", key), message)
+    assert run("--dataset", "mars", "--paper", "mars/ap3d")[0] == 0
+    assert run("--dataset", "cuhk03-np-labeled", "--paper", "cuhk03-np/pan-labeled")[0] == 0
 
 
 def test_swapped_figures_are_named():

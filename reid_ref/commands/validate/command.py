@@ -7,7 +7,8 @@ from pathlib import Path
 from reid_ref.arrays import InputError
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.validate.compute import (
-    Validation, validate_dataset, validate_file, warn_other_queries)
+    Validation, check_same_images, validate_dataset, validate_file, validate_protocol,
+    warn_other_queries)
 from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
@@ -18,6 +19,7 @@ from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, Published, by_key, is_figure, paper_figure, parse_figure, read_figures)
 from reid_ref.files import read_result
+from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import source
 
 
@@ -40,7 +42,8 @@ def add(command: argparse.ArgumentParser) -> None:
                               "or /67.6; several have a line each, and so have the rows of a .csv "
                               "with columns name, dataset, Rank-1 and mAP")
     command.add_argument("--paper", metavar="KEY",
-                         help="take the figure from the built-in table: see `reid-ref published`")
+                         help="take the figure from the built-in table, and compare with its "
+                              "protocol alone: see `reid-ref published`")
     common.add_options(command, "--convention", "--set", "--max-memory",
                        formats=("table", "json"))
 
@@ -123,16 +126,25 @@ def _conventions(args: argparse.Namespace) -> list[Convention] | None:
 def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
              paper: Published | None) -> tuple[list[Validation], str]:
     """Compare figures with what each convention gives on a file; return its layout, too."""
+    by_protocol = paper is not None and paper.protocol in PROTOCOLS
+    if by_protocol and (args.convention is not None or args.choices):
+        raise InputError("--convention, --set", "none with a figure of a protocol",
+                         ", ".join([*(args.convention or ()), *(args.choices or ())]),
+                         "write its digits after --published")
     conventions = _conventions(args)
     memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
     data = read_result(*files)
     if paper is not None:
-        warn_other_queries(paper, "this file", len(data.query))
+        warn_other_queries(paper, len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
+        progress = None if bar is None else bar.update
+        if paper is not None and by_protocol:
+            return [validate_protocol(data, figures[0], paper.protocol, paper.part, memory,
+                                      progress)], data.layout
         return validate_file(data, figures, conventions,
                              label_minus_1="" if paper is None else paper.label_minus_1,
-                             max_memory=memory,
-                             progress=None if bar is None else bar.update), data.layout
+                             protocol="" if paper is None else paper.protocol,
+                             max_memory=memory, progress=progress), data.layout
 
 
 def _of_dataset(args: argparse.Namespace, figures: list[Figure],
@@ -142,5 +154,5 @@ def _of_dataset(args: argparse.Namespace, figures: list[Figure],
     _refuse_options_of_files(args)
     benchmark = FINGERPRINTS[dataset]
     if paper is not None:
-        warn_other_queries(paper, benchmark.name, benchmark.counts.query)
+        check_same_images(paper, dataset)
     return benchmark, [validate_dataset(dataset, figure) for figure in figures]

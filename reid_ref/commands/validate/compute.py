@@ -19,8 +19,8 @@ import numpy as np
 from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
-from reid_ref.datasets import good_and_wrong
-from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets import FINGERPRINTS, good_and_wrong
+from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, agreement, is_possible, parse_figure, possible,
     possible_of_counts)
@@ -28,6 +28,8 @@ from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK
+from reid_ref.protocols import evaluate_ranked, find_protocol
+from reid_ref.protocols.record import Given
 from reid_ref.result import Result
 
 
@@ -41,8 +43,9 @@ class Candidate(Value):
         Ranking (a key of `Features.rankings`, or "distances"), convention and signature of each.
     rank1, mAP : float
         In [0, 1]; mAP may be NaN.
-    match : {"rounded", "truncated", "no"}
-        How the printed digits follow from the numbers, the worse of the two.
+    match : {"rounded", "truncated", "another protocol", "no"}
+        How the printed digits follow from the numbers, the worse of the two. Of a figure whose
+        protocol is known, the same digits by another protocol are no match.
     difference : float
         The larger of the differences to the printed figures, in points of percent.
     """
@@ -94,11 +97,21 @@ class Validation(Value):
         return is_possible(self.hit_counts, self.bounds, self.no_bounds)
 
 
-def warn_other_queries(row: Published, what: str, n_query: int) -> None:
-    """Warn where a row of the built-in table is over another number of queries."""
+def warn_other_queries(row: Published, n_query: int) -> None:
+    """Warn where a row of the built-in table is over another number of queries than a file."""
     if row.n_query and int(row.n_query) != n_query:
-        warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, {what} "
+        warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, this file "
              f"has {n_query:,}: it is not the same test set")
+
+
+def check_same_images(row: Published, dataset: str) -> None:
+    """Refuse a row of the built-in table that is not over the queries of a benchmark."""
+    benchmark, n_query = FINGERPRINTS[dataset], FINGERPRINTS[dataset].counts.query
+    if (not dataset.startswith(benchmark_named(row.dataset) or row.dataset)
+            or row.n_query not in ("", str(n_query))):
+        raise InputError("--dataset, --paper", f"a figure over the {n_query:,} queries of "
+                         f"{benchmark.name}", f"{row.key}, over "
+                         + (f"{int(row.n_query):,} of " if row.n_query else "") + row.dataset)
 
 
 def validate_dataset(dataset: str, figure: Figure) -> Validation:
@@ -123,14 +136,16 @@ def _other_way_round(figure: Figure) -> Figure | None:
 
 def validate_file(data: ResultFile, figures: Sequence[Figure],
                   conventions: Iterable[str | Convention] | None = None, *,
-                  label_minus_1: str = "", max_memory: int | str | None = None,
+                  label_minus_1: str = "", protocol: str = "",
+                  max_memory: int | str | None = None,
                   progress: Callable[[int], object] | None = None) -> list[Validation]:
     """Compare printed figures with every convention and metric, and with what is possible.
 
     The file is evaluated once. Without `conventions`, all are tried but those in
     `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where an image is labelled -1.
     `label_minus_1`, a column of the built-in table, says whether the code that made the figure
-    loaded such images; with "not loaded", what ranks them is left out.
+    loaded such images; with "not loaded", what ranks them is left out. `protocol`, another one, is
+    the convention that the figure is by: the same digits by others are no match.
 
     Examples
     --------
@@ -162,23 +177,60 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
                 numbers.setdefault(same, []).append((ranking, name, str(result.signature)))
     answers = []
     for figure in figures:
-        candidates = _candidates(numbers, figure)
+        candidates = _candidates(numbers, figure, protocol)
         other = _other_way_round(figure)
         answer = Validation(figure, candidates, left_out, *possible(figure, query, gallery))
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
-            and _candidates(numbers, other)[0].match == "rounded"))
+            and _candidates(numbers, other, protocol)[0].match == "rounded"))
     return answers
 
 
-def _candidates(numbers: Mapping[tuple[str, str], list[tuple[str, str, str]]],
-                figure: Figure) -> tuple[Candidate, ...]:
+def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str,
+                      max_memory: int | str | None = None,
+                      progress: Progress | None = None) -> Validation:
+    """Compare a printed figure with what its own protocol gives on a file, and with nothing else.
+
+    Raises
+    ------
+    InputError
+        As `evaluate_protocol`; or trials that come with the data set are needed.
+    """
+    record = find_protocol(protocol)
+    if isinstance(record.trials, Given) and record.trials.file:
+        file = record.trials.file
+        raise InputError("--paper", f"a figure whose protocol needs no {file}",
+                         f"one of {record.name}", f"reid-ref evaluate FILE --protocol "
+                         f"{record.name} --trials {file} prints the numbers to compare with")
+    numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+    how = How(max_memory=max_memory, progress=progress)
+    with each_warning_once():
+        for ranking, change in data.input.rankings().items():
+            result = evaluate_ranked(record, data.input, data.query, data.gallery,
+                                     replace(how, **change), part=part)[part]
+            same = repr(float(result.cmc[0])), repr(float(result.mAP))
+            numbers.setdefault(same, []).append(
+                (ranking, f"{record.name}, {part}", str(result.signature)))
+    return Validation(figure, _candidates(numbers, figure), {
+        "all conventions": f"the figure is of protocol {record.name}"}, (), (),
+        f"not known for protocol {record.name}")
+
+
+def _candidates(numbers: Mapping[tuple[str, str], list[tuple[str, str, str]]], figure: Figure,
+                protocol: str = "") -> tuple[Candidate, ...]:
     """Return what the ways to evaluate give, the nearest to a figure first."""
-    order = ("rounded", "truncated", "no")
+    order = ("rounded", "truncated", "another protocol", "no")
+    every = [_candidate(float(rank1), float(mAP), tuple(ways), figure)
+             for (rank1, mAP), ways in numbers.items()]
+    if protocol:
+        own = [(one.rank1, one.mAP) for one in every
+               if any(way[1] == protocol for way in one.ways)]
+        # Toolboxes with the protocol's rule may compute it in another order, or in float32.
+        every = [one if one.match == "no" or any(np.allclose(
+            (one.rank1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
+            else replace(one, match="another protocol") for one in every]
     return tuple(sorted(
-        (_candidate(float(rank1), float(mAP), tuple(ways), figure)
-         for (rank1, mAP), ways in numbers.items()),
-        key=lambda candidate: (order.index(candidate.match), candidate.difference)))
+        every, key=lambda candidate: (order.index(candidate.match), candidate.difference)))
 
 
 def _left_out(has_junk: bool, label_minus_1: str) -> dict[str, str]:

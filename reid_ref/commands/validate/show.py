@@ -25,6 +25,8 @@ class Printed:
     Rank_1: Decimal | None
     mAP: Decimal | None
     key: str | None
+    protocol: str | None
+    part: str | None
     evaluator: str | None
     label_minus_1: str | None
     note: str | None
@@ -136,7 +138,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
     """Return everything found for JSON."""
     figure, of_paper = answer.figure, {
         name: None if paper is None else getattr(paper, name)
-        for name in ("key", "evaluator", "label_minus_1", "note")}
+        for name in ("key", "protocol", "part", "evaluator", "label_minus_1", "note")}
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
@@ -149,10 +151,14 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
     lines = [*_row("input", source), *_row("published", f"{answer.figure} percent")]
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
-                          f"{paper.source_commit[:7]}; evaluator: {paper.evaluator}"
+                          f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
+                          + (f", {paper.part}" if paper.part else "")
+                          + f"; evaluator: {paper.evaluator}"
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
-    lines += [*_possible(answer), *_tables(answer)]
+    of = "Its protocol does not reproduce" if paper and paper.protocol else (
+        "No convention reproduces")
+    lines += [*_possible(answer), *_tables(answer, of)]
     if answer.swapped:
         lines += ["", *wrap("The two figures are probably swapped: mAP is above Rank-1, and "
                             f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
@@ -191,13 +197,14 @@ def _possible(answer: Validation) -> list[str]:
     return [*lines, *_row("", "(without ties; good images: the query's identity, other camera)")]
 
 
-def _tables(answer: Validation) -> list[str]:
+def _tables(answer: Validation, failed: str) -> list[str]:
     if not answer.candidates:  # there is no file
         return []
-    lines = [] if answer.reproduced else ["", "No convention reproduces the figure."]
+    lines = [] if answer.reproduced else ["", f"{failed} the figure."]
     for match, title, most in (
             ("rounded", "Reproduced by", None),
             ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
+            ("another protocol", "The same digits by another protocol, which is no match", None),
             ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
         candidates = [candidate for candidate in answer.candidates if candidate.match == match]
         if candidates:

@@ -13,7 +13,7 @@ from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
-from reid_ref.datasets.benchmarks import benchmark_named
+from reid_ref.datasets.benchmarks import IMAGES, Images, benchmark_named
 from reid_ref.datasets.published import (
     RANKS, HitCounts, MapBounds, Published, by_key, find, nearest, paper_figure,
     possible_of_counts)
@@ -105,9 +105,18 @@ def as_list(rows: Sequence[Published]) -> str:
         lines.append(f"  {figure.key:53} {_cell(figure.rank1):>9} {_cell(figure.mAP):>9}"
                      + (" *" if figure.is_suspect else ""))
     starred = sum(figure.is_suspect for figure in rows)
+    benchmarks = {benchmark_named(figure.dataset) for figure in rows}
+    counts = [line for images in IMAGES if {images.key} == benchmarks for line in _counts(images)]
+    lines += ["", *counts] if counts else []
     lines += ["", f"{len(rows)} published figures, percent, as printed"
                   + (f"; * {starred} whose Rank-k is not k/N" if starred else "")]
     return "\n".join(lines[1:])
+
+
+def _counts(images: Images) -> list[str]:
+    part = f" ({images.part})" if images.part else ""
+    return wrap(f"{images.query:,} queries, {images.gallery:,} in the gallery{part}: "
+                f"{'; '.join(filter(None, (images.note, images.source)))}", rest="    ")
 
 
 def protocol_of(figure: Published) -> str:

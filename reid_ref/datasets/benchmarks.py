@@ -55,6 +55,31 @@ def _read(row: dict[str, str]) -> Benchmark:
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
 BENCHMARKS = {row["key"]: _read(row) for row in rows_of_table("benchmarks.csv")}
 
+
+class Images(NamedTuple):
+    """How many images ask and answer on a benchmark, or on a part of it, and who says so.
+
+    Parameters
+    ----------
+    key : str
+        Of `BENCHMARKS`; those of `FINGERPRINTS` have their counts there.
+    part : str
+    query, gallery : int
+    source, note : str
+    """
+
+    key: str
+    part: str
+    query: int
+    gallery: int
+    source: str
+    note: str
+
+
+#: Every part of every benchmark whose counts have a source.
+IMAGES = tuple(Images(row["key"], row["part"], int(row["query"]), int(row["gallery"]),
+                      row["source"], row["note"]) for row in rows_of_table("images.csv"))
+
 _KEYS = {spelling.replace(" ", ""): benchmark.key for benchmark in BENCHMARKS.values()
          for spelling in benchmark.spellings}
 _NAMES = re.compile(r"\b(?:" + "|".join(

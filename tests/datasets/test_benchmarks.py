@@ -9,7 +9,8 @@ from reid_ref import CONVENTIONS, Labels
 from reid_ref.cli import main
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import (
-    BENCHMARKS, benchmark_named, benchmarks_in, expected_convention)
+    BENCHMARKS, IMAGES, benchmark_named, benchmarks_in, expected_convention)
+from reid_ref.protocols import PROTOCOLS
 from tests.cases import save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.documents import ROOT
@@ -23,6 +24,24 @@ def test_the_table():
         for spelling in (key, benchmark.name, *benchmark.spellings):
             assert benchmark_named(spelling) == key
             assert benchmarks_in(f"on {spelling}, too") == [key]
+
+
+def test_every_count_has_a_source_and_is_that_of_the_protocols():
+    counts = {(images.key, images.query, images.gallery) for images in IMAGES}
+    assert len(counts) >= 29
+    for images in IMAGES:
+        assert images.key in BENCHMARKS and 0 < images.query and 0 < images.gallery
+        assert re.match(r"[\w-]+/[\w.-]+ [0-9a-f]{7}, ", images.source), images
+    keys = {images.key for images in IMAGES}
+    #: No source was found for the queries of PRCC, and SYSU-MM01's indoor pool has no one gallery.
+    for protocol in PROTOCOLS.values():
+        for part, (query, gallery) in protocol.counts.items():
+            if protocol.benchmark in keys and (protocol.name[:9], part) != ("sysu-mm01", "indoor"):
+                assert (protocol.benchmark, query, gallery) in counts, (protocol.name, part)
+    for key in keys:
+        for size in filter(None, BENCHMARKS[key].sizes):
+            query, gallery = map(int, size.split("x"))
+            assert (key, query, gallery) in counts or query == gallery, size
 
 
 def test_the_page_says_what_the_table_says():

@@ -510,9 +510,9 @@ def by_key(key: str) -> Published:
     """
     known = {row.key: row for row in load()}
     if key not in known:
-        folded = str(key).casefold()
-        near = (get_close_matches(folded, known, n=3)
-                or [name for name in known if folded and folded in name][:3])
+        text = str(key).casefold()
+        near = list(dict.fromkeys([*(name for name in known if text and text in name),
+                                   *get_close_matches(text, known, n=3)]))[:3]
         raise InputError(
             "key", got=f"unknown {key!r}",
             remedy=(f"nearest: {', '.join(near)}; " if near else "") + ALL)

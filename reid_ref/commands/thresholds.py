@@ -126,8 +126,7 @@ def _intervals(points: dict[str, Point]) -> list[str]:
     if not of_tar:
         return []
     table = lines([f"{of_tar[0].level:g} % interval", "TAR", "FAR"], [
-        [name, _ends(point.tar_interval), "-" if (far := point.far_interval) is None
-         else f"{far.low:.3e} .. {far.high:.3e}"]
+        [name, _ends(point.tar_interval), _small_ends(point.far_interval)]
         for name, point in points.items()])
     first = of_tar[0]
     drawn = confidence.drawn(first.unit, first.method, first.resamples, first.seed)
@@ -139,6 +138,10 @@ def _intervals(points: dict[str, Point]) -> list[str]:
 
 def _ends(interval: Interval | None) -> str:
     return "-" if interval is None else confidence.ends(interval)
+
+
+def _small_ends(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.low:.3e} .. {interval.high:.3e}"
 
 
 def _open_set(found: OpenSet | None) -> list[str]:

@@ -144,7 +144,7 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     >>> query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
     >>> found = evaluate_thresholds_distances([[.1, .3, .6], [.5, .2, .9]], query, gallery,
     ...                                       far=[1 / 3, 0])
-    >>> found.tar.tolist() == [2 / 3, 2 / 3], found.threshold[0], found.eer == 1 / 3
+    >>> found.tar.tolist() == [2 / 3, 2 / 3], found.at[1 / 3].threshold, found.eer == 1 / 3
     (True, 0.3, True)
     """
     how = How(tuple(find_conventions(convention)), None, None, lists, max_memory, progress)

@@ -240,7 +240,8 @@ class Impostors:
 
     def _check(self, place: Integers, values: Doubles) -> None:
         """Refuse tiles whose values differ from exact distances by more than half their bound."""
-        off = np.fmax(self._lower[place] - values, values - self._upper[place])
+        with np.errstate(invalid="ignore"):  # infinite distances are in the last bin
+            off = np.fmax(self._lower[place] - values, values - self._upper[place])
         if (off > self._error / 2).any():
             raise TooFarOff
 

@@ -91,7 +91,7 @@ def rate_where_equal(accepted: tuple[int, int], before: tuple[int, int], n_impos
     0.5
     """
     far, old_far = accepted[0] / n_impostor, before[0] / n_impostor
-    missed, old_missed = (1 - count / n_genuine for count in (accepted[1], before[1]))
+    missed, old_missed = ((n_genuine - count) / n_genuine for count in (accepted[1], before[1]))
     gap, old_gap = far - missed, old_missed - old_far
     return far if gap == 0 else old_far + (far - old_far) * old_gap / (gap + old_gap)
 

@@ -97,7 +97,8 @@ def _with_intervals(points: Mapping[Any, Point], query: Labels, gallery: Labels,
     of_tar = intervals.of_shares(query, shares, **options)
     pairs = intervals.impostors_of(roles, row, impostors.image, n)
     accepted = impostors.accepted(np.array([point.threshold for point in points.values()]))
-    return {key: replace(
-        point, tar_interval=of_tar[key], far_interval=intervals.of_false_accepts(
-                query, gallery, sides, pairs, options.get("level", LEVEL)))
-        for (key, point), sides in zip(points.items(), zip(*accepted))}
+    of_far = {key: intervals.of_false_accepts(query, gallery, sides, pairs,
+                                              options.get("level", LEVEL))
+              for key, sides in zip(points, zip(*accepted))}
+    return {key: replace(point, tar_interval=of_tar[key], far_interval=of_far[key])
+            for key, point in points.items()}

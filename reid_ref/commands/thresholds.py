@@ -154,9 +154,9 @@ def _open_set(found: OpenSet | None) -> list[str]:
     ends = [[f"FAR {rate:g}", *(_ends(point.intervals[k]) for k in RANKS)]
             for rate, point in found.at.items() if point.intervals is not None]
     text += ["", *lines(["interval", *heads[3:]], ends)] if ends else []
-    return ["", *text, "", *row("DIR-k", f"detected and at rank k or less, of "
-            f"{found.genuine:,} queries with a good image; FAR of {found.impostor:,} queries "
-            "whose identity the gallery lacks")]
+    return ["", *text, "", *row(
+        "DIR-k", f"detected and at rank k or less, of {found.genuine:,} queries with a good "
+        f"image; FAR of {found.impostor:,} queries whose identity the gallery lacks")]
 
 
 def as_rows(found: Thresholds) -> str:

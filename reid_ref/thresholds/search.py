@@ -15,6 +15,7 @@ from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.signature import fields_of, signature
 from reid_ref.statistics.interval import LEVEL
+from reid_ref.statistics.units import RESAMPLES, SEED
 from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
 from reid_ref.thresholds.open_set import open_set_of
@@ -51,14 +52,28 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     open_set = open_set_of(ranked, query, gallery, how, impostors, absent, rates, confidence)
     before = (int(impostors.below(equal, "left")[0]), int(genuine.below(equal, "left")))
     at_equal = points["equal"]
-    listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
+    fields = {**fields_of(convention), **ranked.provenance_of(how), "far": _text(rates),
+              **({} if how.lists is None else {"lists": how.lists.fingerprint()})}
+    made = signature(fields, query, gallery).changed(_of_intervals(confidence), before="reid-ref")
     return Thresholds(
         len(impostors.genuine), impostors.number, {rate: points[rate] for rate in rates},
         rate_where_equal((at_equal.impostor, at_equal.genuine), before, impostors.number,
                          len(impostors.genuine)),
-        at_equal, points["crossing"], fastreid, open_set, convention,
-        signature({**fields_of(convention), **ranked.provenance_of(how), **listed}, query,
-                  gallery))
+        at_equal, points["crossing"], fastreid, open_set, convention, made)
+
+
+def _text(rates: Sequence[float]) -> str:
+    return ",".join(f"{rate:g}" for rate in rates)
+
+
+def _of_intervals(confidence: Mapping[str, Any] | None) -> dict[str, object]:
+    """Return what a signature says of intervals, as that of a result does."""
+    if confidence is None:
+        return {}
+    method = confidence.get("method", "bootstrap-t")
+    drawn = {"n": confidence.get("resamples", RESAMPLES), "seed": confidence.get("seed", SEED)}
+    return {"ci": f"identity-{method}", "level": f"{confidence.get('level', LEVEL):g}",
+            **(drawn if method == "bootstrap-t" else {})}
 
 
 def _absent(query: Labels, gallery: Labels, roles: Roles) -> Mask:

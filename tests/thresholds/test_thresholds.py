@@ -267,7 +267,8 @@ def test_by_hand():
 
 def test_ties_are_accepted_together():
     query, gallery = labels([1, 2], 0), labels([1, 2, 3, 4], 1)
-    found = evaluate_thresholds_distances([[1, 2, 2, 2], [2, 2, 2, 3]], query, gallery, far=[1 / 6])
+    found = evaluate_thresholds_distances([[1, 2, 2, 2], [2, 2, 2, 3]], query, gallery,
+                                          far=[1 / 6])
     point = found.at[1 / 6]
     assert (point.threshold, point.impostor, point.genuine, point.far) == (2, 5, 2, 5 / 6)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from reid_ref.console import confidence, options as common
 from reid_ref.console.terminal import show
@@ -19,35 +18,6 @@ from reid_ref.thresholds.values import OpenSet, Point, Thresholds
 
 
 @dataclass(frozen=True)
-class AtRate:
-    """A false accept rate, and what its threshold accepts."""
-
-    far_wanted: Share
-    point: Point
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenSetRate:
-    """A false accept rate of queries, and what its threshold accepts; keys are ranks."""
-
-    far_wanted: Share
-    threshold: float
-    impostor: int
-    far: Share
-    dir: dict[str, Share]
-    intervals: dict[str, Interval] | None = None
-
-
-@dataclass(frozen=True)
-class OpenSetAnswer:
-    """Queries with and without their identity in the gallery."""
-
-    genuine: int
-    impostor: int
-    at: list[OpenSetRate]
-
-
-@dataclass(frozen=True)
 class ThresholdAnswer:
     """Thresholds as JSON has them."""
 
@@ -56,33 +26,21 @@ class ThresholdAnswer:
     convention: str
     genuine: int
     impostor: int
-    at: list[AtRate]
+    at: dict[float, Point]
     eer: Share
     equal_error: Point
     crossing: Point
-    fastreid_tpr_at_fpr: dict[str, Share]
-    open_set: OpenSetAnswer | None
+    fastreid_tpr_at_fpr: dict[float, Share]
+    open_set: OpenSet | None
     signature: str
 
 
 def as_answer(found: Thresholds, files: list[str], layout: str) -> ThresholdAnswer:
     """Return thresholds for JSON."""
     return ThresholdAnswer(
-        files, layout, found.convention.name, found.genuine, found.impostor,
-        [AtRate(rate, point) for rate, point in found.at.items()], found.eer, found.equal,
-        found.crossing, {f"{rate:g}": value for rate, value in found.fastreid_tpr_at_fpr.items()},
-        None if found.open_set is None else _open_set_answer(found.open_set),
+        files, layout, found.convention.name, found.genuine, found.impostor, found.at, found.eer,
+        found.equal, found.crossing, found.fastreid_tpr_at_fpr, found.open_set,
         str(found.signature))
-
-
-def _open_set_answer(found: OpenSet) -> OpenSetAnswer:
-    def by_text(values: Any) -> Any:
-        return None if values is None else {str(k): value for k, value in values.items()}
-
-    return OpenSetAnswer(found.genuine, found.impostor, [
-        OpenSetRate(far_wanted=rate, threshold=point.threshold, impostor=point.impostor,
-                    far=point.far, dir=by_text(point.dir), intervals=by_text(point.intervals))
-        for rate, point in found.at.items()])
 
 
 def points_of(found: Thresholds) -> dict[str, Point]:

@@ -13,8 +13,8 @@ from reid_ref.statistics import Interval
 from reid_ref.text.plain import Share
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Point(Value):
     """What a threshold accepts.
 
     Parameters
@@ -37,8 +37,8 @@ class Point:
     far_interval: Interval | None = None
 
 
-@dataclass(frozen=True)
-class OpenSetPoint:
+@dataclass(frozen=True, eq=False)
+class OpenSetPoint(Value):
     """What a threshold accepts of queries.
 
     Parameters
@@ -55,13 +55,13 @@ class OpenSetPoint:
 
     threshold: float
     impostor: int
-    far: float
-    dir: dict[int, float]
+    far: Share
+    dir: dict[int, Share]
     intervals: dict[int, Interval] | None = None
 
 
-@dataclass(frozen=True)
-class OpenSet:
+@dataclass(frozen=True, eq=False)
+class OpenSet(Value):
     """Queries with and without their identity in the gallery.
 
     Parameters

@@ -28,14 +28,14 @@ def test_every_format_has_the_numbers_of_the_library(tmp_path):
     answer = json.loads(command(*words, "--json").stdout)
     assert (answer["genuine"], answer["impostor"], answer["eer"]) == (
         found.genuine, found.impostor, found.eer)
-    assert [at["far_wanted"] for at in answer["at"]] == [.01, .1]
+    assert list(answer["at"]) == ["0.01", "0.1"]
     ours = [*found.at.values(), found.equal, found.crossing]
-    points = [*(at["point"] for at in answer["at"]), answer["equal_error"], answer["crossing"]]
+    points = [*answer["at"].values(), answer["equal_error"], answer["crossing"]]
     for point, mine in zip(points, ours):
         assert (point["threshold"], point["tar"], point["far"]) == (
             mine.threshold, mine.tar, mine.far)
         assert point["far_interval"]["low"] == mine.far_interval.low
-    at = answer["open_set"]["at"]
+    at = answer["open_set"]["at"].values()
     assert [point["dir"]["5"] for point in at] == [
         point.dir[5] for point in found.open_set.at.values()]
     assert answer["signature"] == str(found.signature)

@@ -137,6 +137,11 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     InputError
         As `evaluate_distances` and `evaluate_thresholds`.
 
+    Warns
+    -----
+    UserWarning
+        NaN distances.
+
     Examples
     --------
     Three impostor pairs; up to .3 one is accepted, and two of the three genuine pairs:

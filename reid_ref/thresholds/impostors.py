@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.arrays import Doubles, InputError, Integers, warn
 from reid_ref.evaluation.ranked import Pairs
 from reid_ref.ranking.counting import Array, Band, Counting, Part, TooFarOff, Tile, ahead
 from reid_ref.ranking.roles import Mask, Roles
@@ -86,6 +86,8 @@ class Impostors:
                 queries = np.arange(rows.start + tile.rows.start, rows.start + tile.rows.stop)
                 self._nearest_bin[queries] = np.minimum(self._nearest_bin[queries],
                                                         bins.min(axis=1))
+        if self._nan and not self._is_rough:  # of features, zeros have been warned of
+            warn(f"distances: {self._nan} of {n_query * n_gallery} are NaN; they are farthest")
         self._counts = self._counts[:BINS]
         self.nearest = np.full(n_query, np.inf)
         self._left = self._counts.copy()
@@ -114,7 +116,7 @@ class Impostors:
         self._width = float(high - low) / BINS or np.spacing(max(abs(low), 1.0))
         edges = self._start + self._width * np.arange(1, BINS)
         self._lower, self._upper = np.append(-np.inf, edges), np.append(edges, np.inf)
-        self._error, self._is_rough = 0.0, False
+        self._error, self._is_rough, self._nan = 0.0, False, 0
 
     def _binned(self) -> Iterator[_Binned]:
         """Yield every tile with the bins of its pairs; products are made ahead, in a thread."""
@@ -135,7 +137,9 @@ class Impostors:
             places += base
         np.clip(places, 0, BINS - 1, out=places)
         if np.isnan(places.min()):
-            places[np.isnan(places)] = BINS - 1  # farthest
+            is_nan = np.isnan(places)
+            self._nan += np.count_nonzero(is_nan)
+            places[is_nan] = BINS - 1  # farthest
         bins: npt.NDArray[np.uint16] = places.astype(np.uint16)
         images = part.images.start + tile.columns
         bins[:, ~self._roles.columns[images]] = BINS
@@ -252,7 +256,6 @@ class Impostors:
         -------
         int64, shape (thresholds, n_query) and (thresholds, n_gallery)
         """
-        shape = len(thresholds), 1
         by_query, by_image = (np.zeros((len(thresholds), n), dtype=np.int64) for n in (
             len(self._alone), len(self._roles.columns)))
         most = float(np.max(thresholds))
@@ -269,7 +272,7 @@ class Impostors:
             place, row = bins[row, column], row + tile.rows.start
             values, open_ = middle[place], unsure[place]
             values[open_] = self._exact(rows, part, row[open_], tile.columns[column[open_]])
-            for k, is_in in enumerate(values <= np.reshape(thresholds, shape)):
+            for k, is_in in enumerate(values <= thresholds[:, np.newaxis]):
                 by_query[k] += np.bincount(rows.start + row[is_in], minlength=by_query.shape[1])
                 by_image[k] += np.bincount(part.images.start + tile.columns[column[is_in]],
                                            minlength=by_image.shape[1])

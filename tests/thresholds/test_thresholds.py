@@ -265,6 +265,25 @@ def test_by_hand():
     assert found.fastreid_tpr_at_fpr == {1e-4: 0, 1e-3: 0, 1e-2: 0}
 
 
+def test_index_lists_say_which_pairs_are_genuine():
+    query, gallery = labels([1, 1], 0), labels([1, 1, 2, 2], 0)
+    lists = reid_ref.IndexLists([[3], [0, 1]], [[0, 1], []])
+    found = evaluate_thresholds_distances(
+        [[.1, .2, .3, .4], [.6, .7, .8, .9]], query, gallery, convention="veri", lists=lists,
+        far=[1 / 3])
+    assert (found.genuine, found.impostor) == (3, 3)
+    assert (found.threshold.item(), found.tar.item()) == (.3, 0)
+    assert found.signature["lists"] == lists.fingerprint()
+
+
+def test_nan_is_warned_of_and_accepted_last():
+    query, gallery = labels([1], 0), labels([1, 2, 2, 1], 1)
+    with pytest.warns(UserWarning, match="distances: 2 of 4 are NaN; they are farthest"):
+        found = evaluate_thresholds_distances([[.5, .1, np.nan, np.nan]], query, gallery,
+                                              far=[.5, 1])
+    assert found.threshold.tolist() == [.1, np.inf] and found.tar.tolist() == [0, 1]
+
+
 def test_ties_are_accepted_together():
     query, gallery = labels([1, 2], 0), labels([1, 2, 3, 4], 1)
     found = evaluate_thresholds_distances([[1, 2, 2, 2], [2, 2, 2, 3]], query, gallery,

@@ -175,12 +175,12 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
         ranked = ranked.between("query", loaded, "gallery", np.arange(len(gallery)))
     how = replace(how, lists=how.lists_of(loaded))
     query = query[loaded]
-    for precision in (np.float32, np.float64):
-        try:
-            with each_warning_once():
+    with each_warning_once():
+        for precision in (np.float32, np.float64):
+            try:
                 return search(ranked, query, gallery, how, rates, confidence, precision)
-        except TooFarOff:
-            how = replace(how, progress=None)
+            except TooFarOff:
+                how = replace(how, progress=None)
     raise wrong_products()
 
 
